@@ -1,0 +1,60 @@
+// Generated from openapi.yaml by `npm run generate`. Do not edit.
+
+import type { operations } from './types.js'
+
+/** Parameters with a default are always there. */
+export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
+
+/** Node gives the names of headers in lower case. */
+export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
+
+/** What each operation takes, and the answers that the contract declares for it. */
+export interface Operations {
+  createPet: {
+    request: {
+      params: Record<never, never>
+      query: Record<never, never>
+      headers: Record<never, never>
+      body: NonNullable<operations['createPet']['requestBody']>['content']['application/json']
+    }
+    response:
+      | { status: 201; headers: { 'Location': operations['createPet']['responses'][201]['headers']['Location'] }; body: operations['createPet']['responses'][201]['content']['application/json'] }
+      | { status: 400; body: operations['createPet']['responses'][400]['content']['application/json'] }
+      | { status: 401; body: operations['createPet']['responses'][401]['content']['application/json'] }
+      | { status: 413; body: operations['createPet']['responses'][413]['content']['application/json'] }
+      | { status: 415; body: operations['createPet']['responses'][415]['content']['application/json'] }
+      | { status: 500; body: operations['createPet']['responses'][500]['content']['application/json'] }
+      | { status: 503; body: operations['createPet']['responses'][503]['content']['application/json'] }
+  }
+  getPet: {
+    request: {
+      params: NonNullable<operations['getPet']['parameters']['path']>
+      query: Record<never, never>
+      headers: Record<never, never>
+      body: undefined
+    }
+    response:
+      | { status: 200; body: operations['getPet']['responses'][200]['content']['application/json'] }
+      | { status: 400; body: operations['getPet']['responses'][400]['content']['application/json'] }
+      | { status: 401; body: operations['getPet']['responses'][401]['content']['application/json'] }
+      | { status: 404; body: operations['getPet']['responses'][404]['content']['application/json'] }
+      | { status: 500; body: operations['getPet']['responses'][500]['content']['application/json'] }
+      | { status: 503; body: operations['getPet']['responses'][503]['content']['application/json'] }
+  }
+  listPets: {
+    request: {
+      params: Record<never, never>
+      query: WithDefaults<NonNullable<operations['listPets']['parameters']['query']>, 'limit'>
+      headers: Record<never, never>
+      body: undefined
+    }
+    response:
+      | { status: 200; headers?: { 'Link'?: operations['listPets']['responses'][200]['headers']['Link'] }; body: operations['listPets']['responses'][200]['content']['application/json'] }
+      | { status: 400; body: operations['listPets']['responses'][400]['content']['application/json'] }
+      | { status: 401; body: operations['listPets']['responses'][401]['content']['application/json'] }
+      | { status: 500; body: operations['listPets']['responses'][500]['content']['application/json'] }
+      | { status: 503; body: operations['listPets']['responses'][503]['content']['application/json'] }
+  }
+}
+
+export type OperationId = keyof Operations
