@@ -1,0 +1,75 @@
+// API keys in PostgreSQL. Only a key's hash is stored.
+
+import type { Client } from '../access/authentication.js'
+import type { RootSql, Sql } from './connect.js'
+
+/** What is stored of a key. Quotas are null where its plan fixes them. */
+export interface ApiKey {
+  readonly id: bigint
+  readonly name: string
+  readonly plan: string
+  readonly perMinute: number | null
+  readonly perDay: number | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+}
+
+export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt'> & {
+  /** SHA-256 in hex. */
+  readonly hash: string
+}
+
+/** Stores a key by its hash and returns its id. */
+export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
+  const [row] = await sql<{ id: bigint }[]>`
+    insert into api_keys (hash, name, plan, per_minute, per_day, expires_at)
+    values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan}, ${key.perMinute}, ${key.perDay}, ${key.expiresAt})
+    returning id`
+  return (row as { id: bigint }).id // an insert without a conflict clause returns its row
+}
+
+/** Stores a key if there is none at all, whoever else tries at the same time; says whether it did. */
+export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<boolean> {
+  return sql.begin(async (transaction) => {
+    await transaction`lock table api_keys in share row exclusive mode`
+    const keys = await transaction`select 1 from api_keys limit 1`
+    if (keys.length === 0) await insertApiKey(transaction, key)
+    return keys.length === 0
+  })
+}
+
+/** All keys, in the order they were made. */
+export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
+  return sql<ApiKey[]>`
+    select id, name, plan, per_minute as "perMinute", per_day as "perDay", created_at as "createdAt",
+           expires_at as "expiresAt", revoked_at as "revokedAt"
+    from api_keys
+    order by id`
+}
+
+/** Revokes a key, for good; a second time changes nothing. Says whether there is such a key. */
+export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
+  const rows = await sql`
+    update api_keys
+    set revoked_at = coalesce(revoked_at, now())
+    where id = ${id}
+    returning id`
+  return rows.length > 0
+}
+
+/** The client that a key's hash stands for, unless it is revoked. Expiry is the caller's to judge, by its clock. */
+export async function findClient(sql: Sql, hash: string): Promise<Client | undefined> {
+  const [row] = await sql<Pick<ApiKey, 'id' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt'>[]>`
+    select id, plan, per_minute as "perMinute", per_day as "perDay", expires_at as "expiresAt"
+    from api_keys
+    where hash = decode(${hash}, 'hex') and revoked_at is null`
+  if (row === undefined) return undefined
+  return {
+    keyId: String(row.id),
+    plan: row.plan,
+    perMinute: row.perMinute ?? undefined,
+    perDay: row.perDay ?? undefined,
+    expiresAt: row.expiresAt ?? undefined,
+  }
+}

@@ -1,0 +1,126 @@
+// The way to PostgreSQL: the server that DATABASE_URL names, or the embedded one. What becomes of a
+// statement when the server does not answer is decided here.
+
+import type { Logger } from 'pino'
+import postgres from 'postgres'
+import { startEmbedded } from './embedded.js'
+import { migrate } from './migrate.js'
+
+/** postgres.js with int8 as bigint. Inside a transaction it is the transaction's. */
+export type Sql = postgres.ISql<{ bigint: bigint }>
+
+/** The same, outside of any transaction. */
+export type RootSql = postgres.Sql<{ bigint: bigint }>
+
+export interface Database {
+  readonly sql: RootSql
+  readonly embedded: boolean
+  /** Ends the connections once their statements are done, and the embedded server if no one else uses it. */
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  readonly databaseUrl: string | undefined
+  readonly dataDir: string | undefined
+  readonly migrationsFolder: string
+  readonly log: Logger
+}
+
+const poolMax = 10
+const connectTimeoutSeconds = 3
+const statementTimeoutMs = 5_000
+const startDeadlineMs = 20_000
+const startRetryMs = 250
+const closeTimeoutSeconds = 5
+
+/**
+ * Connects, waiting a while for a server that is still starting, and migrates.
+ * @throws {Error} saying what to do, when there is no database to be had
+ */
+export async function connect({
+  databaseUrl,
+  dataDir,
+  migrationsFolder,
+  log,
+}: DatabaseOptions): Promise<Database> {
+  const server = databaseUrl === undefined ? await startEmbedded(dataDir, log) : undefined
+  const sql = server
+    ? postgres({ ...server.connection, ...options(log) })
+    : postgres(databaseUrl ?? '', options(log))
+  const close = async () => {
+    await sql.end({ timeout: closeTimeoutSeconds })
+    await server?.stop()
+  }
+  try {
+    await untilReachable(sql, log)
+    const applied = await migrate(sql, migrationsFolder)
+    if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
+    return { sql, embedded: server !== undefined, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function options(log: Logger) {
+  return {
+    max: poolMax,
+    connect_timeout: connectTimeoutSeconds,
+    // Seconds before the next try: short, so that an outage ends for the service when it ends.
+    backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
+    types: { bigint: postgres.BigInt },
+    fetch_types: false, // only needed for arrays of types of one's own
+    connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
+    onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
+  }
+}
+
+async function untilReachable(sql: RootSql, log: Logger): Promise<void> {
+  const deadline = Date.now() + startDeadlineMs
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await sql`select 1`
+      return
+    } catch (error) {
+      if (!isUnavailable(error) || Date.now() > deadline) throw unreachable(sql, error)
+      if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
+      await new Promise((resolve) => setTimeout(resolve, startRetryMs))
+    }
+  }
+}
+
+// Host and database, but never the password.
+function unreachable(sql: RootSql, cause: unknown): Error {
+  const { host, port, database } = sql.options
+  const place = `database "${database}" at ${host.map((each, i) => `${each}:${port[i]}`).join(', ')}`
+  return new Error(
+    `Cannot use ${place}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
+    { cause },
+  )
+}
+
+const connectionErrors = new Set([
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT', // a unix socket whose server is away
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+
+/**
+ * Whether an error says that the database cannot answer for now, rather than that a statement is wrong:
+ * a connection that fails, or SQLSTATE 08 (connection), 53 (resources), 57 (operator intervention, which
+ * a statement past its time is, too), 25006 (read-only: a replica before its promotion).
+ */
+export function isUnavailable(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && (connectionErrors.has(code) || /^(08|53|57)...$|^25006$/.test(code))
+}

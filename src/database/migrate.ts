@@ -1,0 +1,83 @@
+// Brings a database to the form this version needs: numbered SQL files, each in a transaction, one runner
+// at a time however many instances start at once.
+
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { RootSql, Sql } from './connect.js'
+
+interface Migration {
+  readonly name: string
+  readonly text: string
+  /** SHA-256 of the text in hex. */
+  readonly checksum: string
+}
+
+// Any number will do, if nothing else in the database uses it for an advisory lock.
+const lockId = 7_253_009_114
+
+/**
+ * Applies the migrations of the folder that the database has not seen, in order of name. Those of a newer
+ * version are left alone: an older instance may start while a newer one runs.
+ * @returns the names of those applied now
+ * @throws {Error} when an applied file was edited since
+ */
+export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
+  const migrations = await readMigrations(folder)
+  // The lock and the transactions need one connection; a session lock, so that each file commits alone.
+  const connection = await sql.reserve()
+  try {
+    await connection`select pg_advisory_lock(${lockId})`
+    return await applyMissing(connection, migrations)
+  } finally {
+    await connection`select pg_advisory_unlock(${lockId})`.catch(() => {}) // gone with its connection
+    connection.release()
+  }
+}
+
+/** Whether every migration of the folder is applied. */
+export async function isMigrated(sql: Sql, folder: string): Promise<boolean> {
+  const migrations = await readMigrations(folder)
+  const applied = await appliedMigrations(sql)
+  return migrations.every(({ name }) => applied.has(name))
+}
+
+async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise<string[]> {
+  await sql`
+    create table if not exists schema_migrations (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`
+  const applied = await appliedMigrations(sql)
+  const missing = migrations.filter(({ name }) => !applied.has(name))
+  for (const { name, checksum } of migrations) {
+    if ((applied.get(name) ?? checksum) !== checksum) {
+      throw new Error(`Migration ${name} was edited after it was applied. Restore it, and write a new one.`)
+    }
+  }
+  for (const migration of missing) await apply(sql, migration)
+  return missing.map(({ name }) => name)
+}
+
+async function apply(sql: Sql, { name, text, checksum }: Migration): Promise<void> {
+  // One simple query is one implicit transaction: the file and its record succeed or fail together.
+  await sql.unsafe(
+    `${text}\n;\ninsert into schema_migrations (name, checksum) values ('${name}', '${checksum}')`,
+  )
+}
+
+async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {
+  const rows = await sql<{ name: string; checksum: string }[]>`select name, checksum from schema_migrations`
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]))
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(path.join(folder, name), 'utf8')
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}

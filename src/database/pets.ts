@@ -1,0 +1,58 @@
+// Animals in PostgreSQL.
+
+import type { components } from '../../generated/types.js'
+import type { Sql } from './connect.js'
+
+type Pet = components['schemas']['Pet']
+type NewPet = components['schemas']['NewPet']
+type Row = Omit<Pet, 'status'> & { readonly status: Pet['status'] | null }
+
+/** Stores an animal in one statement and returns it with its id. */
+export async function insertPet(sql: Sql, { name, categoryId, status }: NewPet): Promise<Pet> {
+  const rows = await sql<Row[]>`
+    insert into pets (name, category_id, status)
+    values (${name}, ${categoryId}, ${status ?? null})
+    returning id, name, category_id as "categoryId", status`
+  return toPet(rows[0] as Row) // an insert without a conflict clause returns its row
+}
+
+/** The animal with that id. */
+export async function findPet(sql: Sql, id: Pet['id']): Promise<Pet | undefined> {
+  const [row] = await sql<Row[]>`
+    select id, name, category_id as "categoryId", status
+    from pets
+    where id = ${id}`
+  return row && toPet(row)
+}
+
+/**
+ * The animals after an id, in ascending order of id. By keyset: a page costs the same at any depth. The two
+ * orders of use are two statements, each with an index of its own, so that no plan filters what it walks.
+ */
+export async function listPets(
+  sql: Sql,
+  { afterId, status, limit }: { afterId: bigint; status: Pet['status'] | undefined; limit: number },
+): Promise<Pet[]> {
+  const rows =
+    status === undefined
+      ? await sql<Row[]>`
+          select id, name, category_id as "categoryId", status
+          from pets
+          where id > ${afterId}
+          order by id
+          limit ${limit}`
+      : await sql<Row[]>`
+          select id, name, category_id as "categoryId", status
+          from pets
+          where status = ${status} and id > ${afterId}
+          order by id
+          limit ${limit}`
+  return rows.map(toPet)
+}
+
+// A status that was not given is absent, not null.
+function toPet({ id, name, categoryId, status }: Row): Pet {
+  return status === null
+    ? { id, name, categoryId }
+    : { id, name, categoryId, status: status as NonNullable<Pet['status']> }
+}
