@@ -1,0 +1,191 @@
+#!/usr/bin/env node
+// Makes, lists and revokes API keys, in the database that the service uses, while it runs or not. Standard
+// output is the result alone: `create` prints the key and nothing else.
+
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { createApiKey, hashApiKey } from '../src/access/api-key.js'
+import { ConfigError, readConfig } from '../src/config.js'
+import { type Contract, readContract } from '../src/contract/document.js'
+import {
+  type ApiKey,
+  insertApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeApiKey,
+} from '../src/database/api-keys.js'
+import { connect, type RootSql } from '../src/database/connect.js'
+import { EmbeddedError } from '../src/database/embedded.js'
+import { contractFile, migrationsFolder } from '../src/project.js'
+
+const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
+       keys list
+       keys revoke ID
+
+  create   makes a key and prints it, this once, on standard output
+    --name        whose key it is, 1 to 255 characters
+    --plan        a plan of the contract
+    --expires     when it ends: 2027-01-31, or 2027-01-31T12:00:00Z
+    --per-minute  requests a minute \\ for a plan whose quotas are agreed
+    --per-day     requests a day    / per key, and for no other
+  list     shows every key, never the secret
+  revoke   ends a key for good, on every running instance within a second
+
+Examples:
+  npm run --silent keys -- create --name "Web shop" --plan free
+  npm run --silent keys -- create --name "Big shop" --plan enterprise --per-minute 5000 --per-day 2000000
+  npm run --silent keys -- revoke 7
+
+It uses DATABASE_URL, or without it the embedded database in DATA_DIR.
+`
+
+class UsageError extends Error {}
+
+/** One line of standard output, or none. */
+type Command = (sql: RootSql) => Promise<string>
+
+function readCommand(args: readonly string[], contract: Contract): Command {
+  const { positionals, values } = parse(args)
+  const [command, ...rest] = positionals
+  if (command === 'create' && rest.length === 0) return create(newKey(values, contract))
+  if (Object.keys(values).length > 0) throw new UsageError(`${command ?? 'keys'} takes no options`)
+  if (command === 'list' && rest.length === 0) return async (sql) => table(await listApiKeys(sql))
+  if (command === 'revoke' && rest.length === 1) return revoke(String(rest[0]))
+  throw new UsageError('Say create, list or revoke ID.')
+}
+
+const options = {
+  name: { type: 'string' },
+  plan: { type: 'string' },
+  expires: { type: 'string' },
+  'per-minute': { type: 'string' },
+  'per-day': { type: 'string' },
+} as const
+
+type Values = { readonly [Name in keyof typeof options]?: string }
+
+function parse(args: readonly string[]): { positionals: string[]; values: Values } {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+type KeyTerms = Omit<NewApiKey, 'hash'>
+
+function newKey(values: Values, { plans }: Contract): KeyTerms {
+  const { name = '', plan = '' } = values
+  const quotas = plans.get(plan)
+  if (name.length < 1 || name.length > 255) throw new UsageError('--name must have 1 to 255 characters')
+  if (quotas === undefined) throw new UsageError(`--plan must be one of ${[...plans.keys()].join(', ')}`)
+  const agreed = quotas === 'custom'
+  if (agreed !== (values['per-minute'] !== undefined) || agreed !== (values['per-day'] !== undefined)) {
+    throw new UsageError(
+      `--per-minute and --per-day ${agreed ? 'are needed with' : 'do not go with'} the plan ${plan}`,
+    )
+  }
+  return {
+    name,
+    plan,
+    perMinute: agreed ? quota('--per-minute', values['per-minute']) : null,
+    perDay: agreed ? quota('--per-day', values['per-day']) : null,
+    expiresAt: values.expires === undefined ? null : expiry(values.expires),
+  }
+}
+
+function quota(option: string, text = ''): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= 1 && number <= 2 ** 31 - 1) return number
+  throw new UsageError(`${option} must be a whole number from 1 to ${2 ** 31 - 1}`)
+}
+
+function expiry(text: string): Date {
+  const date = new Date(text)
+  const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
+  if (!isIso || Number.isNaN(date.getTime()))
+    throw new UsageError('--expires must be a time like 2027-01-31T12:00:00Z')
+  if (date.getTime() <= Date.now()) throw new UsageError('--expires must be in the future')
+  return date
+}
+
+function create(terms: KeyTerms): Command {
+  return async (sql) => {
+    const key = createApiKey()
+    const id = await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
+    process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
+    return `${key}\n`
+  }
+}
+
+function revoke(text: string): Command {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new UsageError('revoke takes the ID that list shows')
+  return async (sql) => {
+    if (!(await revokeApiKey(sql, BigInt(text)))) throw new UsageError(`There is no key ${text}.`)
+    return `Key ${text} is revoked.\n`
+  }
+}
+
+function table(keys: readonly ApiKey[]): string {
+  const rows = keys.map((key) => [
+    String(key.id),
+    key.name,
+    planOf(key),
+    iso(key.createdAt),
+    iso(key.expiresAt),
+    state(key),
+  ])
+  const all = [['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], ...rows]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
+  return all
+    .map(
+      (row) =>
+        `${row
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
+}
+
+function planOf({ plan, perMinute, perDay }: ApiKey): string {
+  return perMinute === null ? plan : `${plan} ${perMinute}/min ${perDay}/day`
+}
+
+function state({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt !== null) return `revoked ${iso(revokedAt)}`
+  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? 'expired' : 'valid'
+}
+
+function iso(date: Date | null): string {
+  return date === null ? '-' : date.toISOString().replace(/\.\d+/, '')
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.includes('--help') || args[0] === 'help') {
+    process.stdout.write(usage)
+    return
+  }
+  const config = readConfig(process.env)
+  const command = readCommand(args, readContract(contractFile))
+  const database = await connect({
+    ...config,
+    migrationsFolder,
+    log: pino({ level: 'warn' }, process.stderr),
+  })
+  try {
+    process.stdout.write(await command(database.sql))
+  } finally {
+    await database.close()
+  }
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  const plain =
+    [UsageError, ConfigError, EmbeddedError].some((type) => error instanceof type) ||
+    error.cause !== undefined
+  process.stderr.write(
+    `${plain ? error.message : error.stack}\n${error instanceof UsageError ? `\n${usage}` : ''}`,
+  )
+  process.exitCode = error instanceof UsageError ? 2 : 1
+})

@@ -1,0 +1,165 @@
+// The server: every Fastify option, and the parts in the order a request meets them.
+
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import type { Logger } from 'pino'
+import { handlers as contractHandlers } from '../generated/handlers.js'
+import { type Client, createAuthenticate } from './access/authentication.js'
+import { createClientErrorHandler } from './client-errors.js'
+import type { Config } from './config.js'
+import type { Contract } from './contract/document.js'
+import { addRoutes } from './contract/routes.js'
+import { findClient } from './database/api-keys.js'
+import { type Database, isUnavailable } from './database/connect.js'
+import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
+import type { Handlers } from './handlers/handler.js'
+import { RequestLog } from './request-log.js'
+import { securityHeaders } from './security-headers.js'
+import { addServiceRoutes } from './service-routes.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whoever calls, once the key is checked. */
+    client: Client | undefined
+  }
+}
+
+/** What the server is made of. */
+export interface AppParts {
+  readonly config: Config
+  readonly contract: Contract
+  readonly database: Pick<Database, 'sql'>
+  readonly log: Logger
+  /** The handlers of the contract's operations, unless others are given. */
+  readonly handlers?: Handlers
+}
+
+// A client that sends its headers slower than this keeps a connection for nothing.
+const headersTimeoutMs = 10_000
+
+/**
+ * Builds the server, ready to listen or to be injected into.
+ * @throws {ContractError} when an operation lacks a handler or a check
+ */
+export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const { config, contract, database, log, handlers = contractHandlers } = parts
+  const app = createServer(config, contract, log)
+  const allowedMethods = collectMethods(app)
+
+  app.decorateRequest('client', undefined)
+  // Bodies are read as bytes, whatever their type; the operation they are for says which types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...mediaTypes(contract), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(securityHeaders).header('X-Request-Id', request.id)
+    if (request.url.length > contract.limits.url) throw fault('uri_too_long', contract)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw fault('malformed_request', contract)
+    // Before the body is read: what it holds does not matter where nothing takes it.
+    if (request.is404) throw notFound(request, allowedMethods(request))
+  })
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
+
+  addServiceRoutes(app, contract, database)
+  const authenticate = createAuthenticate((hash) => findClient(database.sql, hash), contract.title)
+  await app.register(async (scope) =>
+    addRoutes(scope, {
+      contract,
+      handlers,
+      sql: database.sql,
+      securityChecks: {
+        'http bearer': async (request) => {
+          request.client = await authenticate(request.headers.authorization)
+        },
+      },
+    }),
+  )
+  return app
+}
+
+function createServer(config: Config, contract: Contract, log: Logger): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new RequestLog(),
+    genReqId: requestId,
+    trustProxy: config.trustProxy,
+    bodyLimit: contract.limits.body,
+    routerOptions: { maxParamLength: contract.limits.url },
+    requestTimeout: config.requestTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    handlerTimeout: config.handlerTimeoutMs,
+    http: {
+      maxHeaderSize: contract.limits.header,
+      headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
+      requireHostHeader: false, // checked by a hook, which can answer in the error body
+    },
+    // While it closes, the server finishes what it has accepted and asks for no more on its connections.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    clientErrorHandler: createClientErrorHandler(contract, log),
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(securityHeaders).header('X-Request-Id', request.id)
+      answerError(error, request, reply, contract)
+    },
+  })
+  app.server.maxConnections = config.connectionsMax
+  return app
+}
+
+// The caller's own id where it is harmless in a log, else a new one.
+function requestId(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+// The one way out for every error.
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, contract: Contract): void {
+  // A body that breaks off has the same code as a connection to the database that does.
+  const outage = isUnavailable(error) && error !== request.raw.errored
+  const apiError = outage ? unavailable(error) : toApiError(error, contract)
+  const body = errorBody(apiError, contract)
+  if (body.status >= 500) request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
+  void reply.code(body.status).headers(apiError.headers).send(body)
+}
+
+// glue warns of a declared type that has no parser by its name.
+function mediaTypes({ operations }: Contract): Set<string> {
+  return new Set([...operations.values()].flatMap(({ body }) => body?.mediaTypes ?? []))
+}
+
+function fault(code: 'uri_too_long' | 'malformed_request', contract: Contract): ApiError {
+  return new ApiError(code, requestFault(code, contract))
+}
+
+// RFC 9110, sections 15.5.5 and 15.5.6.
+function notFound(request: FastifyRequest, allowed: readonly string[]): ApiError {
+  if (allowed.length === 0) return new ApiError('route_not_found', 'There is nothing at this path.')
+  return new ApiError('method_not_allowed', `${request.method} is not allowed here.`, {
+    headers: { Allow: allowed.join(', ') },
+  })
+}
+
+// Fastify tells unknown paths and methods apart for no one, so the routes are noted as they are added.
+function collectMethods(app: FastifyInstance): (request: FastifyRequest) => string[] {
+  const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
+    const entry = methods.get(url) ?? { pattern, names: new Set<string>() }
+    for (const name of [method].flat()) entry.names.add(name)
+    methods.set(url, entry)
+  })
+  return ({ url }) => {
+    const path = url.split('?', 1)[0] ?? ''
+    return [...methods.values()].flatMap(({ pattern, names }) =>
+      pattern.test(path) ? [...names].sort() : [],
+    )
+  }
+}

@@ -1,0 +1,101 @@
+// The only reader of the environment. Operators' choices stand here; what API consumers are promised
+// stands in the contract.
+
+import { pino } from 'pino'
+
+/** What an operator chooses. Durations are in milliseconds. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  /** Undefined: the embedded PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined
+  /** Undefined: the default place, see `embedded.ts`. */
+  readonly dataDir: string | undefined
+  readonly logLevel: string
+  /** Whose `X-Forwarded-For` is believed: Fastify's `trustProxy`. */
+  readonly trustProxy: boolean | string[]
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly handlerTimeoutMs: number
+  readonly shutdownTimeoutMs: number
+  readonly connectionsMax: number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The configuration is unusable; the message has one line per problem. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/**
+ * Reads and checks the configuration.
+ * @throws {ConfigError} naming every wrong variable at once.
+ */
+export function readConfig(environment: Environment): Config {
+  const problems: string[] = []
+  const read = <T>(name: string, fallback: T, parse: (text: string) => T | Problem): T => {
+    const text = environment[name]?.trim()
+    if (text === undefined || text === '') return fallback
+    const value = parse(text)
+    if (!(value instanceof Problem)) return value
+    problems.push(`${name} ${value.message}, but is ${quote(name, text)}`)
+    return fallback
+  }
+  const config: Config = {
+    host: read('HOST', '127.0.0.1', (text) => text),
+    port: read('PORT', 3000, integerBetween(0, 65_535)),
+    databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
+    dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
+    logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
+    trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
+    requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
+    keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),
+    handlerTimeoutMs: read('HANDLER_TIMEOUT_MS', 10_000, integerBetween(100, 600_000)),
+    shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
+    connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  return Object.freeze(config)
+}
+
+class Problem {
+  constructor(readonly message: string) {}
+}
+
+// A URL may hold a password: the message must not repeat it.
+function quote(name: string, text: string): string {
+  return name.endsWith('_URL') ? 'something else' : JSON.stringify(text)
+}
+
+function integerBetween(min: number, max: number) {
+  return (text: string): number | Problem => {
+    const value = Number(text)
+    return /^\d+$/.test(text) && value >= min && value <= max
+      ? value
+      : new Problem(`must be a whole number from ${min} to ${max}`)
+  }
+}
+
+function oneOf(values: readonly string[]) {
+  return (text: string): string | Problem =>
+    values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
+}
+
+function urlOf(...protocols: string[]) {
+  return (text: string): string | Problem =>
+    URL.canParse(text) && protocols.includes(new URL(text).protocol)
+      ? text
+      : new Problem(`must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`)
+}
+
+function proxies(text: string): boolean | string[] | Problem {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const addresses = text.split(',').map((each) => each.trim())
+  const known = /^(loopback|linklocal|uniquelocal|[0-9.]+(\/\d+)?|[0-9a-fA-F:.]+(\/\d+)?)$/
+  return addresses.every((each) => known.test(each))
+    ? addresses
+    : new Problem(
+        'must be true, false, or addresses and networks separated by commas (10.0.0.0/8, loopback, uniquelocal)',
+      )
+}

@@ -1,0 +1,76 @@
+// Every failure that a caller is told of, and the one body that tells it. Which HTTP status goes with a
+// code is the contract's to say (`ErrorCode`).
+
+import { STATUS_CODES } from 'node:http'
+import type { components } from '../generated/types.js'
+import type { Contract, ErrorCode } from './contract/document.js'
+
+export type ErrorBody = components['schemas']['Error']
+
+/** An expected failure. The message goes to the caller, except with a status of 500 or above. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly options: { readonly headers?: Readonly<Record<string, string>>; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.options.headers ?? {}
+  }
+}
+
+/** How long a caller is asked to wait when the service cannot answer, in seconds. */
+const retryAfterSeconds = 1
+
+/** The service cannot answer for now: 503 with `Retry-After` (RFC 9110, section 10.2.3). */
+export function unavailable(cause: unknown): ApiError {
+  return new ApiError('unavailable', 'unavailable', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+    cause,
+  })
+}
+
+// Fastify's and Node's own errors, in the contract's terms.
+const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_BAD_URL: 'malformed_request',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
+  ECONNRESET: 'malformed_request',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/** What the caller is told of any error: an ApiError as it is, a known fault of the request, else `internal_error`. */
+export function toApiError(error: unknown, contract: Contract): ApiError {
+  if (error instanceof ApiError) return error
+  const { code, message } = error as { code?: unknown; message?: string }
+  if (code === 'FST_ERR_HANDLER_TIMEOUT') return unavailable(error)
+  const known = typeof code === 'string' ? frameworkCodes[code] : undefined
+  if (known === undefined) return new ApiError('internal_error', String(message), { cause: error })
+  return new ApiError(known, requestFault(known, contract), { cause: error })
+}
+
+/** What is said of a fault that Fastify or Node found before any code of ours saw the request. */
+export function requestFault(code: ErrorCode, { limits }: Contract): string {
+  if (code === 'body_too_large') return `The body is longer than ${limits.body} bytes.`
+  if (code === 'uri_too_long') return `The path and query are longer than ${limits.url} bytes.`
+  if (code === 'headers_too_large') return `The header section is longer than ${limits.header} bytes.`
+  if (code === 'unsupported_media_type') return 'The body is not of a type that the operation takes.'
+  if (code === 'request_timeout') return 'The request did not arrive in time.'
+  return 'The request is not valid HTTP, or its path is not a valid URL.'
+}
+
+/** The one error body (specification, section 7.1). A 5xx says nothing but its name. */
+export function errorBody(error: ApiError, contract: Contract): ErrorBody {
+  const status = contract.errorStatuses.get(error.code) ?? 500
+  const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
+  return { code: error.code, message, status }
+}

@@ -1,0 +1,21 @@
+// What a handler is: a request of the contract in, one of the declared answers out. It knows neither HTTP
+// server nor SQL.
+
+import type { OperationId, Operations } from '../../generated/operations.js'
+import type { Sql } from '../database/connect.js'
+
+/** What a handler works with beside its request. */
+export interface Context {
+  readonly sql: Sql
+  /** The path that was requested, without its query: for links that lead back here. */
+  readonly path: string
+}
+
+/** The handler of one operation. Expected failures are thrown as ApiError. */
+export type Handler<Id extends OperationId> = (
+  request: Operations[Id]['request'],
+  context: Context,
+) => Promise<Operations[Id]['response']>
+
+/** A handler for every operation of the contract. */
+export type Handlers = { readonly [Id in OperationId]: Handler<Id> }

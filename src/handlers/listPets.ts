@@ -1,0 +1,45 @@
+import { listPets as selectPets } from '../database/pets.js'
+import { ApiError } from '../errors.js'
+import type { Handler } from './handler.js'
+
+// Before the first animal: identifiers begin at 1.
+const start = 0n
+
+/** Section 4.1: a page of animals, all or those of one status, in ascending order of id. */
+export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) => {
+  const { limit, status, cursor } = query
+  const afterId = cursor === undefined ? start : readCursor(cursor, status)
+  // One more than asked for tells whether there is a next page.
+  const pets = await selectPets(sql, { afterId, status, limit: limit + 1 })
+  const body = pets.slice(0, limit)
+  const last = body.at(-1)
+  if (pets.length <= limit || last === undefined) return { status: 200, body }
+  const next = new URLSearchParams({
+    limit: String(limit),
+    ...(status && { status }),
+    cursor: writeCursor(last.id, status),
+  })
+  return { status: 200, headers: { Link: `<${path}?${next}>; rel="next"` }, body }
+}
+
+// A cursor says which form it has (`1`), the filter it belongs to, and the id it stands after. Encoded, so
+// that nobody builds one by hand and comes to rely on its form.
+
+function writeCursor(afterId: bigint, status: string | undefined): string {
+  return Buffer.from(`1|${status ?? '*'}|${afterId}`).toString('base64url')
+}
+
+function readCursor(cursor: string, status: string | undefined): bigint {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const [, filter, afterId] = /^1\|([^|]+)\|(\d{1,18})$/.exec(text) ?? []
+  if (filter === undefined || afterId === undefined) {
+    throw new ApiError('invalid_request', 'query.cursor must come from a "next" link')
+  }
+  if (filter !== (status ?? '*')) {
+    throw new ApiError(
+      'invalid_request',
+      'query.cursor must be used with the status filter of the list it comes from',
+    )
+  }
+  return BigInt(afterId)
+}

@@ -1,0 +1,65 @@
+// The process: configuration, contract, database, server, signals, exit code.
+
+import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { buildApp } from './app.js'
+import { type Config, ConfigError, readConfig } from './config.js'
+import { type Contract, ContractError, readContract } from './contract/document.js'
+import { connect, type Database } from './database/connect.js'
+import { EmbeddedError } from './database/embedded.js'
+import { contractFile, migrationsFolder } from './project.js'
+import { welcome } from './welcome.js'
+
+async function start(): Promise<void> {
+  const config = readConfig(process.env)
+  const contract = readContract(contractFile)
+  const log = pino({ level: config.logLevel })
+  const database = await connect({ ...config, migrationsFolder, log })
+  const app = await listen(config, contract, database, log).catch(async (error) => {
+    await database.close()
+    throw error
+  })
+  stopGracefully(app, database, config)
+  // For the person at the terminal, and not in the log: it may hold a key.
+  process.stderr.write(await welcome(contract, database, app.listeningOrigin))
+}
+
+async function listen(
+  config: Config,
+  contract: Contract,
+  database: Database,
+  log: pino.Logger,
+): Promise<FastifyInstance> {
+  const app = await buildApp({ config, contract, database, log })
+  await app.listen({ host: config.host, port: config.port })
+  return app
+}
+
+// SIGTERM and SIGINT: answer what was accepted, then let the database go. A deadline bounds it; a second
+// signal ends it at once.
+function stopGracefully(app: FastifyInstance, database: Database, config: Config): void {
+  closeWithGrace({ delay: config.shutdownTimeoutMs, logger: app.log }, async ({ signal, err }) => {
+    if (err) app.log.fatal({ err }, 'stopping: an error nobody caught')
+    else app.log.info({ signal }, 'stopping')
+    await app.close()
+    await database.close()
+    app.log.info('stopped')
+  })
+}
+
+// What a person can mend is said plainly; anything else is a fault of ours and shows where it happened.
+function explain(error: unknown): string {
+  const { code, message, stack } = error as NodeJS.ErrnoException
+  const mendable = [ConfigError, ContractError, EmbeddedError].some((type) => error instanceof type)
+  if (mendable || (error as Error).cause !== undefined) return message
+  if (code === 'EADDRINUSE')
+    return `${message}\nThe port is taken: stop what uses it, or set PORT to another.`
+  if (code === 'EACCES') return `${message}\nSet PORT to a port above 1023.`
+  return stack ?? message
+}
+
+start().catch((error) => {
+  process.stderr.write(`The service cannot start.\n${explain(error)}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,32 @@
+// One line per request: what was asked, what was answered, how long it took and by which key. Neither
+// headers nor the URL as sent are logged: either may hold a key.
+
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+
+/** Fastify's hooks into its log, with one line where its own would write two. */
+export class RequestLog extends LogController {
+  constructor() {
+    super({ requestIdLogLabel: 'requestId' })
+  }
+
+  override incomingRequest(): void {}
+
+  override routeNotFound(): void {}
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const { method, routeOptions, client } = request
+    const line = {
+      method,
+      route: routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 1000) / 1000,
+      keyId: client?.keyId,
+    }
+    if (error) request.log.warn({ ...line, err: error }, 'request broken off')
+    else request.log.info(line, 'request')
+  }
+}

@@ -1,0 +1,33 @@
+// The routes beside the contract's operations: no key, no quota.
+
+import type { FastifyInstance } from 'fastify'
+import type { Contract } from './contract/document.js'
+import type { Database } from './database/connect.js'
+import { isMigrated } from './database/migrate.js'
+import { unavailable } from './errors.js'
+import { migrationsFolder } from './project.js'
+
+/** Adds `/healthz` (the process lives), `/readyz` (it can serve) and the contract itself. */
+export function addServiceRoutes(
+  app: FastifyInstance,
+  contract: Contract,
+  { sql }: Pick<Database, 'sql'>,
+): void {
+  app.get('/healthz', async () => ({ status: 'ok' }))
+
+  app.get('/readyz', async () => {
+    // Whatever the reason, the answer is the same: send the requests elsewhere.
+    const migrated = await isMigrated(sql, migrationsFolder).catch((error: unknown) => {
+      throw unavailable(error)
+    })
+    if (!migrated) throw unavailable(new Error('migrations are missing'))
+    return { status: 'ok' }
+  })
+
+  app.get('/openapi.yaml', async (_, reply) => {
+    reply.type('application/yaml; charset=utf-8') // RFC 9512
+    return contract.text
+  })
+
+  app.get('/openapi.json', async () => contract.document)
+}
