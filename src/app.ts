@@ -42,6 +42,8 @@ export interface AppParts {
 
 // A client that sends its headers slower than this keeps a connection for nothing.
 const headersTimeoutMs = 10_000
+// How often Node looks for requests past their time.
+const timeoutCheckMs = 1_000
 
 /**
  * Builds the server, ready to listen or to be injected into.
@@ -66,6 +68,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
+  closeConnectionsWithTheServer(app)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
   addServiceRoutes(app, contract, database)
@@ -99,6 +102,7 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     http: {
       maxHeaderSize: contract.limits.header,
       headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
+      connectionsCheckingInterval: timeoutCheckMs,
       requireHostHeader: false, // checked by a hook, which can answer in the error body
     },
     // While it closes, the server finishes what it has accepted and asks for no more on its connections.
@@ -128,6 +132,19 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   const body = errorBody(apiError, contract)
   if (body.status >= 500) request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
   void reply.code(body.status).headers(apiError.headers).send(body)
+}
+
+// Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has
+// to end them, or a client's keep-alive would hold the stop up.
+function closeConnectionsWithTheServer(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (closing) reply.header('Connection', 'close')
+    return payload
+  })
 }
 
 // glue warns of a declared type that has no parser by its name.

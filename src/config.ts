@@ -19,6 +19,8 @@ export interface Config {
   readonly handlerTimeoutMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
+  /** How long a start waits for a database that is not there yet. */
+  readonly startTimeoutMs: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -53,6 +55,7 @@ export function readConfig(environment: Environment): Config {
     keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),
     handlerTimeoutMs: read('HANDLER_TIMEOUT_MS', 10_000, integerBetween(100, 600_000)),
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
+    startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

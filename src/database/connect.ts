@@ -22,6 +22,7 @@ export interface Database {
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
   readonly dataDir: string | undefined
+  readonly startTimeoutMs: number
   readonly migrationsFolder: string
   readonly log: Logger
 }
@@ -29,7 +30,6 @@ export interface DatabaseOptions {
 const poolMax = 10
 const connectTimeoutSeconds = 3
 const statementTimeoutMs = 5_000
-const startDeadlineMs = 20_000
 const startRetryMs = 250
 const closeTimeoutSeconds = 5
 
@@ -40,6 +40,7 @@ const closeTimeoutSeconds = 5
 export async function connect({
   databaseUrl,
   dataDir,
+  startTimeoutMs,
   migrationsFolder,
   log,
 }: DatabaseOptions): Promise<Database> {
@@ -52,7 +53,7 @@ export async function connect({
     await server?.stop()
   }
   try {
-    await untilReachable(sql, log)
+    await untilReachable(sql, startTimeoutMs, log)
     const applied = await migrate(sql, migrationsFolder)
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
     return { sql, embedded: server !== undefined, close }
@@ -75,8 +76,8 @@ function options(log: Logger) {
   }
 }
 
-async function untilReachable(sql: RootSql, log: Logger): Promise<void> {
-  const deadline = Date.now() + startDeadlineMs
+async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Promise<void> {
+  const deadline = Date.now() + timeoutMs
   for (let attempt = 1; ; attempt++) {
     try {
       await sql`select 1`

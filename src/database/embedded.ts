@@ -10,7 +10,6 @@ import {
   access,
   chmod,
   chown,
-  constants,
   cp,
   mkdir,
   mkdtemp,
@@ -57,6 +56,7 @@ interface Identity {
 const nobody = 65_534
 const port = 5432 // only a part of the socket's name
 const startDeadlineMs = 30_000
+const startsMax = 3
 const retryMs = 100
 const commandTimeoutMs = 60_000
 // A unix socket's path is limited to 107 bytes on Linux and 103 on macOS.
@@ -71,7 +71,8 @@ const elsewhere = 'Set DATA_DIR to another directory, or DATABASE_URL to a Postg
  * @throws {EmbeddedError} when it cannot run here
  */
 export async function startEmbedded(dataDir: string | undefined, log: Logger): Promise<EmbeddedServer> {
-  const directory = path.resolve(dataDir ?? (await defaultDirectory()))
+  // A folder of its own: only what is made here changes hands where root lends it to another user.
+  const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
   const bin = await binaries(directory, identity)
   const server = new Server(directory, bin, identity, log)
@@ -93,7 +94,7 @@ class Server implements EmbeddedServer {
   ) {}
 
   get #data(): string {
-    return path.join(this.directory, 'postgres')
+    return path.join(this.directory, 'data')
   }
 
   get connection() {
@@ -104,7 +105,7 @@ class Server implements EmbeddedServer {
   // the same time, leaves no half-made directory behind.
   async initialize(): Promise<void> {
     if (await exists(path.join(this.#data, 'PG_VERSION'))) return
-    const draft = `postgres.${randomUUID()}`
+    const draft = `data.${randomUUID()}`
     this.log.info({ directory: this.directory }, 'making a database directory')
     await this.#command('initdb', [
       `--pgdata=${draft}`,
@@ -128,35 +129,39 @@ class Server implements EmbeddedServer {
   async #removeDrafts(): Promise<void> {
     for (const name of await readdir(this.directory)) {
       const draft = path.join(this.directory, name)
-      if (!name.startsWith('postgres.') || name.endsWith('.log')) continue
+      if (!name.startsWith('data.')) continue
       const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
       if (Date.now() - mtimeMs > commandTimeoutMs) await rm(draft, { recursive: true, force: true })
     }
   }
 
-  // Another process may start or stop the server at any moment, so what fails is tried again for a while.
+  // Another process may start or stop the server at any moment, so what fails is tried again for a while. A
+  // start that fails lost a race the first time; when it keeps failing it never will succeed.
   async join(): Promise<void> {
     await this.#linkSocket()
     const deadline = Date.now() + startDeadlineMs
-    for (;;) {
+    for (let starts = 0; ; ) {
       try {
-        await this.#start()
+        const running = await this.#isRunning()
+        if (!running) {
+          starts++
+          await this.#start()
+        }
         await this.#enter()
         return
       } catch (error) {
-        if (Date.now() > deadline) throw await this.#failure(error)
+        if (Date.now() > deadline || starts >= startsMax) throw await this.#failure(error)
         await delay(retryMs)
       }
     }
   }
 
   async #start(): Promise<void> {
-    if (await this.#isRunning()) return
-    await this.#command('pg_ctl', ['start', '--pgdata=postgres', '--log=postgres.log', '--wait', '--silent'])
+    await this.#command('pg_ctl', ['start', '--pgdata=data', '--log=server.log', '--wait', '--silent'])
   }
 
   async #isRunning(): Promise<boolean> {
-    return this.#command('pg_ctl', ['status', '--pgdata=postgres']).then(
+    return this.#command('pg_ctl', ['status', '--pgdata=data']).then(
       () => true,
       () => false,
     )
@@ -200,7 +205,7 @@ class Server implements EmbeddedServer {
     const users = this.#users
     if (users !== undefined) {
       if (await isLastUser(users)) {
-        await this.#command('pg_ctl', ['stop', '--pgdata=postgres', '--mode=fast', '--wait', '--silent'])
+        await this.#command('pg_ctl', ['stop', '--pgdata=data', '--mode=fast', '--wait', '--silent'])
       }
       await users.end({ timeout: 0 })
     }
@@ -228,7 +233,7 @@ class Server implements EmbeddedServer {
   }
 
   async #failure(cause: unknown): Promise<EmbeddedError> {
-    const log = await readFile(path.join(this.directory, 'postgres.log'), 'utf8').catch(() => '')
+    const log = await readFile(path.join(this.directory, 'server.log'), 'utf8').catch(() => '')
     const { stderr, message } = cause as { stderr?: string; message: string }
     const said = [stderr?.trim() || message, log.trim().split('\n').slice(-5).join('\n')]
       .filter(Boolean)
@@ -268,21 +273,20 @@ async function defaultDirectory(): Promise<string> {
 }
 
 async function prepareDirectory(directory: string): Promise<Identity> {
-  const identity = await identityFor(directory)
   try {
-    const first = await mkdir(directory, { recursive: true, mode: 0o755 })
+    const identity = await identityFor(directory)
+    await mkdir(directory, { recursive: true })
     if (identity.uid !== undefined && identity.gid !== undefined) {
-      const closed = await closedFolder(directory, identity.uid)
+      await openEmptyFolder(path.dirname(directory))
+      const closed = await closedFolder(path.dirname(directory), identity.uid)
       if (closed !== undefined) {
         throw new EmbeddedError(
           `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${closed}. ${elsewhere}`,
         )
       }
-      if (first !== undefined) await chown(directory, identity.uid, identity.gid)
-    } else {
-      await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+      await chown(directory, identity.uid, identity.gid)
     }
-    if (first !== undefined) await chmod(directory, 0o700)
+    await chmod(directory, 0o700)
     return identity
   } catch (error) {
     if (error instanceof EmbeddedError) throw error
@@ -290,6 +294,13 @@ async function prepareDirectory(directory: string): Promise<Identity> {
       `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
     )
   }
+}
+
+// An empty directory that root sets aside for the data, with a mode like `mktemp -d` gives it: the server's user
+// has to pass through it. One with anything else in it stays as it is.
+async function openEmptyFolder(directory: string): Promise<void> {
+  const names = await readdir(directory)
+  if (names.every((name) => name === 'postgresql')) await chmod(directory, 0o711)
 }
 
 // Root runs the server as the owner of the directory, or of the nearest one above it, so that the same

@@ -1,5 +1,5 @@
-// Brings a database to the form this version needs: numbered SQL files, each in a transaction, one runner
-// at a time however many instances start at once.
+// Brings a database to the form this version needs: numbered SQL files in one transaction, one runner at a
+// time however many instances start at once.
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -24,15 +24,12 @@ const lockId = 7_253_009_114
  */
 export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  // The lock and the transactions need one connection; a session lock, so that each file commits alone.
-  const connection = await sql.reserve()
-  try {
-    await connection`select pg_advisory_lock(${lockId})`
-    return await applyMissing(connection, migrations)
-  } finally {
-    await connection`select pg_advisory_unlock(${lockId})`.catch(() => {}) // gone with its connection
-    connection.release()
-  }
+  return sql.begin(async (transaction) => {
+    // However long another instance's migrations take, or these.
+    await transaction`set local statement_timeout = 0`
+    await transaction`select pg_advisory_xact_lock(${lockId})`
+    return applyMissing(transaction, migrations)
+  }) as Promise<string[]> // postgres.js types a transaction's result as if it were a list of queries
 }
 
 /** Whether every migration of the folder is applied. */
@@ -61,10 +58,8 @@ async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise
 }
 
 async function apply(sql: Sql, { name, text, checksum }: Migration): Promise<void> {
-  // One simple query is one implicit transaction: the file and its record succeed or fail together.
-  await sql.unsafe(
-    `${text}\n;\ninsert into schema_migrations (name, checksum) values ('${name}', '${checksum}')`,
-  )
+  await sql.unsafe(text)
+  await sql`insert into schema_migrations (name, checksum) values (${name}, ${checksum})`
 }
 
 async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {

@@ -1,0 +1,110 @@
+import t from 'tap'
+import { contract, send, sendRaw, startService } from './fixtures/service.js'
+
+t.test('the service beside its operations', async (t) => {
+  const { origin, base, auth, log, key, call } = await startService(t)
+
+  t.test('is alive, and ready', async (t) => {
+    t.equal((await send(`${origin}/healthz`)).status, 200)
+    t.strictSame((await send(`${origin}/readyz`)).body, { status: 'ok' })
+  })
+
+  t.test('serves its contract in both forms', async (t) => {
+    const yaml = await send(`${origin}/openapi.yaml`)
+    t.equal(yaml.text, contract.text)
+    t.equal(yaml.headers.get('content-type'), 'application/yaml; charset=utf-8')
+    t.strictSame((await send(`${origin}/openapi.json`)).body, JSON.parse(JSON.stringify(contract.document)))
+  })
+
+  t.test('tells an unknown path from a wrong method', async (t) => {
+    const unknown = await send(`${base}/nothing`, 'POST', {}, '{')
+    t.match(unknown, { status: 404, body: { code: 'route_not_found', status: 404 } })
+    const wrong = await send(`${base}/pets`, 'DELETE')
+    t.match(wrong, { status: 405, body: { code: 'method_not_allowed' } })
+    t.equal(wrong.headers.get('allow'), 'GET, HEAD, POST')
+    t.equal((await send(`${base}/pets/1`, 'PATCH', {}, '{}')).headers.get('allow'), 'GET, HEAD')
+  })
+
+  t.test("returns the request id, the caller's own where it is harmless", async (t) => {
+    t.equal(
+      (await send(`${origin}/healthz`, 'GET', { 'x-request-id': 'abc-1.2_3' })).headers.get('x-request-id'),
+      'abc-1.2_3',
+    )
+    for (const hostile of ['a b', 'x'.repeat(129), '"', 'ä'.normalize('NFD')[0] + '\\']) {
+      const answer = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
+      t.match(answer.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
+    }
+  })
+
+  t.test('sends the security headers of a JSON API with every answer', async (t) => {
+    for (const answer of [
+      await call('GET', '/pets'),
+      await send(`${base}/nothing`),
+      await send(`${base}/pets`),
+    ]) {
+      t.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+      t.equal(answer.headers.get('cache-control'), 'no-store')
+      t.match(answer.headers.get('content-security-policy'), /default-src 'none'/)
+    }
+  })
+
+  t.test('refuses a URL that is too long or malformed', async (t) => {
+    const long = await call('GET', `/pets?cursor=${'a'.repeat(contract.limits.url)}`)
+    t.match(long, { status: 414, body: { code: 'uri_too_long' } })
+    t.match(await send(`${base}/%zz`), { status: 400, body: { code: 'malformed_request' } })
+    t.match(await call('GET', `/pets/${'1'.repeat(500)}`), { status: 400, body: { code: 'invalid_request' } })
+  })
+
+  t.test('answers malformed HTTP in the error body', async (t) => {
+    const cases: [string, string, number, string][] = [
+      ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
+      ['a bad header', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'malformed_request'],
+      ['no host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
+      [
+        'two lengths',
+        'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+        400,
+        'malformed_request',
+      ],
+      [
+        'a length and chunks',
+        'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        400,
+        'malformed_request',
+      ],
+      [
+        'headers too large',
+        `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(contract.limits.header)}\r\n\r\n`,
+        431,
+        'headers_too_large',
+      ],
+    ]
+    for (const [title, request, status, code] of cases) {
+      const answer = await sendRaw(origin, request)
+      t.match(answer, new RegExp(`^HTTP/1.1 ${status} `), title)
+      t.match(answer, /\r\nx-request-id: /i, 'with a request id')
+      t.match(
+        JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)),
+        { code, status },
+        'and the error body',
+      )
+    }
+  })
+
+  t.test('gives up on a request that does not arrive', async (t) => {
+    const slow = await startService(t, { env: { REQUEST_TIMEOUT_MS: '100' } })
+    const answer = await sendRaw(slow.origin, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    t.match(answer, /^HTTP\/1.1 408 /)
+    t.match(answer, /"code":"request_timeout"/)
+  })
+
+  t.test('logs one line for a request, and never a key', async (t) => {
+    log.length = 0
+    const answer = await send(`${base}/pets?api_key=${key}`, 'GET', { ...auth, 'x-request-id': 'line-1' })
+    t.equal(answer.status, 400)
+    const lines = log.filter(({ requestId }) => requestId === 'line-1')
+    t.equal(lines.length, 1)
+    t.match(lines[0], { method: 'GET', route: '/v1/pets', status: 400, ms: Number, keyId: '1' })
+    t.notMatch(JSON.stringify(log), key)
+  })
+})

@@ -1,0 +1,171 @@
+// Every operation of the contract, unasked: what is tested here holds for the next operation too.
+
+import t from 'tap'
+import type { Operation } from '../src/contract/document.js'
+import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
+
+// A path with something in each of its parameters.
+function pathOf({ path }: Operation, value = '1'): string {
+  return path.replace(/\{\w+\}/g, encodeURIComponent(value))
+}
+
+function bodyOf({ body }: Operation): string | undefined {
+  return body && '{}'
+}
+
+t.test('every operation', async (t) => {
+  const service: Service = await startService(t)
+  const { base, auth } = service
+
+  for (const operation of contract.operations.values()) {
+    const { id, method } = operation
+    const refuse = (answer: Answer, statuses: number[], title: string) => {
+      const declared = operation.responses.get(String(answer.status)) ?? operation.responses.get('default')
+      const missing = declared?.headers.filter(({ name, required }) => required && !answer.headers.has(name))
+      const shape = {
+        code: contract.errorStatuses.has(answer.body?.code),
+        message: String,
+        status: answer.status,
+      }
+      t.ok(statuses.includes(answer.status), `${id}: ${title} is refused with ${answer.status}`)
+      t.match(
+        { ...answer.body, code: shape.code },
+        { ...shape, code: true },
+        'in the error body, with a documented code',
+      )
+      t.strictSame(missing, [], 'with every header that the contract requires')
+    }
+
+    if (operation.security.length > 0) {
+      t.test(`${id} refuses whoever has no valid key`, async (t) => {
+        for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer nonsense' }]) {
+          const answer = await send(
+            `${base}${pathOf(operation, 'x')}?x=1`,
+            method,
+            headers,
+            bodyOf(operation),
+          )
+          t.equal(answer.status, 401)
+          refuse(answer, [401], JSON.stringify(headers))
+          t.match(answer.headers.get('www-authenticate'), /^Bearer realm="/)
+        }
+      })
+    }
+
+    t.test(`${id} refuses hostile input wherever it can stand`, async () => {
+      const hostile = [
+        '',
+        ' ',
+        'null',
+        '-1',
+        '1e3',
+        '0x10',
+        '9223372036854775808',
+        "' or 1=1 --",
+        '%00',
+        '../..',
+        'é',
+        'a'.repeat(300),
+      ]
+      for (const value of hostile) {
+        if (operation.path.includes('{') && value !== '') {
+          const answer = await send(`${base}${pathOf(operation, value)}`, method, auth, bodyOf(operation))
+          refuse(answer, [400, 404, 413], `path ${value.slice(0, 20)}`)
+        }
+        for (const parameter of operation.parameters.filter((each) => each.in === 'query')) {
+          const query = new URLSearchParams([
+            [parameter.name, value],
+            [parameter.name, value],
+          ])
+          refuse(
+            await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
+            [400],
+            `query ${String(query).slice(0, 40)}`,
+          )
+        }
+        const query = new URLSearchParams([[`no-such-${value}`, value]])
+        refuse(
+          await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
+          [400],
+          `query ${String(query).slice(0, 40)}`,
+        )
+      }
+      if (operation.body === undefined) return
+      const bodies = [
+        '',
+        '{',
+        '[]',
+        'null',
+        '1',
+        '"x"',
+        '{"__proto__":1}',
+        '{"constructor":1}',
+        '[[[[',
+        '{"a":1,"a":2}',
+        `${'['.repeat(20_000)}`,
+      ]
+      for (const body of bodies) {
+        const answer = await send(
+          `${base}${pathOf(operation)}`,
+          method,
+          { ...auth, 'content-type': 'application/json' },
+          body,
+        )
+        refuse(answer, [400], `body ${body.slice(0, 20)}`)
+      }
+      for (const type of [
+        'text/plain',
+        'application/xml',
+        'application/jsonx',
+        'multipart/form-data; boundary=x',
+        'x',
+      ]) {
+        const answer = await send(
+          `${base}${pathOf(operation)}`,
+          method,
+          { ...auth, 'content-type': type },
+          '{}',
+        )
+        refuse(answer, [415], type)
+      }
+      const large = ' '.repeat(contract.limits.body + 1)
+      refuse(await send(`${base}${pathOf(operation)}`, method, auth, large), [413], 'a body too large')
+    })
+
+    t.test(`${id} refuses other methods and names its own`, async (t) => {
+      const answer = await send(`${base}${pathOf(operation)}`, 'OPTIONS', auth)
+      refuse(answer, [405], 'OPTIONS')
+      t.ok(
+        answer.headers.get('allow')?.split(', ').includes(method),
+        answer.headers.get('allow') ?? 'no Allow',
+      )
+    })
+
+    if (operation.deprecation) {
+      t.test(`${id} says that it is deprecated, whatever it answers`, async (t) => {
+        for (const headers of [auth, {}]) {
+          for (const value of ['1', 'x']) {
+            const answer = await send(
+              `${base}${pathOf(operation, value)}`,
+              method,
+              headers,
+              bodyOf(operation),
+            )
+            t.equal(
+              answer.headers.get('deprecation'),
+              `@${Number(operation.deprecation?.deprecatedAt) / 1000}`,
+            )
+            t.equal(answer.headers.get('sunset'), operation.deprecation?.sunset?.toUTCString() ?? null)
+            t.match(answer.headers.get('link'), /rel="successor-version"/)
+          }
+        }
+      })
+    }
+  }
+
+  t.equal(
+    service.log.filter(({ level }) => Number(level) >= 50).length,
+    0,
+    'and nothing was a fault of the service',
+  )
+})

@@ -1,0 +1,92 @@
+import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { EmbeddedError, type EmbeddedServer, startEmbedded } from '../../src/database/embedded.js'
+import { silent } from '../fixtures/cluster.js'
+import { temporaryDirectory } from '../fixtures/process.js'
+
+async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
+  const server = await startEmbedded(dataDir, silent)
+  t.teardown(() => server.stop())
+  return server
+}
+
+async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.Sql> {
+  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05 })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+t.test('many that start at the same moment, on an empty directory, share one server', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const servers = await Promise.all(Array.from({ length: 4 }, () => start(t, dataDir)))
+  const pids = await Promise.all(
+    servers.map(async (server) => {
+      const [row] = await (await query(t, server))`select pg_postmaster_start_time()::text as started`
+      return row?.started
+    }),
+  )
+  t.equal(new Set(pids).size, 1)
+})
+
+t.test('a directory whose name is long, and would mean something to a shell, works', async (t) => {
+  const dataDir = path.join(await temporaryDirectory(t), `${'long '.repeat(20)}"$HOME' ;\`x\``)
+  const sql = await query(t, await start(t, dataDir))
+  t.match(await sql`select 1 as one`, [{ one: 1 }])
+})
+
+t.test('commits are durable and the server is reached through its socket alone', async (t) => {
+  const sql = await query(t, await start(t, await temporaryDirectory(t)))
+  for (const [name, value] of [
+    ['fsync', 'on'],
+    ['synchronous_commit', 'on'],
+    ['listen_addresses', ''],
+    ['server_encoding', 'UTF8'],
+  ]) {
+    const [row] = await sql`select current_setting(${String(name)}) as value`
+    t.equal(row?.value, value, String(name))
+  }
+})
+
+t.test('a server that is killed under its users comes back', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await start(t, dataDir)
+  const sql = await query(t, server)
+  await sql`create table kept as select 1 as one`
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  for (;;) {
+    const rows = await sql`select one from kept`.catch(() => undefined)
+    if (rows === undefined) continue
+    t.match(rows, [{ one: 1 }])
+    return
+  }
+})
+
+t.test('a directory that cannot be used is refused with what to do', async (t) => {
+  const dataDir = t.testdir({ file: '', damaged: { postgresql: { data: { PG_VERSION: '18\n' } } } })
+  await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
+    name: EmbeddedError.name,
+    message: /cannot be made or written[\s\S]*Set DATA_DIR/,
+  })
+  await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
+    name: EmbeddedError.name,
+    message: /does not start[\s\S]*Set DATA_DIR/,
+  })
+})
+
+t.test('root lends the server another user', { skip: process.getuid?.() !== 0 && 'not root' }, async (t) => {
+  // Not await temporaryDirectory(t): a checkout may lie where that user cannot go.
+  const dataDir = path.join(os.tmpdir(), `animal-store-root-${process.pid}`)
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+  await start(t, path.join(dataDir, 'open'))
+  t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
+
+  await mkdir(path.join(dataDir, 'closed'))
+  await chmod(path.join(dataDir, 'closed'), 0o700)
+  await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
+    message: /cannot enter .*closed\. Set DATA_DIR/,
+  })
+})

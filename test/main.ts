@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process'
+import { access, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { startEmbedded } from '../src/database/embedded.js'
+import { silent } from './fixtures/cluster.js'
+import { runProgram, type ServiceProcess, startProcess, temporaryDirectory } from './fixtures/process.js'
+import { freePort, send } from './fixtures/service.js'
+
+const run = promisify(execFile)
+
+function keyOf({ welcome }: ServiceProcess): string {
+  return /ask_\w+/.exec(welcome)?.[0] ?? ''
+}
+
+function bearer(key: string) {
+  return { authorization: `Bearer ${key}` }
+}
+
+/** The embedded database of a service, joined from the test. */
+async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
+  const server = await startEmbedded(dataDir, silent)
+  const sql = postgres({ ...server.connection, max: 2 })
+  t.teardown(async () => {
+    await sql.end({ timeout: 1 })
+    await server.stop()
+  })
+  return sql
+}
+
+t.test('the first start shows a demo key and a curl line that works when pasted', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const first = await startProcess(t, { DATA_DIR: dataDir })
+  const line = first.welcome.split('\n').find((each) => each.trim().startsWith('curl')) ?? ''
+  const { stdout } = await run('sh', ['-c', line.replace('curl', 'curl --silent')])
+  t.match(stdout, /^HTTP\/1.1 200 OK/)
+  t.match(stdout, /\[\]$/)
+  t.match(await first.stop(), { code: 0 })
+
+  const second = await startProcess(t, { DATA_DIR: dataDir })
+  t.equal(keyOf(second), '', 'a later start shows none')
+  t.match(second.welcome, /npm run --silent keys -- create/, 'but how to make one')
+  t.equal(
+    (await send(`${second.base}/pets`, 'GET', bearer(keyOf(first)))).status,
+    200,
+    'and the first still works',
+  )
+  t.match(await second.stop('SIGINT'), { code: 0 })
+})
+
+t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const first = await startProcess(t, { DATA_DIR: dataDir })
+  // A plan that the clients below do not exhaust.
+  const made = await runProgram('scripts/keys.ts', ['create', '--name', 'load', '--plan', 'business'], {
+    DATA_DIR: dataDir,
+  })
+  const headers = bearer(made.stdout.trim())
+  const acknowledged: string[] = []
+  const client = async () => {
+    for (;;) {
+      const answer = await send(`${first.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+      if (answer.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      if (acknowledged.length === 200) first.child.kill('SIGKILL')
+    }
+  }
+  await Promise.allSettled(Array.from({ length: 16 }, client)) // each ends with the service, by a broken connection
+  t.match(await first.ended, { signal: 'SIGKILL' })
+  t.ok(acknowledged.length >= 200)
+
+  const second = await startProcess(t, { DATA_DIR: dataDir })
+  const { origin } = new URL(second.base)
+  const answers = await Promise.all(
+    acknowledged.map((location) => send(`${origin}${location}`, 'GET', headers)),
+  )
+  t.strictSame(
+    answers.filter(({ status }) => status !== 200),
+    [],
+    `all ${acknowledged.length} are there`,
+  )
+  await second.stop()
+})
+
+t.test('two services share one data directory, and the last to stop stops the database', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const [first, second] = await Promise.all([
+    startProcess(t, { DATA_DIR: dataDir }),
+    startProcess(t, { DATA_DIR: dataDir }),
+  ])
+  const keys = [keyOf(first), keyOf(second)].filter(Boolean)
+  t.equal(keys.length, 1, 'one of them made the demo key')
+  const created = await send(`${first.base}/pets`, 'POST', bearer(keys[0] ?? ''), {
+    name: 'Rex',
+    categoryId: 1,
+  })
+  t.match(await first.stop(), { code: 0 })
+  const found = await send(
+    `${new URL(second.base).origin}${created.headers.get('location')}`,
+    'GET',
+    bearer(keys[0] ?? ''),
+  )
+  t.equal(found.text, created.text)
+  t.match(await second.stop(), { code: 0 })
+  await t.rejects(access(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+})
+
+t.test('a stop answers what was accepted first', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const service = await startProcess(t, { DATA_DIR: dataDir })
+  const sql = await joinDatabase(t, dataDir)
+  const held = await holdInserts(sql)
+  const answer = send(`${service.base}/pets`, 'POST', bearer(keyOf(service)), { name: 'Rex', categoryId: 1 })
+  await held.someoneWaits()
+  const ended = service.stop()
+  await service.logged('stopping')
+  await t.rejects(send(`${service.base}/pets`), 'it takes no new connection')
+  held.release()
+  t.match(await answer, { status: 201 })
+  t.equal((await answer).headers.get('connection'), 'close')
+  t.match(await ended, { code: 0 })
+})
+
+t.test('a stop is bounded by its deadline', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_TIMEOUT_MS: '300' })
+  const sql = await joinDatabase(t, dataDir)
+  const held = await holdInserts(sql)
+  const answer = send(`${service.base}/pets`, 'POST', bearer(keyOf(service)), { name: 'Rex', categoryId: 1 })
+  answer.catch(() => {}) // it is cut off: that is what the deadline does
+  await held.someoneWaits()
+  t.match(await service.stop(), { code: 1, stdout: /killed by timeout/ })
+  await t.rejects(answer)
+  held.release()
+})
+
+t.test('a start that cannot be says why and exits 1', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  await writeFile(path.join(dataDir, 'file'), '')
+  const taken = await startProcess(t, { DATA_DIR: path.join(dataDir, 'a') })
+  const closed = await freePort()
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['wrong values, all at once', { PORT: 'x', LOG_LEVEL: 'y' }, /PORT must be[\s\S]*LOG_LEVEL must be/],
+    [
+      'a port in use',
+      { DATA_DIR: path.join(dataDir, 'a'), PORT: new URL(taken.base).port },
+      /EADDRINUSE[\s\S]*set PORT/,
+    ],
+    [
+      'a data directory that is a file',
+      { DATA_DIR: path.join(dataDir, 'file') },
+      /data directory[\s\S]*Set DATA_DIR/,
+    ],
+    [
+      'a database that is not there',
+      { DATABASE_URL: `postgres://u:hidden@127.0.0.1:${closed}/d`, START_TIMEOUT_MS: '100' },
+      /ECONNREFUSED[\s\S]*DATABASE_URL/,
+    ],
+  ]
+  for (const [title, env, message] of cases) {
+    const ended = await runProgram('src/main.ts', [], { PORT: '0', ...env })
+    t.match(ended, { code: 1, stderr: message }, title)
+    t.notMatch(ended.stderr, /hidden|\n +at /, 'without a password or a stack')
+  }
+})
+
+/** Makes every insertion wait until it is released. */
+async function holdInserts(sql: postgres.Sql) {
+  const released = deferred()
+  const locked = deferred()
+  void sql.begin(async (transaction) => {
+    await transaction`lock table pets in exclusive mode`
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  const someoneWaits = async () => {
+    for (;;) {
+      const [row] = await sql`select count(*)::int as waiting from pg_locks where not granted`
+      if (row?.waiting > 0) return
+    }
+  }
+  return { release: released.resolve, someoneWaits }
+}
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

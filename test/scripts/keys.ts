@@ -1,0 +1,102 @@
+import t from 'tap'
+import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { send } from '../fixtures/service.js'
+
+const usageErrors: [string, string[], RegExp][] = [
+  ['no command', [], /Say create, list or revoke/],
+  ['an unknown command', ['make'], /Say create, list or revoke/],
+  ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
+  ['no name', ['create', '--plan', 'free'], /--name must have/],
+  [
+    'an unknown plan',
+    ['create', '--name', 'x', '--plan', 'gold'],
+    /--plan must be one of free, pro, business, enterprise/,
+  ],
+  [
+    'quotas that the plan fixes',
+    ['create', '--name', 'x', '--plan', 'free', '--per-minute', '1'],
+    /do not go with/,
+  ],
+  [
+    'quotas that the plan needs',
+    ['create', '--name', 'x', '--plan', 'enterprise', '--per-day', '9'],
+    /are needed with/,
+  ],
+  [
+    'a quota of nothing',
+    ['create', '--name', 'x', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '9'],
+    /--per-minute must be/,
+  ],
+  [
+    'an expiry that is past',
+    ['create', '--name', 'x', '--plan', 'free', '--expires', '2020-01-01'],
+    /in the future/,
+  ],
+  [
+    'an expiry that is no time',
+    ['create', '--name', 'x', '--plan', 'free', '--expires', 'soon'],
+    /must be a time/,
+  ],
+  ['an id that is none', ['revoke', 'x'], /takes the ID/],
+  ['an id too many', ['revoke', '1', '2'], /Say create/],
+]
+
+t.test('a wrong use changes nothing, says what is right and exits 2', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  await Promise.all(
+    usageErrors.map(async ([title, args, message]) => {
+      const ended = await runProgram('scripts/keys.ts', args, { DATA_DIR: dataDir })
+      t.match(ended, { code: 2, stdout: '', stderr: message }, title)
+    }),
+  )
+})
+
+t.test('keys are made, listed and revoked while the service runs', async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const service = await startProcess(t, env)
+  const keys = (...args: string[]) => runProgram('scripts/keys.ts', args, env)
+  const call = (key: string) => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+
+  const made = await keys(
+    'create',
+    '--name',
+    'Big shop',
+    '--plan',
+    'enterprise',
+    '--per-minute',
+    '7',
+    '--per-day',
+    '9',
+  )
+  t.match(made.stdout, /^ask_[0-9A-Za-z]{36}\n$/, 'standard output is the key alone')
+  const key = made.stdout.trim()
+  t.equal((await call(key)).status, 200, 'it works at once')
+
+  const later = new Date(Date.now() + 3_600_000).toISOString()
+  t.match(await keys('create', '--name', 'short', '--plan', 'free', '--expires', later), { code: 0 })
+
+  const list = await keys('list')
+  t.match(
+    list.stdout,
+    /^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +demo +free .* valid\n2 +Big shop +enterprise 7\/min 9\/day .* valid\n3 +short +free /,
+  )
+  t.notMatch(list.stdout, key, 'the list never shows the secret')
+
+  t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
+  let answer = await call(key)
+  while (answer.status === 200) answer = await call(key)
+  t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
+  t.match((await keys('list')).stdout, /Big shop .* revoked 2/)
+  t.match(await keys('revoke', '99'), { code: 2, stderr: /no key 99/ })
+  await service.stop()
+})
+
+t.test('keys are made when the service does not run', async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const made = await runProgram('scripts/keys.ts', ['create', '--name', 'early', '--plan', 'free'], env)
+  const service = await startProcess(t, env)
+  t.notMatch(service.welcome, /ask_/, 'the service makes no demo key where there is one')
+  const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })
+  t.equal(answer.status, 200)
+  await service.stop()
+})
