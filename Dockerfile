@@ -1,0 +1,30 @@
+# The service alone: the database is elsewhere (DATABASE_URL).
+
+# Optional packages are the embedded PostgreSQL and tools of the workbench.
+FROM node:22-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=optional --omit=dev
+
+FROM dependencies AS build
+RUN npm ci --omit=optional
+COPY tsconfig.json tsconfig.build.json ./
+COPY generated generated
+COPY scripts scripts
+COPY src src
+RUN npm run build
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY --from=build /app/src/database/migrations src/database/migrations
+COPY package.json openapi.yaml ./
+# `docker compose exec service keys list`
+RUN printf '#!/bin/sh\nexec node /app/dist/scripts/keys.js "$@"\n' > /usr/local/bin/keys && chmod 755 /usr/local/bin/keys
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--enable-source-maps", "dist/src/main.js"]
