@@ -30,7 +30,7 @@ t.test('the service beside its operations', async (t) => {
       (await send(`${origin}/healthz`, 'GET', { 'x-request-id': 'abc-1.2_3' })).headers.get('x-request-id'),
       'abc-1.2_3',
     )
-    for (const hostile of ['a b', 'x'.repeat(129), '"', 'ä'.normalize('NFD')[0] + '\\']) {
+    for (const hostile of ['a b', 'x'.repeat(129), '"', 'a\\']) {
       const answer = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
       t.match(answer.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
     }
