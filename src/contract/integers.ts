@@ -46,6 +46,7 @@ const schemas = [
   'items',
   'additionalProperties',
   'unevaluatedProperties',
+  'unevaluatedItems',
   'not',
   'if',
   'then',
@@ -53,8 +54,13 @@ const schemas = [
   'contains',
 ]
 
+/** A schema, or the boolean that stands for one. */
+type AnySchema = Schema | boolean
+
 /** The same schema with the `exactInteger` keyword wherever it says `type: integer`. */
-export function withExactIntegers(schema: Schema): Schema {
+export function withExactIntegers<Each extends AnySchema>(schema: Each): Each
+export function withExactIntegers(schema: AnySchema): AnySchema {
+  if (typeof schema === 'boolean') return schema
   const entries = Object.entries(schema).map(([keyword, value]) => [keyword, rewritten(keyword, value)])
   const copy: Record<string, unknown> = Object.fromEntries(entries)
   const nullable = Array.isArray(copy.type) && copy.type.length === 2 && copy.type.includes('null')
@@ -70,8 +76,8 @@ export function withExactIntegers(schema: Schema): Schema {
 
 function rewritten(keyword: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (schemas.includes(keyword)) return withExactIntegers(value as Schema)
-  if (schemaLists.includes(keyword)) return (value as Schema[]).map(withExactIntegers)
+  if (schemas.includes(keyword)) return withExactIntegers(value as AnySchema)
+  if (schemaLists.includes(keyword)) return (value as AnySchema[]).map((each) => withExactIntegers(each))
   if (!schemaMaps.includes(keyword)) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withExactIntegers(each)]))
 }
@@ -90,7 +96,7 @@ export function addExactInteger(ajv: Ajv, mode: IntegerMode): void {
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [problem]
         if (problem !== undefined) return false
-        if (mode !== 'check' && context) {
+        if (mode !== 'check' && context?.parentData) {
           context.parentData[context.parentDataProperty] = converted(value as bigint | number, rules)
         }
         return true
@@ -136,9 +142,12 @@ function boundProblem(value: bigint | number, rules: Rules): string | undefined 
   if (above) return `must be at most ${maximum}`
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `must be above ${exclusiveMinimum}`
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) return `must be below ${exclusiveMaximum}`
-  if (multipleOf !== undefined && BigInt(value) % BigInt(multipleOf) !== 0n)
-    return `must be a multiple of ${multipleOf}`
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) return `must be a multiple of ${multipleOf}`
   return undefined
+}
+
+function isMultiple(value: bigint | number, of: number): boolean {
+  return Number.isInteger(of) ? BigInt(value) % BigInt(of) === 0n : Number.isInteger(Number(value) / of)
 }
 
 function isInteger(value: unknown): value is bigint | number {

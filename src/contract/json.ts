@@ -1,5 +1,5 @@
 // Reads a JSON body without altering it: integers beyond 2^53 become bigint, and what JSON.parse would
-// change without a word (the last of two equal names wins, digits are rounded away) is an error.
+// change without a word (the last of two values wins, digits are rounded away) is an error.
 
 import { parse } from 'lossless-json'
 import { ApiError } from '../errors.js'

@@ -39,7 +39,19 @@ export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
     const exact = withExactIntegers(schema)
     if (httpPart === 'body') return body.compile(exact)
     // Headers belong to everyone; the other parameters to the contract alone.
-    return parameters.compile(httpPart === 'headers' ? exact : { ...exact, additionalProperties: false })
+    if (httpPart === 'headers') return parameters.compile(withLowerCaseNames(exact))
+    return parameters.compile({ ...exact, additionalProperties: false })
+  }
+}
+
+// As Node gives them. Fastify does this for its own compiler alone.
+function withLowerCaseNames(schema: Schema): Schema {
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
+  const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    ...schema,
+    properties: Object.fromEntries(entries),
+    required: required.map((name) => name.toLowerCase()),
   }
 }
 

@@ -27,7 +27,8 @@ export async function findPet(sql: Sql, id: Pet['id']): Promise<Pet | undefined>
 
 /**
  * The animals after an id, in ascending order of id. By keyset: a page costs the same at any depth. The two
- * orders of use are two statements, each with an index of its own, so that no plan filters what it walks.
+ * orders of use are two statements, each with an index of its own, so that a page of a rare status
+ * need not walk the others.
  */
 export async function listPets(
   sql: Sql,

@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import type { RootSql } from '../../src/database/connect.js'
+import { isMigrated, migrate } from '../../src/database/migrate.js'
+import { migrationsFolder } from '../../src/project.js'
+import { createDatabase } from '../fixtures/service.js'
+
+const files = {
+  '0001-first.sql': "create table runs (name text not null);\ninsert into runs values ('first');\n",
+  '0002-second.sql': "insert into runs values ('second');\n",
+}
+
+async function emptyDatabase(t: Test): Promise<RootSql> {
+  const sql = await createDatabase(t)
+  await sql`drop schema public cascade`
+  await sql`create schema public`
+  return sql
+}
+
+async function runs(sql: RootSql): Promise<string[]> {
+  const rows = await sql`select name from runs`
+  return rows.map(({ name }) => name)
+}
+
+async function tables(sql: RootSql): Promise<string[]> {
+  const rows = await sql`select tablename from pg_tables where schemaname = 'public' order by tablename`
+  return rows.map(({ tablename }) => tablename)
+}
+
+t.test("the service's own migrations bring an empty database to its form, once", async (t) => {
+  const sql = await emptyDatabase(t)
+  t.strictSame(await migrate(sql, migrationsFolder), ['0001-pets.sql', '0002-api-keys.sql'])
+  t.strictSame(await tables(sql), ['api_keys', 'pets', 'schema_migrations'])
+  t.strictSame(await migrate(sql, migrationsFolder), [])
+  t.equal(await isMigrated(sql, migrationsFolder), true)
+})
+
+t.test('migrations are applied in the order of their numbers, and other files are passed over', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = t.testdir({
+    ...files,
+    'README.md': 'not SQL',
+    '3-third.sql': 'not SQL',
+    '0004-fourth.sql~': 'not SQL',
+  })
+  t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql'])
+  t.strictSame(await runs(sql), ['first', 'second'])
+})
+
+t.test('twenty runners at once on an empty database apply each migration once', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = t.testdir(files)
+  const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(sql, folder)))
+  t.strictSame(applied.flat(), ['0001-first.sql', '0002-second.sql'])
+  t.strictSame(await runs(sql), ['first', 'second'])
+})
+
+t.test('a migration that is added later is applied alone', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = t.testdir(files)
+  await migrate(sql, folder)
+  writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
+  t.equal(await isMigrated(sql, folder), false)
+  t.strictSame(await migrate(sql, folder), ['0003-third.sql'])
+  t.equal(await isMigrated(sql, folder), true)
+  t.strictSame(await runs(sql), ['first', 'second', 'third'])
+})
+
+t.test(
+  'a file that was edited after it was applied is refused by name, and nothing is applied',
+  async (t) => {
+    const sql = await emptyDatabase(t)
+    const folder = t.testdir(files)
+    await migrate(sql, folder)
+    writeFileSync(path.join(folder, '0001-first.sql'), `${files['0001-first.sql']}-- edited\n`)
+    writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
+    const message =
+      'Migration 0001-first.sql was edited after it was applied. Restore it, and write a new one.'
+    await t.rejects(migrate(sql, folder), { message })
+    t.strictSame(await runs(sql), ['first', 'second'])
+  },
+)
+
+t.test('migrations of a newer version are left alone', async (t) => {
+  const sql = await emptyDatabase(t)
+  const newer = path.join(
+    t.testdir({ newer: files, older: { '0001-first.sql': files['0001-first.sql'] } }),
+    'newer',
+  )
+  const older = path.join(newer, '..', 'older')
+  await migrate(sql, newer)
+  t.strictSame(await migrate(sql, older), [])
+  t.equal(await isMigrated(sql, older), true)
+  t.strictSame(await runs(sql), ['first', 'second'])
+})
+
+t.test(
+  'a migration that fails leaves nothing behind, nor do those before it, and can be mended',
+  async (t) => {
+    const sql = await emptyDatabase(t)
+    const folder = t.testdir({ ...files, '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n' })
+    await t.rejects(migrate(sql, folder), { code: '22012' })
+    t.strictSame(await tables(sql), [])
+    writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
+    t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
+  },
+)
+
+t.test('a migration may take longer than a statement of the service', async (t) => {
+  const sql = await emptyDatabase(t)
+  await sql.unsafe(`alter database "${sql.options.database}" set statement_timeout = '5s'`)
+  const folder = t.testdir({
+    '0001-first.sql': "create table runs as select current_setting('statement_timeout') as name",
+  })
+  await migrate(sql, folder)
+  t.strictSame(await runs(sql), ['0'])
+  const [after] = await sql`show statement_timeout`
+  t.not(after?.statement_timeout, undefined)
+})

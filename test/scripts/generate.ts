@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { projectRoot } from '../../src/project.js'
+
+const parts = ['openapi.yaml', 'package.json', 'tsconfig.json', 'generated', 'scripts', 'src']
+
+// A copy of the project to edit, with the tools of the original.
+function copyProject(t: Test): string {
+  const copy = path.join(t.testdir(), 'project')
+  mkdirSync(copy)
+  for (const part of parts) cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+  return copy
+}
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function node(cwd: string, ...args: string[]): Promise<Outcome> {
+  // Without the environment: the runner of these tests puts hooks of its own into every Node process.
+  const options = { cwd, env: { PATH: process.env.PATH ?? '' } }
+  try {
+    return { code: 0, ...(await promisify(execFile)(process.execPath, args, options)) }
+  } catch (error) {
+    return error as Outcome // execFile rejects with the output and the exit code
+  }
+}
+
+const generate = (copy: string, ...args: string[]) =>
+  node(copy, '--import', 'tsx', 'scripts/generate.ts', ...args)
+
+function edit(copy: string, file: string, from: string, to: string): void {
+  const text = readFileSync(path.join(copy, file), 'utf8')
+  if (!text.includes(from)) throw new Error(`${file} does not hold ${from}`)
+  writeFileSync(path.join(copy, file), text.replace(from, to))
+}
+
+function generated(copy: string): Record<string, string> {
+  const folder = path.join(copy, 'generated')
+  const names = readdirSync(folder).sort()
+  return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]))
+}
+
+// The processes do not depend on each other.
+t.jobs = 3
+
+t.test('what is generated is up to date, and generating it again gives the same bytes', async (t) => {
+  const copy = copyProject(t)
+  const before = generated(copy)
+  t.strictSame(await generate(copy, '--check'), { code: 0, stdout: '', stderr: '' })
+  rmSync(path.join(copy, 'generated', 'types.ts'))
+  t.match(await generate(copy), { code: 0, stdout: 'generated/types.ts written\n' })
+  t.strictSame(generated(copy), before)
+})
+
+t.test('a contract that was edited makes what is generated stale, until it is generated anew', async (t) => {
+  const copy = copyProject(t)
+  const before = generated(copy)
+  edit(copy, 'openapi.yaml', 'enum: [available, pending, sold]', 'enum: [available, pending, sold, lost]')
+  writeFileSync(path.join(copy, 'generated', 'left-over.ts'), '')
+  const check = await generate(copy, '--check')
+  t.equal(check.code, 1)
+  t.strictSame(check.stdout.split('\n').sort(), [
+    '',
+    'generated/left-over.ts is stale',
+    'generated/types.ts is stale',
+  ])
+  t.equal(check.stderr, 'Run npm run generate.\n')
+  t.strictSame(generated(copy), { ...before, 'left-over.ts': '' }, 'and a check writes nothing')
+
+  t.equal((await generate(copy)).code, 0)
+  const { 'types.ts': types, ...others } = generated(copy)
+  t.match(types, '"lost"')
+  t.strictSame({ ...others, 'types.ts': before['types.ts'] }, before, 'and the rest is as it was')
+  t.match(await generate(copy, '--check'), { code: 0 })
+})
+
+t.test('handlers that do not fit the contract do not compile', async (t) => {
+  const copy = copyProject(t)
+  const operation = `  /toys:
+    get:
+      operationId: listToys
+      summary: List toys
+      responses:
+        "204":
+          description: None.
+        "401":
+          $ref: "#/components/responses/Unauthorized"
+        default:
+          $ref: "#/components/responses/UnexpectedError"
+
+components:
+`
+  edit(copy, 'openapi.yaml', 'components:\n', operation)
+  t.match(await generate(copy), { code: 0, stderr: '' })
+  edit(copy, 'src/handlers/getPet.ts', 'status: 200', 'status: 202')
+  edit(copy, 'src/handlers/createPet.ts', 'body: pet', 'body: { ...pet, categoryId: 3 }')
+
+  const { code, stdout } = await node(copy, 'node_modules/typescript/bin/tsc', '--pretty', 'false')
+  t.not(code, 0)
+  const files = stdout.match(/^[\w/.]+(?=\()/gm) ?? []
+  t.strictSame(
+    [...new Set(files)].sort(),
+    ['generated/handlers.ts', 'src/handlers/createPet.ts', 'src/handlers/getPet.ts'],
+    'and everything else does',
+  )
+  t.match(stdout, /generated\/handlers\.ts.*Cannot find module '\.\.\/src\/handlers\/listToys\.js'/)
+  t.match(stdout, /createPet\.ts.*Type 'number' is not assignable to type 'bigint'/s)
+  t.match(stdout, /getPet\.ts.*202/)
+})
+
+t.test('mistakes in the contract are named, each with its place, and nothing is written', async (t) => {
+  const copy = copyProject(t)
+  const before = generated(copy)
+  edit(copy, 'openapi.yaml', '      summary: List animals\n', '      sumary: List animals\n')
+  edit(copy, 'openapi.yaml', '  /pets/{petId}:', '  /pets/{petId}/{toyId}:')
+  const lines = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8').split('\n')
+  const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1
+  const { code, stdout, stderr } = await generate(copy)
+  t.equal(code, 1)
+  t.equal(stdout, '')
+  t.match(
+    stderr,
+    new RegExp(`^openapi\\.yaml:${lineOf('sumary:')}:7 error .*sumary.* Did you mean summary`, 'm'),
+  )
+  t.match(stderr, new RegExp(`^openapi\\.yaml:${lineOf('x-successor') + 1}:7 error .*toyId`, 'm'))
+  t.strictSame(generated(copy), before)
+})
+
+t.test('a promise that the server could not keep is refused, and nothing is written', async (t) => {
+  const copy = copyProject(t)
+  const before = generated(copy)
+  edit(copy, 'openapi.yaml', 'x-sunset: 2030-12-05', 'x-sunset: 2020-12-05')
+  const { code, stdout, stderr } = await generate(copy)
+  t.equal(code, 1)
+  t.equal(stdout, '')
+  t.match(stderr, /openapi\.yaml: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/)
+  t.strictSame(generated(copy), before)
+})
