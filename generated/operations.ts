@@ -23,6 +23,7 @@ export interface Operations {
       | { status: 401; body: operations['createPet']['responses'][401]['content']['application/json'] }
       | { status: 413; body: operations['createPet']['responses'][413]['content']['application/json'] }
       | { status: 415; body: operations['createPet']['responses'][415]['content']['application/json'] }
+      | { status: 429; body: operations['createPet']['responses'][429]['content']['application/json'] }
       | { status: 500; body: operations['createPet']['responses'][500]['content']['application/json'] }
       | { status: 503; body: operations['createPet']['responses'][503]['content']['application/json'] }
   }
@@ -38,6 +39,7 @@ export interface Operations {
       | { status: 400; body: operations['getPet']['responses'][400]['content']['application/json'] }
       | { status: 401; body: operations['getPet']['responses'][401]['content']['application/json'] }
       | { status: 404; body: operations['getPet']['responses'][404]['content']['application/json'] }
+      | { status: 429; body: operations['getPet']['responses'][429]['content']['application/json'] }
       | { status: 500; body: operations['getPet']['responses'][500]['content']['application/json'] }
       | { status: 503; body: operations['getPet']['responses'][503]['content']['application/json'] }
   }
@@ -52,6 +54,7 @@ export interface Operations {
       | { status: 200; headers?: { 'Link'?: operations['listPets']['responses'][200]['headers']['Link'] }; body: operations['listPets']['responses'][200]['content']['application/json'] }
       | { status: 400; body: operations['listPets']['responses'][400]['content']['application/json'] }
       | { status: 401; body: operations['listPets']['responses'][401]['content']['application/json'] }
+      | { status: 429; body: operations['listPets']['responses'][429]['content']['application/json'] }
       | { status: 500; body: operations['listPets']['responses'][500]['content']['application/json'] }
       | { status: 503; body: operations['listPets']['responses'][503]['content']['application/json'] }
   }

@@ -74,7 +74,7 @@ function parse(args: readonly string[]): { positionals: string[]; values: Values
 
 type KeyTerms = Omit<NewApiKey, 'hash'>
 
-function newKey(values: Values, { plans }: Contract): KeyTerms {
+function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
   const { name = '', plan = '' } = values
   const quotas = plans.get(plan)
   if (name.length < 1 || name.length > 255) throw new UsageError('--name must have 1 to 255 characters')

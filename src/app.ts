@@ -10,12 +10,16 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { handlers as contractHandlers } from '../generated/handlers.js'
-import { type Client, createAuthenticate } from './access/authentication.js'
+import { createAuthenticate, type FindClient } from './access/authentication.js'
+import { toClient } from './access/client.js'
+import { createGate, type Gate, requireClient } from './access/gate.js'
+import { createCounters } from './access/limiters.js'
+import { createMeter } from './access/rate-limit.js'
 import { createClientErrorHandler } from './client-errors.js'
 import type { Config } from './config.js'
 import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
-import { findClient } from './database/api-keys.js'
+import { findClientKey } from './database/api-keys.js'
 import { type Database, isUnavailable } from './database/connect.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
@@ -24,9 +28,8 @@ import { securityHeaders } from './security-headers.js'
 import { addServiceRoutes } from './service-routes.js'
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whoever calls, once the key is checked. */
-    client: Client | undefined
+  interface FastifyInstance {
+    gate: Gate
   }
 }
 
@@ -54,42 +57,62 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = createServer(config, contract, log)
   const allowedMethods = collectMethods(app)
 
+  const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
+  const authenticate = createAuthenticate(clientFinder(database.sql, contract), contract.title)
+  app.decorate('gate', createGate(authenticate, createMeter(counters)))
   app.decorateRequest('client', undefined)
+  app.decorateRequest('refusal', undefined)
   // Bodies are read as bytes, whatever their type; the operation they are for says which types it takes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...mediaTypes(contract), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(securityHeaders).header('X-Request-Id', request.id)
+    greet(request, reply)
+    if (isMetered(request, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw fault('uri_too_long', contract)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw fault('malformed_request', contract)
+    }
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
   closeConnectionsWithTheServer(app)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
-  addServiceRoutes(app, contract, database)
-  const authenticate = createAuthenticate((hash) => findClient(database.sql, hash), contract.title)
+  addServiceRoutes(app, { contract, sql: database.sql, counters })
   await app.register(async (scope) =>
     addRoutes(scope, {
       contract,
       handlers,
       sql: database.sql,
-      securityChecks: {
-        'http bearer': async (request) => {
-          request.client = await authenticate(request.headers.authorization)
-        },
-      },
+      securityChecks: { 'http bearer': requireClient },
     }),
   )
   return app
 }
 
+function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClient {
+  return async (hash) => {
+    const key = await findClientKey(sql, hash)
+    return key && toClient(key, rateLimits.plans)
+  }
+}
+
+// What every answer carries, whatever becomes of the request.
+function greet(request: FastifyRequest, reply: FastifyReply): void {
+  const { headers } = request.routeOptions?.config ?? {}
+  reply.headers(securityHeaders).header('X-Request-Id', request.id)
+  if (headers) reply.headers(headers)
+}
+
+// By route, for a path may be written in several ways; by path where there is no route.
+function isMetered({ url, routeOptions }: FastifyRequest, { prefix }: Contract): boolean {
+  return routeOptions?.config?.operation !== undefined || url === prefix || url.startsWith(`${prefix}/`)
+}
+
 function createServer(config: Config, contract: Contract, log: Logger): FastifyInstance {
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new RequestLog(),
     genReqId: requestId,
@@ -109,9 +132,12 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(contract, log),
-    frameworkErrors: (error, request, reply) => {
-      reply.headers(securityHeaders).header('X-Request-Id', request.id)
-      answerError(error, request, reply, contract)
+    // Of a request with a URL that cannot be routed: no hook sees it.
+    frameworkErrors: async (error, request, reply) => {
+      greet(request, reply)
+      const refusal =
+        isMetered(request, contract) && (await app.gate(request, reply).catch((reason) => reason))
+      answerError(refusal || error, request, reply, contract)
     },
   })
   app.server.maxConnections = config.connectionsMax

@@ -1,6 +1,7 @@
 // The only reader of the environment. Operators' choices stand here; what API consumers are promised
 // stands in the contract.
 
+import { isIP } from 'node:net'
 import { pino } from 'pino'
 
 /** What an operator chooses. Durations are in milliseconds. */
@@ -9,6 +10,8 @@ export interface Config {
   readonly port: number
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** Undefined: requests are counted in this process alone. */
+  readonly redisUrl: string | undefined
   /** Undefined: the default place, see `embedded.ts`. */
   readonly dataDir: string | undefined
   readonly logLevel: string
@@ -48,6 +51,7 @@ export function readConfig(environment: Environment): Config {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
+    redisUrl: read<string | undefined>('REDIS_URL', undefined, urlOf('redis:', 'rediss:')),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -95,10 +99,21 @@ function urlOf(...protocols: string[]) {
 function proxies(text: string): boolean | string[] | Problem {
   if (text === 'true' || text === 'false') return text === 'true'
   const addresses = text.split(',').map((each) => each.trim())
-  const known = /^(loopback|linklocal|uniquelocal|[0-9.]+(\/\d+)?|[0-9a-fA-F:.]+(\/\d+)?)$/
-  return addresses.every((each) => known.test(each))
+  return addresses.every(isNetwork)
     ? addresses
     : new Problem(
         'must be true, false, or addresses and networks separated by commas (10.0.0.0/8, loopback, uniquelocal)',
       )
+}
+
+function isNetwork(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  const bitsMax = version === 4 ? 32 : 128
+  return (
+    version !== 0 &&
+    rest.length === 0 &&
+    (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= bitsMax))
+  )
 }

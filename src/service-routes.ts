@@ -1,18 +1,22 @@
 // The routes beside the contract's operations: no key, no quota.
 
 import type { FastifyInstance } from 'fastify'
+import type { Counters } from './access/limiters.js'
 import type { Contract } from './contract/document.js'
-import type { Database } from './database/connect.js'
+import type { Sql } from './database/connect.js'
 import { isMigrated } from './database/migrate.js'
 import { unavailable } from './errors.js'
 import { migrationsFolder } from './project.js'
 
+/** What these routes tell of. */
+export interface ServiceParts {
+  readonly contract: Contract
+  readonly sql: Sql
+  readonly counters: Counters
+}
+
 /** Adds `/healthz` (the process lives), `/readyz` (it can serve) and the contract itself. */
-export function addServiceRoutes(
-  app: FastifyInstance,
-  contract: Contract,
-  { sql }: Pick<Database, 'sql'>,
-): void {
+export function addServiceRoutes(app: FastifyInstance, { contract, sql, counters }: ServiceParts): void {
   app.get('/healthz', async () => ({ status: 'ok' }))
 
   app.get('/readyz', async () => {
@@ -21,7 +25,8 @@ export function addServiceRoutes(
       throw unavailable(error)
     })
     if (!migrated) throw unavailable(new Error('migrations are missing'))
-    return { status: 'ok' }
+    // Without Redis it serves all the same, so this is told and not refused.
+    return { status: 'ok', counters: counters.state() }
   })
 
   app.get('/openapi.yaml', async (_, reply) => {

@@ -20,14 +20,14 @@ export async function welcome(
       `  curl -i -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
     )
   } else if (embedded) {
-    const [plan] = contract.plans.keys()
+    const [plan] = contract.rateLimits.plans.keys()
     lines.push(`Make a key: npm run --silent keys -- create --name me --plan ${plan}`)
   }
   return `${lines.join('\n')}\n`
 }
 
 async function demoKey(contract: Contract, sql: Database['sql']): Promise<string | undefined> {
-  const [plan] = [...contract.plans].find(([, quotas]) => quotas !== 'custom') ?? []
+  const [plan] = [...contract.rateLimits.plans].find(([, quotas]) => quotas !== 'custom') ?? []
   if (plan === undefined) return undefined
   const key = createApiKey()
   const hash = hashApiKey(key)

@@ -6,7 +6,7 @@ t.test('the service beside its operations', async (t) => {
 
   t.test('is alive, and ready', async (t) => {
     t.equal((await send(`${origin}/healthz`)).status, 200)
-    t.strictSame((await send(`${origin}/readyz`)).body, { status: 'ok' })
+    t.strictSame((await send(`${origin}/readyz`)).body, { status: 'ok', counters: 'memory' })
   })
 
   t.test('serves its contract in both forms', async (t) => {

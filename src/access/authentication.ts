@@ -4,15 +4,7 @@
 import { LRUCache } from 'lru-cache'
 import { ApiError } from '../errors.js'
 import { hashApiKey, isApiKey } from './api-key.js'
-
-/** Whoever holds a valid key. Quotas are undefined where the plan fixes them. */
-export interface Client {
-  readonly keyId: string
-  readonly plan: string
-  readonly perMinute: number | undefined
-  readonly perDay: number | undefined
-  readonly expiresAt: Date | undefined
-}
+import type { Client } from './client.js'
 
 /** Reads a key that is not revoked, by its hash. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
@@ -40,10 +32,11 @@ export function createAuthenticate(
   const cache = new LRUCache<string, { readonly client: Client; readonly readAt: number }>({
     max: cachedKeysMax,
   })
-  const pending = new Map<string, Promise<Client | undefined>>()
+  const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
+  // Either way, for a clock may be set back.
+  const isFresh = ({ readAt }: { readonly readAt: number }) => Math.abs(now() - readAt) < cacheAgeMs
 
-  async function look(keyHash: string): Promise<Client | undefined> {
-    const readAt = now()
+  async function look(keyHash: string, readAt: number): Promise<Client | undefined> {
     const client = await findClient(keyHash)
     if (client === undefined) cache.delete(keyHash)
     else cache.set(keyHash, { client, readAt })
@@ -52,11 +45,15 @@ export function createAuthenticate(
 
   function find(keyHash: string): Promise<Client | undefined> | Client {
     const cached = cache.get(keyHash)
-    if (cached !== undefined && now() - cached.readAt < cacheAgeMs) return cached.client
+    if (cached !== undefined && isFresh(cached)) return cached.client
     const waiting = pending.get(keyHash)
-    if (waiting !== undefined) return waiting
-    const lookup = look(keyHash).finally(() => pending.delete(keyHash))
-    pending.set(keyHash, lookup)
+    if (waiting !== undefined && isFresh(waiting)) return waiting.lookup
+    const readAt = now()
+    const lookup = look(keyHash, readAt).finally(() => {
+      if (pending.get(keyHash) === entry) pending.delete(keyHash)
+    })
+    const entry = { lookup, readAt }
+    pending.set(keyHash, entry)
     return lookup
   }
 

@@ -55,8 +55,21 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
 }
 
-/** Requests a minute and a day; undefined where they are agreed per key. */
-export type Quotas = { readonly perMinute: number; readonly perDay: number }
+/** Requests a minute and a day. */
+export interface Quotas {
+  readonly perMinute: number
+  readonly perDay: number
+}
+
+/** How many requests are answered (specification, section 8). */
+export interface RateLimits {
+  /** By plan; `custom` where they are agreed per key. */
+  readonly plans: ReadonlyMap<string, Quotas | 'custom'>
+  /** Of callers without a valid key, by address. */
+  readonly anonymous: { readonly perMinute: number }
+  /** More rejections than these within these seconds ban a key for those. */
+  readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
+}
 
 /** Everything the server takes from the contract. */
 export interface Contract {
@@ -72,8 +85,7 @@ export interface Contract {
   readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<ErrorCode, number>
-  /** Quotas by plan; `custom` where they are agreed per key. */
-  readonly plans: ReadonlyMap<string, Quotas | 'custom'>
+  readonly rateLimits: RateLimits
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }
@@ -93,7 +105,10 @@ export function readContract(file: string): Contract {
   const text = readFileSync(file, 'utf8')
   const parsed = parseDocument(text)
   if (parsed.errors.length > 0) throw new ContractError(`${file}: ${parsed.errors.map(String).join('\n')}`)
-  return new Reader(file, text, parsed.toJS()).contract()
+  const document: unknown = parsed.toJS()
+  if (typeof document !== 'object' || document === null)
+    throw new ContractError(`${file}: it holds no document`)
+  return new Reader(file, text, document as Node).contract()
 }
 
 // The shape that is read, before it is checked: any part may be missing.
@@ -102,7 +117,7 @@ interface Node {
 }
 
 class Reader {
-  readonly #problems: string[] = []
+  readonly #problems = new Set<string>()
 
   constructor(
     readonly file: string,
@@ -122,19 +137,19 @@ class Reader {
       securitySchemes: new Map(Object.entries(this.#node(this.#components().securitySchemes))) as never,
       operations: this.#operations(),
       errorStatuses: this.#errorStatuses(),
-      plans: this.#plans(),
+      rateLimits: this.#rateLimits(),
       limits: this.#limits(),
     }
     this.#checkSuccessors(contract.operations)
     this.#checkSecurity(contract)
-    if (this.#problems.length > 0) {
-      throw new ContractError(this.#problems.map((problem) => `${this.file}: ${problem}`).join('\n'))
+    if (this.#problems.size > 0) {
+      throw new ContractError([...this.#problems].map((problem) => `${this.file}: ${problem}`).join('\n'))
     }
     return contract
   }
 
   #problem(text: string): void {
-    this.#problems.push(text)
+    this.#problems.add(text)
   }
 
   #components(): Node {
@@ -142,10 +157,13 @@ class Reader {
   }
 
   // A mapping, with a local `$ref` followed; an absent one reads as empty.
-  #node(value: unknown): Node {
+  #node(value: unknown, refs: readonly string[] = []): Node {
     if (typeof value !== 'object' || value === null) return {}
-    const node = value as Node
-    return typeof node.$ref === 'string' ? this.#node(this.#resolve(node.$ref)) : node
+    const { $ref } = value as Node
+    if (typeof $ref !== 'string') return value as Node
+    if (!refs.includes($ref)) return this.#node(this.#resolve($ref), [...refs, $ref])
+    this.#problem(`$ref ${$ref} leads back to itself`)
+    return {}
   }
 
   #resolve(ref: string): unknown {
@@ -253,11 +271,11 @@ class Reader {
   }
 
   #deprecation(place: string, operation: Node): Deprecation | undefined {
-    const deprecatedAt = this.#date(place, 'x-deprecated-at', operation)
-    if (deprecatedAt === undefined) {
+    if (operation['x-deprecated-at'] === undefined) {
       this.#problem(`${place} is deprecated but has no x-deprecated-at`)
-      return undefined
     }
+    const deprecatedAt = this.#date(place, 'x-deprecated-at', operation)
+    if (deprecatedAt === undefined) return undefined
     const sunset = this.#date(place, 'x-sunset', operation)
     if (sunset !== undefined && sunset < deprecatedAt)
       this.#problem(`${place} has its x-sunset before its x-deprecated-at`)
@@ -269,7 +287,8 @@ class Reader {
     const value = operation[key]
     if (value === undefined) return undefined
     const date = new Date(`${value}T00:00:00Z`)
-    if (/^\d{4}-\d\d-\d\d$/.test(String(value)) && !Number.isNaN(date.getTime())) return date
+    // A day that the month does not have would roll over into the next.
+    if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${value}T`)) return date
     this.#problem(`${place}: ${key} must be a date like 2030-12-05`)
     return undefined
   }
@@ -306,27 +325,36 @@ class Reader {
     return new Map(Object.entries(statuses)) as Map<ErrorCode, number>
   }
 
-  #plans(): Map<string, Quotas | 'custom'> {
-    const plans = this.#node(this.#node(this.document['x-rate-limits']).plans)
+  #rateLimits(): RateLimits {
+    const limits = this.#node(this.document['x-rate-limits'])
+    const anonymous = this.#counts('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
+    const ban = this.#counts('x-rate-limits: ban', limits.ban, ['rejections', 'withinSeconds', 'banSeconds'])
+    return { plans: this.#plans(this.#node(limits.plans)), anonymous, ban }
+  }
+
+  #plans(plans: Node): Map<string, Quotas | 'custom'> {
     for (const [name, plan] of Object.entries(plans)) {
-      if (plan === 'custom') continue
-      const { perMinute, perDay } = this.#node(plan)
-      if (!isCount(perMinute) || !isCount(perDay)) {
-        this.#problem(
-          `x-rate-limits: plan ${name} needs perMinute and perDay, whole numbers above 0, or the word custom`,
-        )
-      }
+      if (plan !== 'custom') this.#counts(`x-rate-limits: plan ${name}`, plan, ['perMinute', 'perDay'])
     }
     if (Object.keys(plans).length === 0) this.#problem('x-rate-limits names no plans')
     return new Map(Object.entries(plans)) as Map<string, Quotas | 'custom'>
   }
 
   #limits(): Contract['limits'] {
-    const { bodyBytes, urlBytes, headerBytes } = this.#node(this.document['x-limits'])
-    if (!isCount(bodyBytes) || !isCount(urlBytes) || !isCount(headerBytes)) {
-      this.#problem('x-limits needs bodyBytes, urlBytes and headerBytes, whole numbers above 0')
+    const limits = this.#counts('x-limits', this.document['x-limits'], [
+      'bodyBytes',
+      'urlBytes',
+      'headerBytes',
+    ])
+    return { body: limits.bodyBytes, url: limits.urlBytes, header: limits.headerBytes }
+  }
+
+  #counts<Name extends string>(place: string, value: unknown, names: readonly Name[]): Record<Name, number> {
+    const node = this.#node(value)
+    if (!names.every((name) => isCount(node[name]))) {
+      this.#problem(`${place} needs ${names.join(' and ')}, whole numbers above 0`)
     }
-    return { body: Number(bodyBytes), url: Number(urlBytes), header: Number(headerBytes) }
+    return node as Record<Name, number>
   }
 }
 

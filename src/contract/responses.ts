@@ -54,7 +54,15 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
         }
       },
       body(status, body) {
-        const validate = bodyChecks.get(declared(status) ?? '')
+        const key = declared(status) ?? ''
+        const validate = bodyChecks.get(key)
+        if (
+          validate === undefined &&
+          body !== undefined &&
+          !operation.responses.get(key)?.mediaTypes.length
+        ) {
+          throw new ResponseError(`${operation.id} ${status}: no body is declared`)
+        }
         if (validate === undefined || validate(body)) return
         const { instancePath, message } = validate.errors?.[0] ?? {}
         throw new ResponseError(`${operation.id} ${status}: body at "${instancePath}" ${message}`)

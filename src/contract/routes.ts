@@ -1,5 +1,5 @@
 // Mounts the contract: fastify-openapi-glue makes a route of every operation, and here each gets, in the order
-// a request meets them, its deprecation headers, its key check, the checks of its input, its handler and
+// a request meets them, its key check, the checks of its input, its handler and
 // the check of its answer. A gap stops the start.
 
 import type {
@@ -21,6 +21,8 @@ import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
+    /** Sent with every answer of the operation. */
+    headers?: Readonly<Record<string, string>>
     responseCheck?: ResponseCheck
   }
   interface FastifyRequest {
@@ -69,7 +71,7 @@ function operationOf(contract: Contract, id: string): Operation {
 // glue adds method, url and schema.
 function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
   const options: Partial<RouteOptions> = {
-    config: { operation },
+    config: { operation, headers: deprecationHeaders(operation, parts.contract) ?? {} },
     attachValidation: true,
     onRequest: onRequestHooks(operation, parts),
     preValidation: async (request) => parseBody(request),
@@ -83,9 +85,7 @@ function onRequestHooks(
   operation: Operation,
   { contract, securityChecks }: RouteParts,
 ): onRequestAsyncHookHandler[] {
-  const headers = deprecationHeaders(operation, contract)
   return [
-    ...(headers ? [async (_: FastifyRequest, reply: FastifyReply) => void reply.headers(headers)] : []),
     ...securityHooks(operation, contract, securityChecks),
     async (request) => checkMediaType(request, operation),
   ]
@@ -121,6 +121,9 @@ function routeHandler(operation: Operation, { handlers, sql }: RouteParts): Rout
     const answer: Answer = await handler({ params, query, headers, body }, { sql, path })
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       reply.header(name, merged(reply, name, value))
+    // Fastify shows text, bytes and nothing at all to no hook that could check them.
+    const isUnseen = typeof answer.body !== 'object' || answer.body === null || Buffer.isBuffer(answer.body)
+    if (isUnseen) checked(request, (check) => check.body(answer.status, answer.body))
     return reply.code(answer.status).send(answer.body)
   }
 }
@@ -134,9 +137,9 @@ interface Answer {
   readonly body?: unknown
 }
 
+// RFC 9112, section 3.2.2: a target may name a host, which no link may repeat.
 function pathOf({ url }: FastifyRequest): string {
-  const end = url.search(/[?#]/)
-  return end === -1 ? url : url.slice(0, end)
+  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '')
 }
 
 // A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.

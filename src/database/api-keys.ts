@@ -1,17 +1,12 @@
 // API keys in PostgreSQL. Only a key's hash is stored.
 
-import type { Client } from '../access/authentication.js'
+import type { ClientKey } from '../access/client.js'
 import type { RootSql, Sql } from './connect.js'
 
-/** What is stored of a key. Quotas are null where its plan fixes them. */
-export interface ApiKey {
-  readonly id: bigint
+/** All that is stored of a key but its hash. */
+export interface ApiKey extends ClientKey {
   readonly name: string
-  readonly plan: string
-  readonly perMinute: number | null
-  readonly perDay: number | null
   readonly createdAt: Date
-  readonly expiresAt: Date | null
   readonly revokedAt: Date | null
 }
 
@@ -58,18 +53,11 @@ export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The client that a key's hash stands for, unless it is revoked. Expiry is the caller's to judge, by its clock. */
-export async function findClient(sql: Sql, hash: string): Promise<Client | undefined> {
-  const [row] = await sql<Pick<ApiKey, 'id' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt'>[]>`
+/** The key with that hash, unless it is revoked. Expiry is the caller's to judge, by its clock. */
+export async function findClientKey(sql: Sql, hash: string): Promise<ClientKey | undefined> {
+  const [row] = await sql<ClientKey[]>`
     select id, plan, per_minute as "perMinute", per_day as "perDay", expires_at as "expiresAt"
     from api_keys
     where hash = decode(${hash}, 'hex') and revoked_at is null`
-  if (row === undefined) return undefined
-  return {
-    keyId: String(row.id),
-    plan: row.plan,
-    perMinute: row.perMinute ?? undefined,
-    perDay: row.perDay ?? undefined,
-    expiresAt: row.expiresAt ?? undefined,
-  }
+  return row
 }

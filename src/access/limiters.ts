@@ -1,0 +1,193 @@
+// The counters, by @fastify/rate-limit: in this process, or in Redis and then shared by every instance. While
+// Redis is away or slow, this process counts on its own.
+
+import rateLimit, { type RateLimitOptions } from '@fastify/rate-limit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import type { RateLimits } from '../contract/document.js'
+import type { Client } from './client.js'
+
+/** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
+export interface Count {
+  readonly max: number
+  readonly remaining: number
+  /** Milliseconds until the window ends; 0 where none has begun. */
+  readonly ttl: number
+  /** More were counted than the window allows. */
+  readonly isExceeded: boolean
+}
+
+/** Counts a request. */
+export type Limiter = (request: FastifyRequest, options?: { readonly increment: boolean }) => Promise<Count>
+
+/** Each counts for itself, in a bounded store of its own: a flood of one cannot push out another. */
+export interface Limiters {
+  readonly minute: Limiter
+  readonly day: Limiter
+  readonly rejections: Limiter
+  readonly bans: Limiter
+  readonly addresses: Limiter
+}
+
+/** Where the counts are kept: in this process, in Redis, or in this process because Redis is away. */
+export type CountersState = 'memory' | 'redis' | 'memory, for redis is away'
+
+/** The counters, wherever they are kept just now. */
+export interface Counters {
+  state(): CountersState
+  /** Runs with the shared counters, or once more with this process's own if Redis fails it. */
+  run<T>(work: (limiters: Limiters) => Promise<T>): Promise<T>
+}
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+// In this process. Valid keys are as many as were made; addresses as many as an attacker has.
+const keysMax = 100_000
+const addressesMax = 50_000
+// Whoever has one IPv6 address has the whole network.
+const networkBits = 64
+
+const commandTimeoutMs = 40
+const connectTimeoutMs = 1_000
+const probeEveryMs = 250
+
+/** Makes the counters; with a Redis URL, shared ones. The server's close ends them. */
+export async function createCounters(
+  app: FastifyInstance,
+  limits: RateLimits,
+  redisUrl: string | undefined,
+  log: Logger,
+): Promise<Counters> {
+  const own = await createLimiters(app, limits)
+  if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
+  const redis = connectRedis(redisUrl, log)
+  const shared = await createLimiters(app, limits, redis)
+  const link = new Link(redis, log)
+  await link.open()
+  app.addHook('onClose', async () => link.close())
+  return {
+    state: () => (link.isUp ? 'redis' : 'memory, for redis is away'),
+    async run(work) {
+      if (link.isUp) {
+        try {
+          return await work(shared)
+        } catch (error) {
+          link.lost(error)
+        }
+      }
+      return work(own)
+    },
+  }
+}
+
+/** One limiter for each thing that is counted, in this process or in that Redis. */
+export async function createLimiters(
+  app: FastifyInstance,
+  { anonymous, ban }: RateLimits,
+  redis?: Redis,
+): Promise<Limiters> {
+  // The plugin keeps to its scope, so that both kinds of store can stand side by side.
+  let limiters: Limiters | undefined
+  await app.register(async (scope) => {
+    await scope.register(rateLimit, { global: false, nameSpace: 'animal-store:', ...(redis && { redis }) })
+    const limiter = (options: RateLimitOptions): Limiter => {
+      // Without an allow list the plugin always answers with a count.
+      const count = scope.createRateLimit(options) as Limiter
+      return redis ? withOneMoreMs(count) : count
+    }
+    const byKey = (name: string, timeWindow: number, max: RateLimitOptions['max'] & {}) =>
+      limiter({
+        keyGenerator: (request) => `${name}:${known(request).keyId}`,
+        max,
+        timeWindow,
+        cache: keysMax,
+      })
+    limiters = {
+      minute: byKey('minute', minuteMs, (request: FastifyRequest) => known(request).quotas.perMinute),
+      day: byKey('day', dayMs, (request: FastifyRequest) => known(request).quotas.perDay),
+      rejections: byKey('rejections', ban.withinSeconds * 1000, ban.rejections),
+      bans: byKey('ban', ban.banSeconds * 1000, 1),
+      addresses: limiter({
+        keyGenerator: ({ ip }) => `address:${rateLimit.normalizeIP(ip, networkBits)}`,
+        max: anonymous.perMinute,
+        timeWindow: minuteMs,
+        cache: addressesMax,
+      }),
+    }
+  })
+  await app.after()
+  return limiters as Limiters // registered, or app.after() has thrown
+}
+
+// Redis lets a key live through the whole of its last millisecond.
+function withOneMoreMs(limiter: Limiter): Limiter {
+  return async (request, options) => {
+    const count = await limiter(request, options)
+    return { ...count, ttl: count.ttl + 1 }
+  }
+}
+
+function known({ client }: FastifyRequest): Client {
+  if (client === undefined) throw new Error('only a known client has quotas')
+  return client
+}
+
+// It fails at once when there is no connection, and within a bound when there is one but no answer.
+function connectRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: commandTimeoutMs,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => probeEveryMs,
+  })
+  redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
+  return redis
+}
+
+// Knows whether Redis answers. The first request that it fails tells; those after it do not wait for it again
+// until a probe has been answered.
+class Link {
+  isUp = true
+  #probe: NodeJS.Timeout | undefined
+
+  constructor(
+    readonly redis: Redis,
+    readonly log: Logger,
+  ) {}
+
+  async open(): Promise<void> {
+    await this.redis.connect().catch((error) => this.lost(error))
+  }
+
+  lost(error: unknown): void {
+    if (!this.isUp) return
+    this.isUp = false
+    this.log.warn({ reason: (error as Error).message }, 'redis is away: this instance counts on its own')
+    this.#probeSoon()
+  }
+
+  close(): void {
+    clearTimeout(this.#probe)
+    this.redis.disconnect()
+  }
+
+  #probeSoon(): void {
+    this.#probe = setTimeout(() => this.#tryAgain(), probeEveryMs).unref()
+  }
+
+  // A write, for a Redis that only reads cannot count.
+  async #tryAgain(): Promise<void> {
+    try {
+      await this.redis.set('animal-store:probe', '1', 'PX', 1_000)
+      this.isUp = true
+      this.log.info('redis is back: instances share their counts')
+    } catch {
+      this.#probeSoon()
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import t from 'tap'
+import { ConfigError, readConfig } from '../src/config.js'
+
+type Environment = Parameters<typeof readConfig>[0]
+
+function problemsOf(environment: Environment): string[] {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+const defaults = {
+  host: '127.0.0.1',
+  port: 3000,
+  databaseUrl: undefined,
+  redisUrl: undefined,
+  dataDir: undefined,
+  logLevel: 'info',
+  trustProxy: false,
+  startTimeoutMs: 20_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  handlerTimeoutMs: 10_000,
+  shutdownTimeoutMs: 15_000,
+  connectionsMax: 10_000,
+}
+
+t.test('an empty environment gives the defaults, frozen', async (t) => {
+  const config = readConfig({})
+  t.strictSame(config, defaults)
+  t.ok(Object.isFrozen(config))
+})
+
+t.test('an empty variable, or one of blanks, is as good as none', async (t) => {
+  t.strictSame(readConfig({ PORT: '', HOST: '  ', DATABASE_URL: '', TRUST_PROXY: '' }), defaults)
+})
+
+const accepted: [variable: string, text: string, field: keyof typeof defaults, value: unknown][] = [
+  ['HOST', '0.0.0.0', 'host', '0.0.0.0'],
+  ['PORT', '0', 'port', 0],
+  ['PORT', '65535', 'port', 65_535],
+  ['PORT', ' 8080 ', 'port', 8080],
+  ['DATABASE_URL', 'postgres://u:p@db/x', 'databaseUrl', 'postgres://u:p@db/x'],
+  ['REDIS_URL', 'redis://counters:6379/2', 'redisUrl', 'redis://counters:6379/2'],
+  ['REDIS_URL', 'rediss://u:p@counters', 'redisUrl', 'rediss://u:p@counters'],
+  ['DATABASE_URL', 'postgresql://db/x?sslmode=require', 'databaseUrl', 'postgresql://db/x?sslmode=require'],
+  ['DATA_DIR', '/var/lib/animals', 'dataDir', '/var/lib/animals'],
+  ['LOG_LEVEL', 'trace', 'logLevel', 'trace'],
+  ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ['TRUST_PROXY', 'true', 'trustProxy', true],
+  ['TRUST_PROXY', 'false', 'trustProxy', false],
+  ['TRUST_PROXY', 'loopback, 10.0.0.0/8,::1', 'trustProxy', ['loopback', '10.0.0.0/8', '::1']],
+  ['START_TIMEOUT_MS', '0', 'startTimeoutMs', 0],
+  ['REQUEST_TIMEOUT_MS', '100', 'requestTimeoutMs', 100],
+  ['KEEP_ALIVE_TIMEOUT_MS', '3600000', 'keepAliveTimeoutMs', 3_600_000],
+  ['HANDLER_TIMEOUT_MS', '600000', 'handlerTimeoutMs', 600_000],
+  ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
+  ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
+]
+
+for (const [variable, text, field, value] of accepted) {
+  t.test(`${variable}=${text} is accepted`, async (t) => {
+    t.strictSame(readConfig({ [variable]: text }), { ...defaults, [field]: value })
+  })
+}
+
+const refused: [variable: string, ...texts: string[]][] = [
+  ['PORT', '-1', '65536', '1e3', '0x10', '3000.5', 'http', '80 80'],
+  ['DATABASE_URL', 'localhost', 'mysql://db/x', 'postgres'],
+  ['REDIS_URL', 'localhost', 'http://counters', 'redis'],
+  ['LOG_LEVEL', 'loud', 'INFO'],
+  ['TRUST_PROXY', 'yes', 'example.com', '10.0.0.0/8,', '10.0.0.0/33', '300.1.1.1', ':::'],
+  ['START_TIMEOUT_MS', '-1', '600001', '1.5'],
+  ['REQUEST_TIMEOUT_MS', '99', '600001', '30s'],
+  ['KEEP_ALIVE_TIMEOUT_MS', '99', '3600001'],
+  ['HANDLER_TIMEOUT_MS', '0', '600001'],
+  ['SHUTDOWN_TIMEOUT_MS', '99', '600001'],
+  ['CONNECTIONS_MAX', '0', '1000001'],
+]
+
+for (const [variable, ...texts] of refused) {
+  for (const text of texts) {
+    t.test(`${variable}=${text} is refused by name`, async (t) => {
+      const problems = problemsOf({ [variable]: text })
+      t.equal(problems.length, 1)
+      t.match(problems[0], new RegExp(`^${variable} must be `))
+    })
+  }
+}
+
+t.test('every problem is reported in one error', async (t) => {
+  const problems = problemsOf({ PORT: 'x', LOG_LEVEL: 'loud', TRUST_PROXY: 'yes', CONNECTIONS_MAX: '-3' })
+  t.strictSame(
+    problems.map((problem) => problem.split(' ')[0]),
+    ['PORT', 'LOG_LEVEL', 'TRUST_PROXY', 'CONNECTIONS_MAX'],
+  )
+  t.equal(problems[0], 'PORT must be a whole number from 0 to 65535, but is "x"')
+})
+
+t.test('a password in a URL is never repeated', async (t) => {
+  for (const url of ['mysql://u:hunter2@db/x', 'u:hunter2@db', 'postgres://u:hunter2@ db/x']) {
+    const message = problemsOf({ DATABASE_URL: url }).join('\n')
+    t.match(message, /^DATABASE_URL must be a URL that begins with postgres:\/\/ or postgresql:\/\//)
+    t.notMatch(message, 'hunter2')
+  }
+})

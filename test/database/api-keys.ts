@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import {
+  findClientKey,
+  insertApiKey,
+  insertFirstApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeApiKey,
+} from '../../src/database/api-keys.js'
+import { createDatabase } from '../fixtures/service.js'
+
+function newKey(terms: Partial<NewApiKey> = {}): NewApiKey {
+  const hash = randomBytes(32).toString('hex')
+  return { name: 'shop', plan: 'free', perMinute: null, perDay: null, expiresAt: null, hash, ...terms }
+}
+
+t.test('of ten callers at once, one makes the first key', async (t) => {
+  const sql = await createDatabase(t)
+  const made = await Promise.all(Array.from({ length: 10 }, () => insertFirstApiKey(sql, newKey())))
+  t.equal(made.filter(Boolean).length, 1)
+  t.equal((await listApiKeys(sql)).length, 1)
+  t.equal(await insertFirstApiKey(sql, newKey()), false, 'nor does one that comes later')
+})
+
+t.test('a key that was revoked is not first again', async (t) => {
+  const sql = await createDatabase(t)
+  await revokeApiKey(sql, await insertApiKey(sql, newKey()))
+  t.equal(await insertFirstApiKey(sql, newKey()), false)
+})
+
+t.test('a key', async (t) => {
+  const sql = await createDatabase(t)
+
+  t.test('is found by its hash alone', async (t) => {
+    const key = newKey()
+    const id = await insertApiKey(sql, key)
+    t.strictSame(await findClientKey(sql, key.hash), {
+      id,
+      plan: 'free',
+      perMinute: null,
+      perDay: null,
+      expiresAt: null,
+    })
+    t.equal(await findClientKey(sql, newKey().hash), undefined)
+  })
+
+  t.test('is found with its own quotas and end, even past it: the caller has the clock', async (t) => {
+    const expiresAt = new Date('2020-01-01T00:00:00.123Z')
+    const key = newKey({ plan: 'enterprise', perMinute: 5000, perDay: 2_000_000, expiresAt })
+    await insertApiKey(sql, key)
+    t.match(await findClientKey(sql, key.hash), {
+      plan: 'enterprise',
+      perMinute: 5000,
+      perDay: 2_000_000,
+      expiresAt,
+    })
+  })
+
+  t.test('is not found once it is revoked, which happens once', async (t) => {
+    const key = newKey()
+    const id = await insertApiKey(sql, key)
+    const revokedAt = async () => (await listApiKeys(sql)).find((each) => each.id === id)?.revokedAt
+    t.equal(await revokedAt(), null)
+    t.equal(await revokeApiKey(sql, id), true)
+    t.equal(await findClientKey(sql, key.hash), undefined)
+    const first = await revokedAt()
+    t.type(first, Date)
+    t.equal(await revokeApiKey(sql, id), true)
+    t.strictSame(await revokedAt(), first)
+  })
+
+  t.test('that does not exist cannot be revoked', async (t) => {
+    t.equal(await revokeApiKey(sql, 999_999n), false)
+  })
+
+  const refused: [title: string, terms: Partial<NewApiKey>, code: string][] = [
+    ['half its quotas', { perMinute: 5 }, '23514'],
+    ['a quota of nothing', { perMinute: 0, perDay: 5 }, '23514'],
+    ['a hash that is none', { hash: 'abcd' }, '23514'],
+  ]
+  for (const [title, terms, code] of refused) {
+    t.test(`with ${title} is refused`, async (t) => {
+      await t.rejects(insertApiKey(sql, newKey(terms)), { code })
+    })
+  }
+
+  t.test('is stored once', async (t) => {
+    const key = newKey()
+    await insertApiKey(sql, key)
+    await t.rejects(insertApiKey(sql, key), { code: '23505' })
+  })
+})
+
+t.test('keys are listed in the order they were made, without their hashes', async (t) => {
+  const sql = await createDatabase(t)
+  for (const name of ['one', 'two', 'three']) await insertApiKey(sql, newKey({ name }))
+  const keys = await listApiKeys(sql)
+  t.strictSame(
+    keys.map(({ name }) => name),
+    ['one', 'two', 'three'],
+  )
+  for (const key of keys) t.notOk('hash' in key)
+})

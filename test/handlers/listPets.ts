@@ -1,0 +1,250 @@
+import t, { type Test } from 'tap'
+import { type Answer, type Service, send, sendRaw, startService } from '../fixtures/service.js'
+
+const statuses = ['available', 'pending', 'sold', null] as const
+
+// Animals of each status in turn, or of none.
+async function addPets({ sql }: Service, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => ({
+    name: `pet ${i}`,
+    category_id: i,
+    status: statuses[i % statuses.length] ?? null,
+  }))
+  await sql`insert into pets ${sql(rows)}`
+}
+
+function nextOf({ headers }: Answer): string | undefined {
+  const link = headers.get('link')
+  return link === null ? undefined : (/^<([^<>]+)>; rel="next"$/.exec(link)?.[1] ?? `no next link: ${link}`)
+}
+
+// Follows the links to the last page, as a client would.
+async function walk(
+  { origin, auth, base }: Service,
+  query: string,
+  between: () => Promise<unknown> = async () => {},
+): Promise<{ ids: bigint[]; sizes: number[] }> {
+  const ids: bigint[] = []
+  const sizes: number[] = []
+  let next: string | undefined = `${base}/pets?${query}`
+  while (next !== undefined) {
+    const page: Answer = await send(new URL(next, origin).href, 'GET', auth)
+    if (page.status !== 200) throw new Error(`${next}: ${page.text}`)
+    ids.push(...page.body.map(({ id }: { id: number | bigint }) => BigInt(id)))
+    sizes.push(page.body.length)
+    next = nextOf(page)
+    await between()
+  }
+  return { ids, sizes }
+}
+
+async function idsOf({ sql }: Service, status?: string): Promise<bigint[]> {
+  const rows = status
+    ? await sql`select id from pets where status = ${status} order by id`
+    : await sql`select id from pets order by id`
+  return rows.map(({ id }) => id)
+}
+
+function isAscending(ids: readonly bigint[]): boolean {
+  return ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? id))
+}
+
+async function startWith(t: Test, count: number): Promise<Service> {
+  const service = await startService(t)
+  await addPets(service, count)
+  return service
+}
+
+t.test('a list of no animals is an empty array without a next page', async (t) => {
+  const { call } = await startService(t)
+  for (const path of ['/pets', '/pets?status=sold', '/pets?limit=1']) {
+    const answer = await call('GET', path)
+    t.match(answer, { status: 200, text: '[]' })
+    t.equal(nextOf(answer), undefined)
+  }
+})
+
+t.test('a list of 24 animals', async (t) => {
+  const service = await startWith(t, 24)
+  const { call, origin, auth } = service
+  const all = await idsOf(service)
+
+  t.test('has pages of 20 where no limit is given', async (t) => {
+    t.strictSame(await walk(service, ''), { ids: all, sizes: [20, 4] })
+  })
+
+  t.test('gives each animal as it was added', async (t) => {
+    const { text } = await call('GET', '/pets?limit=4')
+    const [a, b, c, d] = all
+    t.equal(
+      text,
+      `[{"id":${a},"name":"pet 0","categoryId":0,"status":"available"},` +
+        `{"id":${b},"name":"pet 1","categoryId":1,"status":"pending"},` +
+        `{"id":${c},"name":"pet 2","categoryId":2,"status":"sold"},` +
+        `{"id":${d},"name":"pet 3","categoryId":3}]`,
+    )
+  })
+
+  const walks: [query: string, sizes: number[]][] = [
+    ['limit=1', Array(24).fill(1)],
+    ['limit=5', [5, 5, 5, 5, 4]],
+    ['limit=8', [8, 8, 8]],
+    ['limit=23', [23, 1]],
+    ['limit=24', [24]],
+    ['limit=100', [24]],
+  ]
+  for (const [query, sizes] of walks) {
+    t.test(`with ${query} is walked to its end, which has no next page`, async (t) => {
+      t.strictSame(await walk(service, query), { ids: all, sizes })
+    })
+  }
+
+  for (const [status, sizes] of [
+    ['available', [4, 2]],
+    ['pending', [4, 2]],
+    ['sold', [4, 2]],
+  ] as const) {
+    t.test(`shows those that are ${status}, and only those`, async (t) => {
+      const ids = await idsOf(service, status)
+      t.equal(ids.length, 6)
+      t.strictSame(await walk(service, `status=${status}&limit=4`), { ids, sizes: [...sizes] })
+      t.strictSame(await walk(service, `status=${status}&limit=3`), { ids, sizes: [3, 3] }, 'in full pages')
+    })
+  }
+
+  for (const limit of ['0', '-1', '101', '9007199254740993', '1.0', '1e1', '', ' ', '05', 'all', 'null']) {
+    t.test(`refuses the limit "${limit}"`, async (t) => {
+      const answer = await call('GET', `/pets?limit=${encodeURIComponent(limit)}`)
+      t.match(answer, {
+        status: 400,
+        body: { code: 'invalid_request', message: 'query.limit must be an integer' },
+      })
+    })
+  }
+
+  for (const status of ['', 'Sold', 'lost', 'null', 'sold,pending', 'available ']) {
+    t.test(`refuses the status "${status}"`, async (t) => {
+      const answer = await call('GET', `/pets?status=${encodeURIComponent(status)}`)
+      const message = 'query.status must be one of: available, pending, sold'
+      t.strictSame(answer.body, { code: 'invalid_request', message, status: 400 })
+    })
+  }
+
+  t.test('refuses a cursor that no link has given', async (t) => {
+    const [, given = ''] = /cursor=([^&]+)/.exec(nextOf(await call('GET', '/pets?limit=2')) ?? '') ?? []
+    t.equal((await call('GET', `/pets?cursor=${given}`)).status, 200)
+    const encoded = (text: string) => Buffer.from(text).toString('base64url')
+    const nonsense = [
+      '',
+      'x',
+      '42',
+      given.slice(0, -1),
+      given.slice(1),
+      `${given}!`,
+      `${given}=`,
+      `${given}%20`,
+      `%00${given}`,
+      given.toLowerCase(),
+      [...given].reverse().join(''),
+      given + given,
+      encoded('42'),
+      encoded('1|*|'),
+      encoded('1|*|-1'),
+      encoded('1|*|x'),
+      encoded('1|*|1e3'),
+      encoded('1|*|2\n'),
+      encoded('1||2'),
+      encoded('2|*|2'),
+      encoded('1|*|9223372036854775808'),
+      encoded(`1|*|${'9'.repeat(30)}`),
+      encoded("1|*|1' or 1=1"),
+      'x'.repeat(201),
+    ]
+    for (const cursor of nonsense) {
+      const answer = await call('GET', `/pets?cursor=${cursor}`)
+      t.match(
+        answer,
+        { status: 400, body: { code: 'invalid_request', message: /^query\.cursor must [^;]+$/ } },
+        `"${cursor.slice(0, 40)}"`,
+      )
+    }
+  })
+
+  t.test('refuses a cursor of another filter', async (t) => {
+    const cursors = new Map<string, string>()
+    for (const filter of ['', 'status=sold', 'status=pending']) {
+      const next = nextOf(await call('GET', `/pets?limit=2&${filter}`))
+      cursors.set(filter, new URL(next ?? '', origin).searchParams.get('cursor') ?? '')
+    }
+    for (const [from, cursor] of cursors) {
+      for (const filter of cursors.keys()) {
+        const answer = await call('GET', `/pets?cursor=${cursor}&${filter}`)
+        t.equal(answer.status, from === filter ? 200 : 400, `from "${from}" to "${filter}"`)
+        if (from !== filter)
+          t.match(answer.body.message, /^query\.cursor must be used with the status filter/)
+      }
+    }
+  })
+
+  t.test('takes another limit halfway', async (t) => {
+    const first = await call('GET', '/pets?limit=2')
+    const next = new URL(nextOf(first) ?? '', origin)
+    next.searchParams.set('limit', '3')
+    const second = await send(next.href, 'GET', auth)
+    t.strictSame(
+      second.body.map(({ id }: { id: number }) => BigInt(id)),
+      all.slice(2, 5),
+    )
+  })
+
+  t.test('links to this service alone, whatever the request calls it', async (t) => {
+    for (const target of ['/v1/pets?limit=2', 'http://evil.example/v1/pets?limit=2']) {
+      const answer = await sendRaw(
+        origin,
+        `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n`,
+        `Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
+      )
+      t.match(answer, /^HTTP\/1.1 200 /)
+      t.match(answer, /\r\nlink: <\/v1\/pets\?limit=2&cursor=[\w-]+>; rel="next"\r\n/i)
+    }
+  })
+
+  t.test('answers HEAD with the same headers and no body', async (t) => {
+    const get = await call('GET', '/pets?limit=2')
+    const head = await call('HEAD', '/pets?limit=2')
+    t.equal(head.status, 200)
+    t.equal(head.text, '')
+    t.ok(nextOf(head))
+    for (const name of ['link', 'content-type', 'content-length']) {
+      t.equal(head.headers.get(name), get.headers.get(name), name)
+    }
+    t.equal((await call('HEAD', '/pets?limit=0')).status, 400)
+  })
+
+  t.test('lists ids of any size', async (t) => {
+    const large = await startService(t)
+    await large.sql`alter table pets alter column id restart with 9223372036854775803`
+    await addPets(large, 5)
+    const ids = [3n, 4n, 5n, 6n, 7n].map((last) => 9223372036854775800n + last)
+    t.strictSame(await walk(large, 'limit=2'), { ids, sizes: [2, 2, 1] })
+  })
+})
+
+t.test('a walk while others add animals meets each of those that were there exactly once', async (t) => {
+  const service = await startWith(t, 60)
+  const { call } = service
+  const before = { '': await idsOf(service), 'status=sold': await idsOf(service, 'sold') }
+  const add = () =>
+    Promise.all(
+      [...statuses].map((status) =>
+        call('POST', '/pets', { body: { name: 'new', categoryId: 1, ...(status && { status }) } }),
+      ),
+    )
+  for (const [filter, ids] of Object.entries(before)) {
+    // Fewer are added than a page holds, or the walk would never end.
+    const walked = await walk(service, `limit=7&${filter}`, add)
+    t.ok(isAscending(walked.ids), `"${filter}" in ascending order, so none twice`)
+    t.strictSame(walked.ids.slice(0, ids.length), ids, 'and none is left out')
+    t.ok(walked.ids.length > ids.length, 'and some that came meanwhile are met too')
+  }
+})
