@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/document.js'
 import type { Client } from './client.js'
+import { MemoryStore } from './memory-store.js'
 
 /** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
 export interface Count {
@@ -91,7 +92,11 @@ export async function createLimiters(
   // The plugin keeps to its scope, so that both kinds of store can stand side by side.
   let limiters: Limiters | undefined
   await app.register(async (scope) => {
-    await scope.register(rateLimit, { global: false, nameSpace: 'animal-store:', ...(redis && { redis }) })
+    await scope.register(rateLimit, {
+      global: false,
+      nameSpace: 'animal-store:',
+      ...(redis ? { redis } : { store: MemoryStore }),
+    })
     const limiter = (options: RateLimitOptions): Limiter => {
       // Without an allow list the plugin always answers with a count.
       const count = scope.createRateLimit(options) as Limiter

@@ -1,0 +1,362 @@
+import t, { type Test } from 'tap'
+import { type Answer, contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
+
+const { plans, anonymous, ban } = contract.rateLimits
+const second = 1000
+const minute = 60 * second
+const day = 24 * 60 * minute
+
+/** A clock that stands still until it is moved. The counters read the same one. */
+function stopClock(t: Test) {
+  let now = Date.UTC(2026, 10, 20, 12)
+  t.intercept(Date, 'now', { value: () => now, configurable: true, writable: true })
+  return {
+    now: () => now,
+    advance(ms: number) {
+      now += ms
+    },
+  }
+}
+
+async function keyOf(service: Service, perMinute: number, perDay: number) {
+  const { key, id } = await service.createKey({ plan: 'enterprise', perMinute, perDay })
+  const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  const calls = async (count: number) => {
+    const answers: Answer[] = []
+    for (let i = 0; i < count; i++) answers.push(await call())
+    return answers
+  }
+  return { key, id, call, calls }
+}
+
+function limitHeaders({ headers }: Answer) {
+  const number = (name: string) => (headers.has(name) ? Number(headers.get(name)) : undefined)
+  return {
+    limit: number('x-ratelimit-limit'),
+    remaining: number('x-ratelimit-remaining'),
+    reset: number('x-ratelimit-reset'),
+    retryAfter: number('retry-after'),
+  }
+}
+
+function statuses(answers: readonly Answer[]) {
+  const counts: Record<string, number> = {}
+  for (const { status, body } of answers) {
+    const name = status === 429 ? body.code : String(status)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+t.test(
+  '150 requests at once on a fresh free key: 60 are admitted, 90 get 429 with every header',
+  async (t) => {
+    const service = await startService(t)
+    const { key } = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+    const headers = { authorization: `Bearer ${key}` }
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, () => send(`${service.base}/pets`, 'GET', headers)),
+    )
+    t.strictSame(statuses(answers), { 200: 60, rate_limit_exceeded: 90 })
+    const now = Date.now() / 1000
+    for (const answer of answers) {
+      const { limit, remaining = -1, reset = 0, retryAfter } = limitHeaders(answer)
+      t.equal(limit, 60)
+      t.ok(remaining >= 0 && remaining < 60)
+      t.ok(reset > now && reset <= now + 62, 'the reset is within the minute')
+      if (answer.status === 429) t.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
+    }
+  },
+)
+
+t.test('every plan of the contract allows its quotas, and no more', async (t) => {
+  const service = await startService(t)
+  for (const [plan, quotas] of plans) {
+    if (quotas === 'custom') continue
+    const { key } = await service.createKey({ plan, perMinute: null, perDay: null })
+    const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+    t.match(limitHeaders(answer), { limit: quotas.perMinute, remaining: quotas.perMinute - 1 }, plan)
+  }
+})
+
+t.test('the minute window', async (t) => {
+  const clock = stopClock(t)
+  const service = await startService(t)
+  const { call, calls } = await keyOf(service, 3, 100)
+  const start = clock.now()
+
+  t.test('tells what is left of it', async (t) => {
+    for (const remaining of [2, 1, 0]) {
+      t.strictSame(limitHeaders(await call()), {
+        limit: 3,
+        remaining,
+        reset: (start + minute) / second,
+        retryAfter: undefined,
+      })
+      clock.advance(10 * second)
+    }
+  })
+
+  t.test('refuses the request after the last, until its end', async (t) => {
+    const refused = await call()
+    t.match(refused, {
+      status: 429,
+      body: {
+        code: 'rate_limit_exceeded',
+        message: "This minute's 3 requests are used up. Try again in 30 seconds.",
+        status: 429,
+      },
+    })
+    t.strictSame(limitHeaders(refused), {
+      limit: 3,
+      remaining: 0,
+      reset: (start + minute) / second,
+      retryAfter: 30,
+    })
+  })
+
+  t.test('never says a time that is too short: who waits exactly that long is admitted', async (t) => {
+    clock.advance(29 * second + 1)
+    t.equal(limitHeaders(await call()).retryAfter, 1, 'of 999 ms')
+    clock.advance(999)
+    t.strictSame(statuses(await calls(4)), { 200: 3, rate_limit_exceeded: 1 })
+  })
+})
+
+t.test('the day window', async (t) => {
+  const clock = stopClock(t)
+  const service = await startService(t)
+
+  t.test('speaks when it has less left, or as much', async (t) => {
+    const { call } = await keyOf(service, 5, 3)
+    t.match(limitHeaders(await call()), { limit: 3, remaining: 2, reset: (clock.now() + day) / second })
+    const even = await keyOf(service, 3, 3)
+    t.match(limitHeaders(await even.call()), { limit: 3, reset: (clock.now() + day) / second })
+  })
+
+  t.test('is not charged for what the minute refuses', async (t) => {
+    const { calls } = await keyOf(service, 2, 4)
+    t.strictSame(statuses(await calls(10)), { 200: 2, rate_limit_exceeded: 8 })
+    clock.advance(minute)
+    t.strictSame(statuses(await calls(10)), { 200: 2, rate_limit_exceeded: 8 }, 'two of the day were left')
+  })
+
+  t.test('says when it resets, even where the minute is used up too', async (t) => {
+    const { calls, call } = await keyOf(service, 2, 2)
+    const start = clock.now()
+    await calls(2)
+    clock.advance(30 * second)
+    const refused = await call()
+    t.strictSame(limitHeaders(refused), {
+      limit: 2,
+      remaining: 0,
+      reset: (start + day) / second,
+      retryAfter: (day - 30 * second) / second,
+    })
+    t.match(refused.body.message, /^This day's 2 requests/)
+  })
+
+  t.test('does not charge the minute for what it refuses: who waits as told is admitted', async (t) => {
+    const { calls, call } = await keyOf(service, 2, 2)
+    await calls(2)
+    clock.advance(day - second)
+    t.strictSame(statuses(await calls(50)), { rate_limit_exceeded: 50 })
+    clock.advance(Number(limitHeaders(await call()).retryAfter) * second)
+    t.equal((await call()).status, 200)
+  })
+})
+
+t.test('a ban', async (t) => {
+  const clock = stopClock(t)
+  const service = await startService(t)
+  const { id, call, calls } = await keyOf(service, 1, 1_000)
+  const other = await keyOf(service, 10, 1_000)
+  await calls(1 + ban.rejections)
+  t.notMatch(service.log, [{ msg: 'key banned' }], 'comes after the rejections that are tolerated')
+
+  t.test('begins with the next one, is logged once, and says when it ends', async (t) => {
+    const refused = await call()
+    t.match(refused, { status: 429, body: { code: 'key_banned' } })
+    t.strictSame(limitHeaders(refused), {
+      limit: 1,
+      remaining: 0,
+      reset: (clock.now() + ban.banSeconds * second) / second,
+      retryAfter: ban.banSeconds,
+    })
+    await calls(3)
+    const lines = service.log.filter(({ msg }) => msg === 'key banned')
+    t.equal(lines.length, 1)
+    t.match(lines[0], { level: 40, keyId: String(id) })
+  })
+
+  t.test('outlasts the minute, and touches no other key', async (t) => {
+    clock.advance(minute)
+    t.equal((await call()).body.code, 'key_banned')
+    t.equal((await other.call()).status, 200)
+  })
+
+  t.test('ends by itself, though the key kept calling', async (t) => {
+    const { retryAfter } = limitHeaders((await calls(20)).at(-1) as Answer)
+    t.equal(retryAfter, ban.banSeconds - 60)
+    clock.advance(Number(retryAfter) * second)
+    t.equal((await call()).status, 200)
+  })
+})
+
+t.test('a ban does not promise a day that is used up', async (t) => {
+  const clock = stopClock(t)
+  const service = await startService(t)
+  const { calls, call } = await keyOf(service, 1, 1)
+  await calls(2 + ban.rejections)
+  const refused = await call()
+  t.equal(refused.body.code, 'key_banned')
+  t.equal(limitHeaders(refused).retryAfter, day / second)
+  clock.advance(day)
+  t.equal((await call()).status, 200)
+})
+
+t.test('callers without a valid key', async (t) => {
+  const clock = stopClock(t)
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
+  const guess = (address: string, authorization = 'Bearer ask_guess') =>
+    send(`${service.base}/pets`, 'GET', { authorization, 'x-forwarded-for': address })
+  const exhaust = async (address: string) => {
+    for (let i = 0; i < anonymous.perMinute; i++) await guess(address)
+  }
+
+  t.test('are told their allowance with the 401', async (t) => {
+    const answer = await guess('192.0.2.1')
+    t.equal(answer.status, 401)
+    t.match(limitHeaders(answer), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
+  })
+
+  t.test('get 429 beyond it, by address, and never slow a valid key from there', async (t) => {
+    await exhaust('192.0.2.2')
+    const refused = await guess('192.0.2.2')
+    t.match(refused, { status: 429, body: { code: 'rate_limit_exceeded' } })
+    t.match(limitHeaders(refused), { limit: anonymous.perMinute, remaining: 0, retryAfter: 60 })
+    t.equal((await guess('192.0.2.3')).status, 401, 'another address has its own')
+    t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
+    clock.advance(minute)
+    t.equal((await guess('192.0.2.2')).status, 401, 'and it comes back')
+  })
+
+  t.test('share it over an IPv6 /64, and an IPv4 address has it in IPv6 form too', async (t) => {
+    await exhaust('2001:db8:1:2::1')
+    t.equal((await guess('2001:db8:1:2:ffff::9')).status, 429)
+    t.equal((await guess('2001:db8:1:3::1')).status, 401)
+    await exhaust('::ffff:192.0.2.4')
+    t.equal((await guess('192.0.2.4')).status, 429)
+  })
+})
+
+t.test('a forged X-Forwarded-For changes nothing where no proxy is trusted', async (t) => {
+  const service = await startService(t)
+  for (let i = 0; i < anonymous.perMinute; i++) {
+    await send(`${service.base}/pets`, 'GET', { 'x-forwarded-for': `192.0.2.${i}` })
+  }
+  t.equal((await send(`${service.base}/pets`, 'GET', { 'x-forwarded-for': '198.51.100.1' })).status, 429)
+})
+
+t.test('every answer under the prefix carries the headers', async (t) => {
+  const service = await startService(t)
+  const { base, auth, origin, sql } = service
+  const json = { ...auth, 'content-type': 'application/json' }
+  const cases: [
+    status: number,
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string,
+  ][] = [
+    [200, 'GET', '/pets', auth],
+    [201, 'POST', '/pets', json, '{"name":"Rex","categoryId":1}'],
+    [400, 'GET', '/pets?limit=0', auth],
+    [400, 'POST', '/pets', json, '{'],
+    [400, 'GET', '/%zz', auth],
+    [401, 'GET', '/pets', {}],
+    [404, 'GET', '/pets/99', auth],
+    [404, 'GET', '/nothing', auth],
+    [404, 'GET', '/nothing', {}],
+    [405, 'DELETE', '/pets', auth],
+    [413, 'POST', '/pets', json, ' '.repeat(contract.limits.body + 1)],
+    [414, 'GET', `/pets?cursor=${'a'.repeat(contract.limits.url)}`, auth],
+    [415, 'POST', '/pets', { ...auth, 'content-type': 'text/plain' }, 'x'],
+  ]
+  for (const [status, method, path, headers, body] of cases) {
+    const answer = await send(`${base}${path}`, method, headers, body)
+    const title = `${status} ${method} ${path.slice(0, 20)}`
+    t.equal(answer.status, status, title)
+    const limit = headers.authorization ? 1_000_000 : anonymous.perMinute
+    t.match(limitHeaders(answer), { limit, remaining: Number, reset: Number, retryAfter: undefined }, title)
+  }
+  const raw = await sendRaw(origin, `GET ${service.app.prefix}/v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n`)
+  t.match(raw, /^HTTP\/1.1 400 [\s\S]*x-ratelimit-limit: 60/, 'no host')
+  t.equal(
+    (await send(`${origin}/healthz`)).headers.get('x-ratelimit-limit'),
+    null,
+    'and what is outside has none',
+  )
+
+  await sql`drop table pets`
+  const fault = await send(`${base}/pets`, 'GET', auth)
+  t.match(fault, { status: 500 })
+  t.match(limitHeaders(fault), { limit: 1_000_000, remaining: Number })
+})
+
+t.test('a path written otherwise is counted all the same', async (t) => {
+  const service = await startService(t)
+  const answer = await send(`${service.origin}/%761/pets`, 'GET', service.auth)
+  if (answer.status === 200) t.match(limitHeaders(answer), { limit: 1_000_000 })
+  else t.equal(answer.status, 404)
+})
+
+t.test('when nobody can look a key up, the answer is 503 with the headers, and charges no one', async (t) => {
+  const service = await startService(t)
+  const { key } = await service.createKey()
+  const headers = { authorization: `Bearer ${key}` }
+  await service.sql`alter table api_keys rename to away`
+  const fault = await send(`${service.base}/pets`, 'GET', headers)
+  t.equal(fault.status, 500)
+  t.match(limitHeaders(fault), { limit: anonymous.perMinute, remaining: anonymous.perMinute })
+  t.equal(
+    (await send(`${service.base}/pets`, 'GET', service.auth)).status,
+    500,
+    'a key that was never looked up',
+  )
+  await service.sql`alter table away rename to api_keys`
+  t.equal((await send(`${service.base}/pets`, 'GET', headers)).status, 200)
+})
+
+t.test('a key of a plan that the contract no longer has is a fault, not a guess', async (t) => {
+  const service = await startService(t)
+  const { key } = await service.createKey({ plan: 'gold', perMinute: null, perDay: null })
+  const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  t.match(answer, { status: 500, body: { message: 'Internal Server Error' } })
+  t.match(JSON.stringify(service.log), /has the plan gold, which gives it no quotas/)
+})
+
+t.test('changing a number in the contract changes the server', async (t) => {
+  const edited = {
+    ...contract,
+    rateLimits: { ...contract.rateLimits, plans: new Map([['free', { perMinute: 2, perDay: 9 }]]) },
+  }
+  const service = await startService(t, { contract: edited })
+  const { key } = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+  const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  t.strictSame(statuses([await call(), await call(), await call()]), { 200: 2, rate_limit_exceeded: 1 })
+})
+
+t.test('a refused request does not reach the handler or the database', async (t) => {
+  const service = await startService(t)
+  const { call, key } = await keyOf(service, 1, 10)
+  await call()
+  const refused = await send(
+    `${service.base}/pets`,
+    'POST',
+    { authorization: `Bearer ${key}` },
+    { name: 'Rex', categoryId: 1 },
+  )
+  t.equal(refused.status, 429)
+  t.match(await service.sql`select count(*)::int as pets from pets`, [{ pets: 0 }])
+})
