@@ -3,10 +3,14 @@
 // output is the result alone: `create` prints the key and nothing else.
 
 import { parseArgs } from 'node:util'
+import Fastify from 'fastify'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../src/access/api-key.js'
+import { type Client, toClient } from '../src/access/client.js'
+import { createCounters } from '../src/access/limiters.js'
+import { askUsage, readUsage, type Usage } from '../src/access/usage.js'
 import { ConfigError, readConfig } from '../src/config.js'
-import { type Contract, readContract } from '../src/contract/document.js'
+import { type Contract, type RateLimits, readContract } from '../src/contract/document.js'
 import {
   type ApiKey,
   insertApiKey,
@@ -20,6 +24,7 @@ import { contractFile, migrationsFolder } from '../src/project.js'
 
 const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
        keys list
+       keys show ID
        keys revoke ID
 
   create   makes a key and prints it, this once, on standard output
@@ -29,6 +34,7 @@ const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--pe
     --per-minute  requests a minute \\ for a plan whose quotas are agreed
     --per-day     requests a day    / per key, and for no other
   list     shows every key, never the secret
+  show     one key, with what it has used of its minute and its day
   revoke   ends a key for good, on every running instance within a second
 
 Examples:
@@ -36,13 +42,13 @@ Examples:
   npm run --silent keys -- create --name "Big shop" --plan enterprise --per-minute 5000 --per-day 2000000
   npm run --silent keys -- revoke 7
 
-It uses DATABASE_URL, or without it the embedded database in DATA_DIR.
+It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
 `
 
 class UsageError extends Error {}
 
-/** One line of standard output, or none. */
-type Command = (sql: RootSql) => Promise<string>
+/** Gives what goes to standard output. */
+type Command = (sql: RootSql, redisUrl: string | undefined) => Promise<string>
 
 function readCommand(args: readonly string[], contract: Contract): Command {
   const { positionals, values } = parse(args)
@@ -50,8 +56,9 @@ function readCommand(args: readonly string[], contract: Contract): Command {
   if (command === 'create' && rest.length === 0) return create(newKey(values, contract))
   if (Object.keys(values).length > 0) throw new UsageError(`${command ?? 'keys'} takes no options`)
   if (command === 'list' && rest.length === 0) return async (sql) => table(await listApiKeys(sql))
-  if (command === 'revoke' && rest.length === 1) return revoke(String(rest[0]))
-  throw new UsageError('Say create, list or revoke ID.')
+  if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract)
+  if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]))
+  throw new UsageError('Say create, list, show ID or revoke ID.')
 }
 
 const options = {
@@ -118,13 +125,45 @@ function create(terms: KeyTerms): Command {
   }
 }
 
-function revoke(text: string): Command {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new UsageError('revoke takes the ID that list shows')
+function readId(text = ''): bigint {
+  if (/^[1-9]\d{0,17}$/.test(text)) return BigInt(text)
+  throw new UsageError(`${JSON.stringify(text)} is no ID: list shows them`)
+}
+
+function revoke(id: bigint): Command {
   return async (sql) => {
-    if (!(await revokeApiKey(sql, BigInt(text)))) throw new UsageError(`There is no key ${text}.`)
-    return `Key ${text} is revoked.\n`
+    if (!(await revokeApiKey(sql, id))) throw new UsageError(`There is no key ${id}.`)
+    return `Key ${id} is revoked.\n`
   }
 }
+
+function show(id: bigint, { rateLimits }: Contract): Command {
+  return async (sql, redisUrl) => {
+    const key = (await listApiKeys(sql)).find((each) => each.id === id)
+    if (key === undefined) throw new UsageError(`There is no key ${id}.`)
+    const client = toClient(key, rateLimits.plans)
+    const usage =
+      redisUrl === undefined ? await askUsage(sql, client) : await sharedUsage(client, rateLimits, redisUrl)
+    const { perMinute, perDay } = client.quotas
+    return `${table([key])}
+Used of this minute  ${usage.minute} of ${perMinute}
+Used of this day     ${usage.day} of ${perDay}
+`
+  }
+}
+
+async function sharedUsage(client: Client, limits: RateLimits, redisUrl: string): Promise<Usage> {
+  const app = Fastify()
+  try {
+    const counters = await createCounters(app, limits, redisUrl, quiet)
+    if (counters.state() !== 'redis') throw new UsageError('Redis does not answer at REDIS_URL.')
+    return await readUsage(counters, client)
+  } finally {
+    await app.close()
+  }
+}
+
+const quiet = pino({ level: 'silent' })
 
 function table(keys: readonly ApiKey[]): string {
   const rows = keys.map((key) => [
@@ -174,7 +213,7 @@ async function main(args: readonly string[]): Promise<void> {
     log: pino({ level: 'warn' }, process.stderr),
   })
   try {
-    process.stdout.write(await command(database.sql))
+    process.stdout.write(await command(database.sql, config.redisUrl))
   } finally {
     await database.close()
   }

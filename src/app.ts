@@ -15,6 +15,7 @@ import { toClient } from './access/client.js'
 import { createGate, type Gate, requireClient } from './access/gate.js'
 import { createCounters } from './access/limiters.js'
 import { createMeter } from './access/rate-limit.js'
+import { answerUsage } from './access/usage.js'
 import { createClientErrorHandler } from './client-errors.js'
 import type { Config } from './config.js'
 import type { Contract } from './contract/document.js'
@@ -58,6 +59,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const allowedMethods = collectMethods(app)
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
+  await answerUsage(database.sql, counters)
   const authenticate = createAuthenticate(clientFinder(database.sql, contract), contract.title)
   app.decorate('gate', createGate(authenticate, createMeter(counters)))
   app.decorateRequest('client', undefined)

@@ -19,16 +19,16 @@ export interface Count {
   readonly isExceeded: boolean
 }
 
-/** Counts a request. */
-export type Limiter = (request: FastifyRequest, options?: { readonly increment: boolean }) => Promise<Count>
+/** Counts a request of a subject: a client, or an address. */
+export type Limiter<Subject> = (subject: Subject, options?: { readonly increment: boolean }) => Promise<Count>
 
 /** Each counts for itself, in a bounded store of its own: a flood of one cannot push out another. */
 export interface Limiters {
-  readonly minute: Limiter
-  readonly day: Limiter
-  readonly rejections: Limiter
-  readonly bans: Limiter
-  readonly addresses: Limiter
+  readonly minute: Limiter<Client>
+  readonly day: Limiter<Client>
+  readonly rejections: Limiter<Client>
+  readonly bans: Limiter<Client>
+  readonly addresses: Limiter<string>
 }
 
 /** Where the counts are kept: in this process, in Redis, or in this process because Redis is away. */
@@ -97,47 +97,53 @@ export async function createLimiters(
       nameSpace: 'animal-store:',
       ...(redis ? { redis } : { store: MemoryStore }),
     })
-    const limiter = (options: RateLimitOptions): Limiter => {
-      // Without an allow list the plugin always answers with a count.
-      const count = scope.createRateLimit(options) as Limiter
-      return redis ? withOneMoreMs(count) : count
-    }
-    const byKey = (name: string, timeWindow: number, max: RateLimitOptions['max'] & {}) =>
-      limiter({
-        keyGenerator: (request) => `${name}:${known(request).keyId}`,
-        max,
+    const limiter = <Subject>(
+      keyOf: (subject: Subject) => string,
+      timeWindow: number,
+      max: number | ((subject: Subject) => number),
+      cache: number,
+    ): Limiter<Subject> => {
+      const options: RateLimitOptions = {
+        keyGenerator: (request) => keyOf(subjectOf<Subject>(request)),
+        max: typeof max === 'number' ? max : (request: FastifyRequest) => max(subjectOf<Subject>(request)),
         timeWindow,
-        cache: keysMax,
-      })
+        cache,
+      }
+      const count = scope.createRateLimit(options)
+      // Without an allow list the plugin always answers with a count.
+      return async (subject, how) => lasting((await count(requestOf(subject), how)) as Count)
+    }
+    // Redis lets a key live through the whole of its last millisecond.
+    const lasting = (count: Count): Count => (redis ? { ...count, ttl: count.ttl + 1 } : count)
+    const byKey = (name: string, timeWindow: number, max: number | ((client: Client) => number)) =>
+      limiter(({ keyId }: Client) => `${name}:${keyId}`, timeWindow, max, keysMax)
     limiters = {
-      minute: byKey('minute', minuteMs, (request: FastifyRequest) => known(request).quotas.perMinute),
-      day: byKey('day', dayMs, (request: FastifyRequest) => known(request).quotas.perDay),
+      minute: byKey('minute', minuteMs, ({ quotas }) => quotas.perMinute),
+      day: byKey('day', dayMs, ({ quotas }) => quotas.perDay),
       rejections: byKey('rejections', ban.withinSeconds * 1000, ban.rejections),
       bans: byKey('ban', ban.banSeconds * 1000, 1),
-      addresses: limiter({
-        keyGenerator: ({ ip }) => `address:${rateLimit.normalizeIP(ip, networkBits)}`,
-        max: anonymous.perMinute,
-        timeWindow: minuteMs,
-        cache: addressesMax,
-      }),
+      addresses: limiter(
+        (address: string) => `address:${rateLimit.normalizeIP(address, networkBits)}`,
+        minuteMs,
+        anonymous.perMinute,
+        addressesMax,
+      ),
     }
   })
   await app.after()
   return limiters as Limiters // registered, or app.after() has thrown
 }
 
-// Redis lets a key live through the whole of its last millisecond.
-function withOneMoreMs(limiter: Limiter): Limiter {
-  return async (request, options) => {
-    const count = await limiter(request, options)
-    return { ...count, ttl: count.ttl + 1 }
-  }
+// Of a request, the plugin looks at its route's configuration alone, and hands it to the functions above.
+function requestOf<Subject>(subject: Subject): FastifyRequest {
+  return { subject, routeOptions } as unknown as FastifyRequest
 }
 
-function known({ client }: FastifyRequest): Client {
-  if (client === undefined) throw new Error('only a known client has quotas')
-  return client
+function subjectOf<Subject>(request: FastifyRequest): Subject {
+  return (request as unknown as { subject: Subject }).subject
 }
+
+const routeOptions = { config: {} }
 
 // It fails at once when there is no connection, and within a bound when there is one but no answer.
 function connectRedis(url: string, log: Logger): Redis {

@@ -3,6 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
+import type { Client } from './client.js'
 import type { Count, Counters, Limiters } from './limiters.js'
 
 /** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
@@ -40,14 +41,16 @@ export function createMeter(counters: Counters, now: () => number = Date.now): M
   }
   return {
     async count(request, reply) {
-      const meterCaller = request.client === undefined ? meterAddress : meterKey
-      const verdict = await counters.run((limiters) => meterCaller(limiters, request))
+      const { client, ip } = request
+      const verdict = await counters.run((limiters) =>
+        client === undefined ? meterAddress(limiters, ip) : meterClient(limiters, client),
+      )
       setHeaders(reply, verdict)
-      if (verdict.banBegins) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
+      if (verdict.banBegins) request.log.warn({ keyId: client?.keyId }, 'key banned')
       if (verdict.refusal) throw refused(verdict.refusal)
     },
-    async show(request, reply) {
-      setHeaders(reply, { window: await counters.run((limiters) => limiters.addresses(request, peek)) })
+    async show({ ip }, reply) {
+      setHeaders(reply, { window: await counters.run((limiters) => limiters.addresses(ip, peek)) })
     },
   }
 }
@@ -61,30 +64,25 @@ function refused({ code, waitMs, why }: NonNullable<Verdict['refusal']>): ApiErr
 
 // Looks before it counts: what the ban or the day refuses must not use up the minute, or a client that waited as
 // told would find the minute gone.
-async function meterKey(limiters: Limiters, request: FastifyRequest): Promise<Verdict> {
-  const [ban, dayBefore] = await Promise.all([limiters.bans(request, peek), limiters.day(request, peek)])
-  if (ban.remaining === 0) return banned(limiters, request, [ban, dayBefore])
+async function meterClient(limiters: Limiters, client: Client): Promise<Verdict> {
+  const [ban, dayBefore] = await Promise.all([limiters.bans(client, peek), limiters.day(client, peek)])
+  if (ban.remaining === 0) return banned(limiters, client, [ban, dayBefore])
   if (dayBefore.remaining === 0) {
-    return rejected(limiters, request, await limiters.minute(request, peek), dayBefore)
+    return rejected(limiters, client, await limiters.minute(client, peek), dayBefore)
   }
-  const minute = await limiters.minute(request)
-  if (minute.isExceeded) return rejected(limiters, request, minute, dayBefore)
-  const day = await limiters.day(request)
-  if (day.isExceeded) return rejected(limiters, request, minute, day)
+  const minute = await limiters.minute(client)
+  if (minute.isExceeded) return rejected(limiters, client, minute, dayBefore)
+  const day = await limiters.day(client)
+  if (day.isExceeded) return rejected(limiters, client, minute, day)
   return { window: minute.remaining < day.remaining ? minute : day }
 }
 
 // The violated window that resets last tells when.
-async function rejected(
-  limiters: Limiters,
-  request: FastifyRequest,
-  minute: Count,
-  day: Count,
-): Promise<Verdict> {
-  const rejections = await limiters.rejections(request)
+async function rejected(limiters: Limiters, client: Client, minute: Count, day: Count): Promise<Verdict> {
+  const rejections = await limiters.rejections(client)
   if (rejections.isExceeded) {
-    const ban = await limiters.bans(request)
-    const verdict = await banned(limiters, request, [ban, day])
+    const ban = await limiters.bans(client)
+    const verdict = await banned(limiters, client, [ban, day])
     return { ...verdict, banBegins: !ban.isExceeded }
   }
   const window = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl) ? day : minute
@@ -94,12 +92,8 @@ async function rejected(
 }
 
 // A ban ends by itself, but it opens no window that is used up beyond its end.
-async function banned(
-  limiters: Limiters,
-  request: FastifyRequest,
-  [ban, day]: [Count, Count],
-): Promise<Verdict> {
-  const minute = await limiters.minute(request, peek)
+async function banned(limiters: Limiters, client: Client, [ban, day]: [Count, Count]): Promise<Verdict> {
+  const minute = await limiters.minute(client, peek)
   const usedUp = [minute, day].filter(({ remaining }) => remaining === 0)
   const waitMs = Math.max(ban.ttl, ...usedUp.map(({ ttl }) => ttl))
   const why = 'This key is banned for calling on after it was told to wait.'
@@ -107,8 +101,8 @@ async function banned(
   return { window, refusal: { code: 'key_banned', waitMs, why } }
 }
 
-async function meterAddress(limiters: Limiters, request: FastifyRequest): Promise<Verdict> {
-  const window = await limiters.addresses(request)
+async function meterAddress(limiters: Limiters, address: string): Promise<Verdict> {
+  const window = await limiters.addresses(address)
   if (!window.isExceeded) return { window }
   const why = `This minute's ${window.max} requests without a valid key are used up.`
   return { window, refusal: { code: 'rate_limit_exceeded', waitMs: window.ttl, why } }

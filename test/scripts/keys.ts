@@ -3,8 +3,8 @@ import { runProgram, startProcess, temporaryDirectory } from '../fixtures/proces
 import { send } from '../fixtures/service.js'
 
 const usageErrors: [string, string[], RegExp][] = [
-  ['no command', [], /Say create, list or revoke/],
-  ['an unknown command', ['make'], /Say create, list or revoke/],
+  ['no command', [], /Say create, list/],
+  ['an unknown command', ['make'], /Say create, list/],
   ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
   ['no name', ['create', '--plan', 'free'], /--name must have/],
   [
@@ -37,7 +37,7 @@ const usageErrors: [string, string[], RegExp][] = [
     ['create', '--name', 'x', '--plan', 'free', '--expires', 'soon'],
     /must be a time/,
   ],
-  ['an id that is none', ['revoke', 'x'], /takes the ID/],
+  ['an id that is none', ['revoke', 'x'], /is no ID/],
   ['an id too many', ['revoke', '1', '2'], /Say create/],
 ]
 
@@ -81,6 +81,12 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
     /^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +demo +free .* valid\n2 +Big shop +enterprise 7\/min 9\/day .* valid\n3 +short +free /,
   )
   t.notMatch(list.stdout, key, 'the list never shows the secret')
+
+  t.match(
+    (await keys('show', '2')).stdout,
+    /^ID [\s\S]*\nUsed of this minute {2}1 of 7\nUsed of this day {5}1 of 9\n$/,
+  )
+  t.match(await keys('show', '98'), { code: 2, stderr: /no key 98/ })
 
   t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
   let answer = await call(key)
