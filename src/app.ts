@@ -154,6 +154,7 @@ function requestId(request: IncomingMessage): string {
 
 // The one way out for every error.
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, contract: Contract): void {
+  if (reply.sent) return // its time was up, and the caller has been told
   // A body that breaks off has the same code as a connection to the database that does.
   const outage = isUnavailable(error) && error !== request.raw.errored
   const apiError = outage ? unavailable(error) : toApiError(error, contract)

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { handlers } from '../generated/handlers.js'
+import { ApiError } from '../src/errors.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 
 t.test('the service beside its operations', async (t) => {
@@ -108,3 +110,24 @@ t.test('the service beside its operations', async (t) => {
     t.notMatch(JSON.stringify(log), key)
   })
 })
+
+t.test(
+  'an operation that is not built yet answers 501, and any other fault 500, without a word of why',
+  async (t) => {
+    const faults = [
+      ['not_implemented', 501, 'Not Implemented', new ApiError('not_implemented', 'secret')],
+      ['internal_error', 500, 'Internal Server Error', new Error('secret')],
+    ] as const
+    for (const [code, status, message, error] of faults) {
+      const listPets = async () => {
+        throw error
+      }
+      const service = await startService(t, { handlers: { ...handlers, listPets } })
+      const answer = await service.call('GET', '/pets', { headers: { 'x-request-id': code } })
+      t.match(answer, { status, body: { code, message, status } })
+      t.notMatch(answer.text, /secret/)
+      const lines = service.log.filter(({ requestId, err }) => requestId === code && err !== undefined)
+      t.match(lines, [{ level: 50, err: { message: 'secret' } }], 'the log says it, under the request id')
+    }
+  },
+)

@@ -119,6 +119,7 @@ function routeHandler(operation: Operation, { handlers, sql }: RouteParts): Rout
     const { params, query, headers, body } = request
     const path = pathOf(request)
     const answer: Answer = await handler({ params, query, headers, body }, { sql, path })
+    if (reply.sent) return undefined // its time was up, and the caller has been told
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       reply.header(name, merged(reply, name, value))
     // Fastify shows text, bytes and nothing at all to no hook that could check them.

@@ -84,6 +84,7 @@ export async function startEmbedded(dataDir: string | undefined, log: Logger): P
 class Server implements EmbeddedServer {
   #users: postgres.Sql | undefined
   #socketLink: string | undefined
+  #revival: Promise<void> | undefined
   #stopping = false
 
   constructor(
@@ -194,7 +195,7 @@ class Server implements EmbeddedServer {
     this.#users = undefined
     this.log.error('the embedded database stopped; starting it again')
     void users.end({ timeout: 0 })
-    this.join().then(
+    this.#revival = this.join().then(
       () => this.log.info('the embedded database is back'),
       (error) => this.log.fatal({ err: error }, 'the embedded database cannot be started again'),
     )
@@ -202,6 +203,7 @@ class Server implements EmbeddedServer {
 
   async stop(): Promise<void> {
     this.#stopping = true
+    await this.#revival // or nobody would stop the server that is just starting
     const users = this.#users
     if (users !== undefined) {
       if (await isLastUser(users)) {

@@ -1,0 +1,75 @@
+import postgres from 'postgres'
+import t from 'tap'
+import { createApiKey } from '../../src/access/api-key.js'
+import { isUnavailable, type RootSql } from '../../src/database/connect.js'
+import { createDatabase, freePort, send, startService } from '../fixtures/service.js'
+
+const cases: [code: unknown, expected: boolean, what: string][] = [
+  ['ECONNREFUSED', true, 'nobody listens'],
+  ['CONNECT_TIMEOUT', true, 'a connection that takes too long'],
+  ['CONNECTION_CLOSED', true, 'a connection that breaks'],
+  ['08006', true, 'connection failure'],
+  ['53300', true, 'too many connections'],
+  ['57014', true, 'a statement past its time'],
+  ['57P01', true, 'a shutdown'],
+  ['57P03', true, 'a start'],
+  ['25006', true, 'a replica before its promotion'],
+  ['23505', false, 'a unique violation'],
+  ['42P01', false, 'an unknown table'],
+  ['22003', false, 'a number out of range'],
+  [undefined, false, 'any other error'],
+  [42, false, 'a code that is no text'],
+]
+
+for (const [code, expected, what] of cases) {
+  t.test(`${what} (${code}) is ${expected ? 'an outage' : 'no outage'}`, async (t) => {
+    t.equal(isUnavailable(Object.assign(new Error('test'), { code })), expected)
+  })
+}
+
+t.test('while the database is away', async (t) => {
+  const sql = await createDatabase(t)
+  const away = postgres({ host: '127.0.0.1', port: await freePort(), backoff: false }) as unknown as RootSql
+  t.teardown(() => away.end({ timeout: 0 }))
+  // The connections of a pool whose server can be taken away and brought back.
+  let current = sql
+  const switching = new Proxy((() => {}) as unknown as RootSql, {
+    apply: (_, __, args) => Reflect.apply(current, undefined, args),
+    get: (_, name) => Reflect.get(current, name),
+  })
+  const service = await startService(t, { database: { sql: switching } })
+  await service.call('GET', '/pets')
+  current = away
+
+  t.test('a key that was looked up before gets 503 with Retry-After', async (t) => {
+    const answer = await service.call('GET', '/pets')
+    t.match(answer, {
+      status: 503,
+      body: { code: 'unavailable', message: 'Service Unavailable', status: 503 },
+    })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.equal((await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status, 503)
+  })
+
+  t.test('so does a key that was not, and never 401', async (t) => {
+    const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${createApiKey()}` })
+    t.match(answer, { status: 503, body: { code: 'unavailable' } })
+    t.equal(answer.headers.get('www-authenticate'), null)
+  })
+
+  t.test('whoever sends none, or a mistyped one, still gets 401', async (t) => {
+    t.equal((await send(`${service.base}/pets`)).status, 401)
+    t.equal((await send(`${service.base}/pets`, 'GET', { authorization: 'Bearer ask_x' })).status, 401)
+  })
+
+  t.test('the service is alive, but not ready', async (t) => {
+    t.equal((await send(`${service.origin}/healthz`)).status, 200)
+    t.match(await send(`${service.origin}/readyz`), { status: 503, body: { code: 'unavailable' } })
+  })
+
+  t.test('and it recovers by itself', async (t) => {
+    current = sql
+    t.equal((await send(`${service.origin}/readyz`)).status, 200)
+    t.equal((await service.call('GET', '/pets')).status, 200)
+  })
+})
