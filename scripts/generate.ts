@@ -1,79 +1,132 @@
-// openapi.yaml -> generated/: the types of its schemas, what each operation takes and may answer, and the map
-// of its handlers. `--check` writes nothing and fails on stale files.
+// openapi.yaml -> generated/: the types of its schemas, what each operation takes and may answer, and the map of
+// its handlers; and a stub in src/handlers/ for each operation that has none. `--check` writes nothing and fails on
+// whatever does not fit the contract.
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { ContractError, readContract } from '../src/contract/document.js'
+import { type Contract, ContractError, readContract } from '../src/contract/document.js'
 import { contractFile, projectRoot } from '../src/project.js'
-import { generateHandlers } from './generate/handlers.js'
+import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './generate/handlers.js'
 import { lintContract } from './generate/lint.js'
 import { generateOperations } from './generate/operations.js'
+import { sunsets } from './generate/sunsets.js'
 import { generateTypes } from './generate/types.js'
 
 const usage = `Usage: npm run generate [-- --check]
 
-Writes generated/ from openapi.yaml.
+Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A handler
+that exists is never touched.
 
-  --check  write nothing; exit 1 and name each stale file
+  --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, and each operation
+           past its sunset
 `
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } })
-  if (values.help) {
+const generatedFolder = 'generated'
+
+// A file that is not what the contract makes of it. Without content it should not be there.
+interface Difference {
+  readonly file: string
+  readonly state: 'stale' | 'missing' | 'orphaned'
+  readonly content?: string
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { check, help } = readArgs(args)
+  if (help) {
     process.stdout.write(usage)
     return 0
   }
   const problems = await lintContract(contractFile)
   if (problems.length > 0) throw new ContractError(problems.join('\n'))
   const contract = readContract(contractFile)
-  const files = new Map([
+  // Everything is worked out before anything is written: a run that fails leaves all as it was.
+  const differences = [...(await generatedDifferences(contract)), ...(await handlerDifferences(contract))]
+  return check ? report(contract, differences) : write(differences)
+}
+
+function readArgs(args: readonly string[]): { check?: boolean; help?: boolean } {
+  try {
+    const options = { check: { type: 'boolean' }, help: { type: 'boolean' } } as const
+    return parseArgs({ args: [...args], options }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+class UsageError extends Error {}
+
+async function generatedDifferences(contract: Contract): Promise<Difference[]> {
+  const contents = new Map([
     ['types.ts', await generateTypes(contractFile)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
   ])
-  const folder = path.join(projectRoot, 'generated')
-  const stale = await staleFiles(folder, files)
-  for (const name of stale)
-    process.stdout.write(`generated/${name} ${values.check ? 'is stale' : 'written'}\n`)
-  if (values.check) {
-    if (stale.length > 0) process.stderr.write('Run npm run generate.\n')
-    return stale.length > 0 ? 1 : 0
+  const present = await readdir(path.join(projectRoot, generatedFolder)).catch(() => [])
+  const left = present.filter((name) => !contents.has(name)).map((name) => orphan(generatedFolder, name))
+  const compared = [...contents].map(([name, content]) => compare(`${generatedFolder}/${name}`, content))
+  return [...(await Promise.all(compared)).flat(), ...left]
+}
+
+async function compare(file: string, content: string): Promise<Difference[]> {
+  const present = await readFile(path.join(projectRoot, file), 'utf8').catch(() => undefined)
+  if (present === content) return []
+  return [{ file, state: present === undefined ? 'missing' : 'stale', content }]
+}
+
+async function handlerDifferences({ operations }: Contract): Promise<Difference[]> {
+  const present = (await readdir(path.join(projectRoot, handlersFolder))).filter(isHandlerFile)
+  const missing = [...operations.values()].filter(({ id }) => !present.includes(`${id}.ts`))
+  const orphans = present.filter((name) => !operations.has(path.basename(name, '.ts')))
+  return [
+    ...missing.map((operation): Difference => {
+      const file = `${handlersFolder}/${operation.id}.ts`
+      return { file, state: 'missing', content: generateStub(operation) }
+    }),
+    ...orphans.map((name) => orphan(handlersFolder, name)),
+  ]
+}
+
+function orphan(folder: string, name: string): Difference {
+  return { file: `${folder}/${name}`, state: 'orphaned' }
+}
+
+function report(contract: Contract, differences: readonly Difference[]): number {
+  for (const { file, state } of differences) process.stdout.write(`${file} is ${state}\n`)
+  if (differences.length > 0) process.stderr.write('Run npm run generate.\n')
+  const { past, soon } = sunsets(contract, Date.now())
+  for (const line of soon) process.stderr.write(`warning: ${line}\n`)
+  for (const line of past) process.stdout.write(`${line}\n`)
+  return differences.length + past.length > 0 ? 1 : 0
+}
+
+async function write(differences: readonly Difference[]): Promise<number> {
+  if (differences.length === 0) process.stdout.write('generated/ is up to date\n')
+  for (const { file, content } of differences) {
+    const target = path.join(projectRoot, file)
+    const isOurs = file.startsWith(`${generatedFolder}/`)
+    await mkdir(path.dirname(target), { recursive: true })
+    if (content !== undefined) await writeFile(target, content)
+    else if (isOurs) await rm(target)
+    process.stdout.write(`${file} ${outcome(content !== undefined, isOurs)}\n`)
   }
-  if (stale.length === 0) process.stdout.write('generated/ is up to date\n')
-  await write(folder, files, stale)
   return 0
 }
 
-// Files that differ from what would be written, and files that would not be written at all.
-async function staleFiles(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
-  const present = await readdir(folder).catch(() => [])
-  const names = [...new Set([...files.keys(), ...present])]
-  const contents = await Promise.all(
-    names.map((name) => readFile(path.join(folder, name), 'utf8').catch(() => undefined)),
-  )
-  return names.filter((name, i) => contents[i] !== files.get(name))
+function outcome(isWritten: boolean, isOurs: boolean): string {
+  if (isWritten) return isOurs ? 'written' : 'added: a stub that answers 501 until you write it'
+  return isOurs
+    ? 'removed'
+    : 'is orphaned: its operation is gone from the contract, so remove it or rename it'
 }
 
-async function write(
-  folder: string,
-  files: ReadonlyMap<string, string>,
-  names: readonly string[],
-): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  for (const name of names) {
-    const content = files.get(name)
-    const file = path.join(folder, name)
-    await (content === undefined ? rm(file) : writeFile(file, content))
-  }
-}
-
-main().then(
+main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code
   },
   (error) => {
-    process.stderr.write(`${error instanceof ContractError ? error.message : error.stack}\n`)
-    process.exitCode = 1
+    const isMendable = error instanceof ContractError || error instanceof UsageError
+    process.stderr.write(`${isMendable ? error.message : error.stack}\n`)
+    process.exitCode = error instanceof UsageError ? 2 : 1
   },
 )

@@ -45,6 +45,7 @@ export interface Deprecation {
 export interface Operation {
   readonly id: string
   readonly method: string
+  readonly summary: string | undefined
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
   /** Alternatives, each the names of the schemes that must all pass; an empty one makes it public. */
@@ -207,6 +208,10 @@ class Reader {
   #operation(path: string, method: string, item: Node, node: Node): Operation {
     const place = `${method.toUpperCase()} ${path}`
     if (typeof node.operationId !== 'string') this.#problem(`${place} has no operationId`)
+    // It names a file and what that file exports.
+    else if (!/^[A-Za-z_$][\w$]*$/.test(node.operationId)) {
+      this.#problem(`${place}: operationId ${node.operationId} must be letters, digits and underscores`)
+    }
     // glue lets an operation's parameters replace those of its path, and routes only \w+ names.
     if (item.parameters !== undefined) this.#problem(`${path}: write its parameters under each operation`)
     if (/\{[^}]*[^\w}][^}]*\}/.test(path)) {
@@ -215,6 +220,7 @@ class Reader {
     return {
       id: String(node.operationId),
       method: method.toUpperCase(),
+      summary: node.summary as string | undefined,
       path,
       security: this.#security(node),
       parameters: this.#parameters(node),

@@ -3,7 +3,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writ
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { sunsets } from '../../scripts/generate/sunsets.js'
 import { projectRoot } from '../../src/project.js'
+import { contract } from '../fixtures/service.js'
 
 const parts = ['openapi.yaml', 'package.json', 'tsconfig.json', 'generated', 'scripts', 'src']
 
@@ -68,7 +70,7 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
   t.equal(check.code, 1)
   t.strictSame(check.stdout.split('\n').sort(), [
     '',
-    'generated/left-over.ts is stale',
+    'generated/left-over.ts is orphaned',
     'generated/types.ts is stale',
   ])
   t.equal(check.stderr, 'Run npm run generate.\n')
@@ -81,28 +83,64 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
   t.match(await generate(copy, '--check'), { code: 0 })
 })
 
-t.test('handlers that do not fit the contract do not compile', async (t) => {
-  const copy = copyProject(t)
-  const operation = `  /toys:
+const listToys = `  /toys:
     get:
       operationId: listToys
       summary: List toys
       responses:
-        "204":
+        '204':
           description: None.
-        "401":
-          $ref: "#/components/responses/Unauthorized"
+        '401':
+          $ref: '#/components/responses/Unauthorized'
         default:
-          $ref: "#/components/responses/UnexpectedError"
+          $ref: '#/components/responses/UnexpectedError'
 
 components:
 `
-  edit(copy, 'openapi.yaml', 'components:\n', operation)
+
+const compile = (copy: string) => node(copy, 'node_modules/typescript/bin/tsc', '--pretty', 'false')
+
+t.test('a new operation gets a stub that compiles, and no handler that exists is touched', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'openapi.yaml', 'components:\n', listToys)
+  edit(copy, 'src/handlers/getPet.ts', '/** Section', '/** My own words. Section')
+  const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
+  const check = await generate(copy, '--check')
+  t.match(check, { code: 1, stdout: /^src\/handlers\/listToys\.ts is missing$/m })
+  const { code, stdout } = await generate(copy)
+  t.equal(code, 0)
+  t.match(stdout, /^src\/handlers\/listToys\.ts added: a stub that answers 501 until you write it$/m)
+  const stub = readFileSync(path.join(copy, 'src/handlers/listToys.ts'), 'utf8')
+  t.match(stub, /List toys[\s\S]*ApiError\('not_implemented'/)
+  t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
+  t.strictSame(await compile(copy), { code: 0, stdout: '', stderr: '' })
+  t.match(
+    await generate(copy),
+    { code: 0, stdout: 'generated/ is up to date\n' },
+    'a second run changes nothing',
+  )
+})
+
+t.test('a handler whose operation is gone is named, kept, and does not compile', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'openapi.yaml', 'operationId: createPet', 'operationId: addPet')
+  t.match(await generate(copy), {
+    code: 0,
+    stdout: /^src\/handlers\/createPet\.ts is orphaned: its operation is gone from the contract/m,
+  })
+  t.match(await generate(copy, '--check'), { code: 1, stdout: 'src/handlers/createPet.ts is orphaned\n' })
+  t.match((await compile(copy)).stdout, /createPet\.ts.*Handler<"createPet">/s)
+})
+
+t.test('handlers that do not fit the contract do not compile', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'openapi.yaml', 'components:\n', listToys)
   t.match(await generate(copy), { code: 0, stderr: '' })
+  rmSync(path.join(copy, 'src/handlers/listToys.ts'))
   edit(copy, 'src/handlers/getPet.ts', 'status: 200', 'status: 202')
   edit(copy, 'src/handlers/createPet.ts', 'body: pet', 'body: { ...pet, categoryId: 3 }')
 
-  const { code, stdout } = await node(copy, 'node_modules/typescript/bin/tsc', '--pretty', 'false')
+  const { code, stdout } = await compile(copy)
   t.not(code, 0)
   const files = stdout.match(/^[\w/.]+(?=\()/gm) ?? []
   t.strictSame(
@@ -113,6 +151,18 @@ components:
   t.match(stdout, /generated\/handlers\.ts.*Cannot find module '\.\.\/src\/handlers\/listToys\.js'/)
   t.match(stdout, /createPet\.ts.*Type 'number' is not assignable to type 'bigint'/s)
   t.match(stdout, /getPet\.ts.*202/)
+})
+
+t.test('an unknown option is refused, and nothing is written', async (t) => {
+  const copy = copyProject(t)
+  t.match(await generate(copy, '--chek'), { code: 2, stdout: '', stderr: /--chek/ })
+})
+
+t.test('a sunset is a warning 90 days before, and an error after', async (t) => {
+  const at = (date: string) => sunsets(contract, Date.parse(date))
+  t.strictSame(at('2030-09-05'), { past: [], soon: [] })
+  t.match(at('2030-09-07'), { past: [], soon: ['getPet is to be removed on 2030-12-05, in 89 days'] })
+  t.match(at('2030-12-05'), { past: [/^getPet is past its sunset, 2030-12-05/], soon: [] })
 })
 
 t.test('mistakes in the contract are named, each with its place, and nothing is written', async (t) => {
