@@ -25,6 +25,7 @@ import { type Database, isUnavailable } from './database/connect.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
 import { RequestLog } from './request-log.js'
+import { requestPath } from './request-path.js'
 import { securityHeaders } from './security-headers.js'
 import { addServiceRoutes } from './service-routes.js'
 
@@ -110,7 +111,8 @@ function greet(request: FastifyRequest, reply: FastifyReply): void {
 
 // By route, for a path may be written in several ways; by path where there is no route.
 function isMetered({ url, routeOptions }: FastifyRequest, { prefix }: Contract): boolean {
-  return routeOptions?.config?.operation !== undefined || url === prefix || url.startsWith(`${prefix}/`)
+  const path = requestPath(url)
+  return routeOptions?.config?.operation !== undefined || path === prefix || path.startsWith(`${prefix}/`)
 }
 
 function createServer(config: Config, contract: Contract, log: Logger): FastifyInstance {
@@ -203,7 +205,7 @@ function collectMethods(app: FastifyInstance): (request: FastifyRequest) => stri
     methods.set(url, entry)
   })
   return ({ url }) => {
-    const path = url.split('?', 1)[0] ?? ''
+    const path = requestPath(url)
     return [...methods.values()].flatMap(({ pattern, names }) =>
       pattern.test(path) ? [...names].sort() : [],
     )

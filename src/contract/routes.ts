@@ -13,6 +13,7 @@ import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
 import type { Sql } from '../database/connect.js'
 import type { Context, Handlers } from '../handlers/handler.js'
+import { requestPath } from '../request-path.js'
 import { deprecationHeaders } from './deprecation.js'
 import { type Contract, ContractError, type Operation } from './document.js'
 import { createResponseChecks, type ResponseCheck, type ResponseSchemas } from './responses.js'
@@ -117,7 +118,7 @@ function routeHandler(operation: Operation, { handlers, sql }: RouteParts): Rout
   if (handler === undefined) throw new ContractError(`${operation.id} has no handler: run npm run generate`)
   return async (request, reply) => {
     const { params, query, headers, body } = request
-    const path = pathOf(request)
+    const path = requestPath(request.url)
     const answer: Answer = await handler({ params, query, headers, body }, { sql, path })
     if (reply.sent) return undefined // its time was up, and the caller has been told
     for (const [name, value] of Object.entries(answer.headers ?? {}))
@@ -136,11 +137,6 @@ interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
-}
-
-// RFC 9112, section 3.2.2: a target may name a host, which no link may repeat.
-function pathOf({ url }: FastifyRequest): string {
-  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '')
 }
 
 // A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
