@@ -3,11 +3,12 @@
 
 import rateLimit, { type RateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/document.js'
 import type { Client } from './client.js'
 import { MemoryStore } from './memory-store.js'
+import { RedisLink } from './redis-link.js'
 
 /** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
 export interface Count {
@@ -50,10 +51,6 @@ const addressesMax = 50_000
 // Whoever has one IPv6 address has the whole network.
 const networkBits = 64
 
-const commandTimeoutMs = 40
-const connectTimeoutMs = 1_000
-const probeEveryMs = 250
-
 /** Makes the counters; with a Redis URL, shared ones. The server's close ends them. */
 export async function createCounters(
   app: FastifyInstance,
@@ -63,9 +60,8 @@ export async function createCounters(
 ): Promise<Counters> {
   const own = await createLimiters(app, limits)
   if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
-  const redis = connectRedis(redisUrl, log)
-  const shared = await createLimiters(app, limits, redis)
-  const link = new Link(redis, log)
+  const link = new RedisLink(redisUrl, log)
+  const shared = await createLimiters(app, limits, link.redis)
   await link.open()
   app.addHook('onClose', async () => link.close())
   return {
@@ -73,7 +69,7 @@ export async function createCounters(
     async run(work) {
       if (link.isUp) {
         try {
-          return await work(shared)
+          return await link.whileListening(() => work(shared))
         } catch (error) {
           link.lost(error)
         }
@@ -144,61 +140,3 @@ function subjectOf<Subject>(request: FastifyRequest): Subject {
 }
 
 const routeOptions = { config: {} }
-
-// It fails at once when there is no connection, and within a bound when there is one but no answer.
-function connectRedis(url: string, log: Logger): Redis {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: connectTimeoutMs,
-    commandTimeout: commandTimeoutMs,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => probeEveryMs,
-  })
-  redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'redis connection'))
-  return redis
-}
-
-// Knows whether Redis answers. The first request that it fails tells; those after it do not wait for it again
-// until a probe has been answered.
-class Link {
-  isUp = true
-  #probe: NodeJS.Timeout | undefined
-
-  constructor(
-    readonly redis: Redis,
-    readonly log: Logger,
-  ) {}
-
-  async open(): Promise<void> {
-    await this.redis.connect().catch((error) => this.lost(error))
-  }
-
-  lost(error: unknown): void {
-    if (!this.isUp) return
-    this.isUp = false
-    this.log.warn({ reason: (error as Error).message }, 'redis is away: this instance counts on its own')
-    this.#probeSoon()
-  }
-
-  close(): void {
-    clearTimeout(this.#probe)
-    this.redis.disconnect()
-  }
-
-  #probeSoon(): void {
-    this.#probe = setTimeout(() => this.#tryAgain(), probeEveryMs).unref()
-  }
-
-  // A write, for a Redis that only reads cannot count.
-  async #tryAgain(): Promise<void> {
-    try {
-      await this.redis.set('animal-store:probe', '1', 'PX', 1_000)
-      this.isUp = true
-      this.log.info('redis is back: instances share their counts')
-    } catch {
-      this.#probeSoon()
-    }
-  }
-}
