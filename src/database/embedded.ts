@@ -211,7 +211,9 @@ class Server implements EmbeddedServer {
       }
       await users.end({ timeout: 0 })
     }
-    if (this.#socketLink !== undefined) await rm(this.#socketLink, { force: true })
+    // The folder with the link in it; what the link leads to stays.
+    if (this.#socketLink !== undefined)
+      await rm(path.dirname(this.#socketLink), { recursive: true, force: true })
   }
 
   // The server binds `.` in its data directory; the client's path to it may be too long, so a link shortens it.

@@ -33,8 +33,16 @@ t.test('many that start at the same moment, on an empty directory, share one ser
 
 t.test('a directory whose name is long, and would mean something to a shell, works', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), `${'long '.repeat(20)}"$HOME' ;\`x\``)
-  const sql = await query(t, await start(t, dataDir))
+  const server = await startEmbedded(dataDir, silent)
+  const sql = await query(t, server)
   t.match(await sql`select 1 as one`, [{ one: 1 }])
+
+  const { host } = server.connection
+  t.not(path.dirname(host), path.join(dataDir, 'postgresql'), 'by a shorter way')
+  await sql.end()
+  await server.stop()
+  await t.rejects(stat(path.dirname(host)), { code: 'ENOENT' }, 'which a stop removes')
+  t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
 })
 
 t.test('commits are durable and the server is reached through its socket alone', async (t) => {
