@@ -1,0 +1,111 @@
+// What changed between the contract at a git ref and the one in the working tree, for those who call the API,
+// and whether its version says so. The rules are in diff/.
+
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { parseDocument } from 'yaml'
+import { contractFile } from '../src/project.js'
+import { DiffError } from './diff/comparison.js'
+import { diffContracts } from './diff/contract.js'
+import { isNode, type Node } from './diff/node.js'
+import { toJson, toText } from './diff/report.js'
+import { judgeVersion } from './diff/version.js'
+
+const usage = `Usage: npm run contract:diff -- [--json] <git ref>
+
+What changed between openapi.yaml at the git ref and openapi.yaml as it is now: a line for each change, and the
+version it calls for.
+
+  breaking  a caller that works today may not work tomorrow: a new major version
+  minor     something new, or milder, that callers may use
+  patch     words, examples: nothing that callers send or get
+
+  --json    the same for scripts
+  --help    this
+
+Examples:
+  npm run contract:diff -- HEAD             what is not committed yet
+  npm run contract:diff -- origin/main      what this branch changes
+  npm run --silent contract:diff -- --json v1.0.0 | jq .bump
+
+Exit codes: 0 the version may stand, 1 a breaking change without a new major version (of info.version, or in the
+path of the servers), 2 wrong usage.
+`
+
+async function main(): Promise<number> {
+  const { ref, json, help } = readArguments()
+  if (help) {
+    process.stdout.write(usage)
+    return 0
+  }
+  const name = path.basename(contractFile)
+  const before = parseContract(await readAt(ref, name), `${name} at ${ref}`)
+  const after = parseContract(await readFile(contractFile, 'utf8'), name)
+  const changes = diffContracts(before, after)
+  const judgement = judgeVersion(before, after, changes)
+  process.stdout.write(json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement))
+  return judgement.bump === 'major' && !judgement.isEnough ? 1 : 0
+}
+
+function readArguments(): { ref: string; json: boolean; help: boolean } {
+  const { values, positionals } = parse()
+  const { json = false, help = false } = values
+  const [ref = '', ...rest] = positionals
+  if (help) return { ref, json, help }
+  if (ref === '' || rest.length > 0) throw new DiffError('name one git ref, such as HEAD; --help tells more')
+  // Git would take it for an option.
+  if (ref.startsWith('-')) throw new DiffError(`there is no commit ${ref}`)
+  return { ref, json, help }
+}
+
+function parse() {
+  try {
+    return parseArgs({
+      options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    })
+  } catch (error) {
+    throw new DiffError(`${(error as Error).message}; --help tells more`)
+  }
+}
+
+async function readAt(ref: string, name: string): Promise<string> {
+  const commit = await git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
+    // Quiet about a name that leads nowhere, and about nothing else.
+    throw new DiffError(firstLine(error.stderr) || `there is no commit ${ref}`)
+  })
+  return git('show', `${commit.trim()}:./${name}`).catch(() => {
+    throw new DiffError(`there is no ${name} at ${ref}`)
+  })
+}
+
+async function git(...args: string[]): Promise<string> {
+  const options = { cwd: path.dirname(contractFile), maxBuffer: 64 * 1024 * 1024 }
+  const { stdout } = await promisify(execFile)('git', args, options)
+  return stdout
+}
+
+function parseContract(text: string, name: string): Node {
+  const document = parseDocument(text)
+  const [error] = document.errors
+  if (error) throw new DiffError(`${name}: ${firstLine(error.message)}`)
+  const value: unknown = document.toJS()
+  if (!isNode(value)) throw new DiffError(`${name} holds no document`)
+  return value
+}
+
+function firstLine(text: unknown): string {
+  return String(text ?? '').split('\n', 1)[0] ?? ''
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error) => {
+    process.stderr.write(`${error instanceof DiffError ? `contract:diff: ${error.message}` : error.stack}\n`)
+    process.exitCode = 2
+  },
+)

@@ -1,0 +1,804 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { diffContracts } from '../../scripts/diff/contract.js'
+import { lineOf } from '../../scripts/diff/report.js'
+import { judgeVersion } from '../../scripts/diff/version.js'
+import { contractFile, projectRoot } from '../../src/project.js'
+import { temporaryDirectory } from '../fixtures/process.js'
+
+const contract = readFileSync(contractFile, 'utf8')
+
+type Edit = readonly [from: string, to: string]
+
+function edited(...edits: readonly Edit[]): string {
+  return edits.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`the contract does not hold ${from}`)
+    return text.replaceAll(from, to)
+  }, contract)
+}
+
+const linesOf = (before: string, after: string) => diffContracts(parse(before), parse(after)).map(lineOf)
+
+// Every line that is told, forwards.
+const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: readonly string[]])[] = [
+  ['a comment', [['# The contract of', '# This is the contract of']], []],
+  ['the version alone', [['version: 1.0.0', 'version: 1.1.0']], []],
+  [
+    'the order of an enum',
+    [['[available, pending, sold]', '[sold, pending, available]']],
+    ['patch     components  schemas.PetStatus: enum changed'],
+  ],
+  ['an operation gone', [[operation('getPet'), '']], ['breaking  GET /pets/{petId}  operation removed']],
+  [
+    'an operation more',
+    [
+      [
+        '\n  /pets/{petId}:',
+        '\n  /toys:\n    get:\n      operationId: listToys\n      responses: {}\n\n  /pets/{petId}:',
+      ],
+    ],
+    ['minor     GET /toys  operation added'],
+  ],
+  [
+    'an operation elsewhere',
+    [['  /pets/{petId}:', '  /animals/{petId}:']],
+    ['breaking  GET /pets/{petId}  operation removed', 'minor     GET /animals/{petId}  operation added'],
+  ],
+  [
+    'a path parameter called otherwise',
+    [
+      ['/pets/{petId}:', '/pets/{id}:'],
+      ['name: petId', 'name: id'],
+    ],
+    ['patch     GET /pets/{id}  path /pets/{petId} -> /pets/{id}'],
+  ],
+  [
+    'an operation called otherwise',
+    [['operationId: createPet', 'operationId: addPet']],
+    ['minor     POST /pets  operationId createPet -> addPet'],
+  ],
+  [
+    'a parameter called otherwise',
+    [['- name: cursor', '- name: page']],
+    ['breaking  GET /pets  query.cursor: removed', 'minor     GET /pets  query.page: added'],
+  ],
+  [
+    'a required parameter more',
+    [
+      [
+        '        - name: cursor\n',
+        '        - { name: q, in: query, required: true, schema: { type: string } }\n        - name: cursor\n',
+      ],
+    ],
+    ['breaking  GET /pets  query.q: added, required'],
+  ],
+  [
+    'a parameter that becomes required',
+    [
+      [
+        '- name: cursor\n          in: query',
+        '- name: cursor\n          required: true\n          in: query',
+      ],
+    ],
+    ['breaking  GET /pets  query.cursor: optional -> required'],
+  ],
+  [
+    'a parameter written otherwise',
+    [
+      [
+        '- name: status\n          in: query',
+        '- name: status\n          style: spaceDelimited\n          in: query',
+      ],
+    ],
+    ['breaking  GET /pets  query.status: serialisation form, exploded -> spaceDelimited'],
+  ],
+  [
+    'a lower maximum',
+    [['            maximum: 100\n', '            maximum: 50\n']],
+    ['breaking  GET /pets  query.limit: maximum 100 -> 50'],
+  ],
+  [
+    'a higher maximum',
+    [['            maximum: 100\n', '            maximum: 500\n']],
+    ['minor     GET /pets  query.limit: maximum 100 -> 500'],
+  ],
+  [
+    'a minimum gone',
+    [['            minimum: 1\n            maximum: 100\n', '            maximum: 100\n']],
+    ['minor     GET /pets  query.limit: minimum 1 removed'],
+  ],
+  [
+    'another default',
+    [['            default: 20\n', '            default: 10\n']],
+    ['breaking  GET /pets  query.limit: default 20 -> 10'],
+  ],
+  [
+    'another type',
+    [
+      [
+        '            type: integer\n            minimum: 1\n            maximum: 100',
+        '            type: number\n            minimum: 1\n            maximum: 100',
+      ],
+    ],
+    ['minor     GET /pets  query.limit: type integer -> number'],
+  ],
+  [
+    'a smaller format, sent and read',
+    [['format: int64\n    PetName', 'format: int32\n    PetName']],
+    [
+      'breaking  GET /pets/{petId}  path.petId: format int64 -> int32',
+      'minor     GET /pets  200 body[].id: format int64 -> int32',
+      'minor     GET /pets/{petId}  200 body.id: format int64 -> int32',
+      'minor     POST /pets  201 body.id: format int64 -> int32',
+    ],
+  ],
+  [
+    'an enum value gone: what was sent is refused',
+    [['[available, pending, sold]', '[available, pending]']],
+    [
+      'breaking  GET /pets  query.status: enum value "sold" removed',
+      'breaking  POST /pets  body.status: enum value "sold" removed',
+      'minor     GET /pets  200 body[].status: enum value "sold" removed',
+      'minor     GET /pets/{petId}  200 body.status: enum value "sold" removed',
+      'minor     POST /pets  201 body.status: enum value "sold" removed',
+    ],
+  ],
+  [
+    'an enum value more: what is read was never seen',
+    [['[available, pending, sold]', '[available, pending, sold, lost]']],
+    [
+      'breaking  GET /pets  200 body[].status: enum value "lost" added',
+      'breaking  GET /pets/{petId}  200 body.status: enum value "lost" added',
+      'breaking  POST /pets  201 body.status: enum value "lost" added',
+      'minor     GET /pets  query.status: enum value "lost" added',
+      'minor     POST /pets  body.status: enum value "lost" added',
+    ],
+  ],
+  [
+    'an enum value more, where the contract says that values may be added',
+    [['- not_implemented\n', '- not_implemented\n        - teapot\n']],
+    [
+      'minor     GET /pets  400 401 429 500 503 default body.code: enum value "teapot" added',
+      'minor     GET /pets/{petId}  400 401 404 429 500 503 default body.code: enum value "teapot" added',
+      'minor     POST /pets  400 401 413 415 429 500 503 default body.code: enum value "teapot" added',
+    ],
+  ],
+  [
+    'that warning together with the value',
+    [
+      ['[available, pending, sold]', '[available, pending, sold, lost]'],
+      ['Availability status.', 'Availability status. Values may be added.'],
+    ],
+    [
+      'breaking  GET /pets  200 body[].status: enum value "lost" added',
+      'breaking  GET /pets/{petId}  200 body.status: enum value "lost" added',
+      'breaking  POST /pets  201 body.status: enum value "lost" added',
+      'minor     GET /pets  query.status: enum value "lost" added',
+      'minor     POST /pets  body.status: enum value "lost" added',
+      'patch     components  schemas.PetStatus: description changed',
+    ],
+  ],
+  [
+    'another status for an error code',
+    [['pet_not_found: 404', 'pet_not_found: 410']],
+    [
+      'breaking  GET /pets  400 401 429 500 503 default body.code: status of pet_not_found 404 -> 410',
+      'breaking  GET /pets/{petId}  400 401 404 429 500 503 default body.code: status of pet_not_found 404 -> 410',
+      'breaking  POST /pets  400 401 413 415 429 500 503 default body.code: status of pet_not_found 404 -> 410',
+    ],
+  ],
+  [
+    'an optional field more to send',
+    [
+      [
+        '    NewPet:\n      description: An animal to add.\n      type: object\n      required: [name, categoryId]\n      additionalProperties: false\n      properties:\n',
+        '    NewPet:\n      description: An animal to add.\n      type: object\n      required: [name, categoryId]\n      additionalProperties: false\n      properties:\n        weight: { type: integer }\n',
+      ],
+    ],
+    ['minor     POST /pets  body.weight: added'],
+  ],
+  [
+    'a required field more to send',
+    [
+      [
+        'required: [name, categoryId]\n      additionalProperties: false\n      properties:\n',
+        'required: [name, categoryId, weight]\n      additionalProperties: false\n      properties:\n        weight: { type: integer }\n',
+      ],
+    ],
+    ['breaking  POST /pets  body.weight: added, required'],
+  ],
+  [
+    'a field less to send',
+    [
+      [
+        "additionalProperties: false\n      properties:\n        name:\n          $ref: '#/components/schemas/PetName'\n",
+        'additionalProperties: false\n      properties:\n',
+      ],
+    ],
+    ['breaking  POST /pets  body.name: removed'],
+  ],
+  [
+    'a field that must be sent',
+    [['required: [name, categoryId]\n', 'required: [name, categoryId, status]\n']],
+    ['breaking  POST /pets  body.status: optional -> required'],
+  ],
+  [
+    'unknown fields allowed',
+    [['      additionalProperties: false\n', '']],
+    ['minor     POST /pets  body: unknown fields are allowed'],
+  ],
+  [
+    'a body that may be left out',
+    [['requestBody:\n        required: true', 'requestBody:\n        required: false']],
+    ['minor     POST /pets  body: required -> optional'],
+  ],
+  [
+    'a body of another media type',
+    [
+      [
+        '        description: The animal to add.\n        content:\n          application/json:',
+        '        description: The animal to add.\n        content:\n          application/cbor:',
+      ],
+    ],
+    [
+      'breaking  POST /pets  body: media type application/json removed',
+      'minor     POST /pets  body: media type application/cbor added',
+    ],
+  ],
+  [
+    'a field that may be missing from answers',
+    [['required: [id, name, categoryId]', 'required: [id, name]']],
+    [
+      'breaking  GET /pets  200 body[].categoryId: required -> optional',
+      'breaking  GET /pets/{petId}  200 body.categoryId: required -> optional',
+      'breaking  POST /pets  201 body.categoryId: required -> optional',
+    ],
+  ],
+  [
+    'a field gone from errors',
+    [
+      ['required: [code, message, status]', 'required: [code, status]'],
+      [
+        '        message:\n          description: What is wrong, for a person. Its wording may change.\n          type: string\n',
+        '',
+      ],
+    ],
+    [
+      'breaking  GET /pets  400 401 429 500 503 default body.message: removed',
+      'breaking  GET /pets/{petId}  400 401 404 429 500 503 default body.message: removed',
+      'breaking  POST /pets  400 401 413 415 429 500 503 default body.message: removed',
+    ],
+  ],
+  [
+    'an answer gone',
+    [["        '413':\n          $ref: '#/components/responses/BodyTooLarge'\n", '']],
+    ['breaking  POST /pets  413: response removed'],
+  ],
+  [
+    'an error more',
+    [["        '413':\n", "        '409': { description: It is there. }\n        '413':\n"]],
+    ['minor     POST /pets  409: response added'],
+  ],
+  [
+    'a success more',
+    [["        '413':\n", "        '202': { description: Later. }\n        '413':\n"]],
+    ['breaking  POST /pets  202: response added'],
+  ],
+  [
+    'a header gone',
+    [["            Location:\n              $ref: '#/components/headers/Location'\n", '']],
+    ['breaking  POST /pets  201 header.Location: removed'],
+  ],
+  [
+    'a header that may be missing',
+    [['(RFC 9110, section 10.2.2).\n      required: true\n', '(RFC 9110, section 10.2.2).\n']],
+    ['breaking  POST /pets  201 header.Location: required -> optional'],
+  ],
+  [
+    'an operation open to everybody',
+    [['operationId: listPets', 'operationId: listPets\n      security: []']],
+    ['minor     GET /pets  security apiKey -> none'],
+  ],
+  [
+    'one more scheme to choose',
+    [
+      ['\nsecurity:\n  - apiKey: []\n', '\nsecurity:\n  - apiKey: []\n  - session: []\n'],
+      [
+        '  securitySchemes:\n',
+        '  securitySchemes:\n    session: { type: apiKey, in: cookie, name: session }\n',
+      ],
+    ],
+    [
+      'minor     GET /pets  security apiKey -> apiKey or session',
+      'minor     GET /pets/{petId}  security apiKey -> apiKey or session',
+      'minor     POST /pets  security apiKey -> apiKey or session',
+      'patch     components  securitySchemes: session added',
+    ],
+  ],
+  [
+    'one more scheme to pass',
+    [
+      [
+        'operationId: createPet',
+        'operationId: createPet\n      security: [{ apiKey: [], session: [write] }]',
+      ],
+    ],
+    ['breaking  POST /pets  security apiKey -> apiKey and session and session:write'],
+  ],
+  [
+    'a key sent otherwise',
+    [['      scheme: bearer', '      scheme: basic']],
+    ['breaking  components  securitySchemes.apiKey: scheme changed'],
+  ],
+  [
+    'a deprecation',
+    [
+      [
+        'operationId: listPets',
+        'operationId: listPets\n      deprecated: true\n      x-deprecated-at: 2027-01-01\n      x-sunset: 2031-01-01',
+      ],
+    ],
+    [
+      'minor     GET /pets  deprecated',
+      'minor     GET /pets  deprecation 2027-01-01 added',
+      'minor     GET /pets  sunset 2031-01-01 added',
+    ],
+  ],
+  [
+    'an earlier sunset',
+    [['x-sunset: 2030-12-05', 'x-sunset: 2029-12-05']],
+    ['breaking  GET /pets/{petId}  sunset 2030-12-05 -> 2029-12-05'],
+  ],
+  [
+    'a later sunset',
+    [['x-sunset: 2030-12-05', 'x-sunset: 2031-12-05']],
+    ['minor     GET /pets/{petId}  sunset 2030-12-05 -> 2031-12-05'],
+  ],
+  [
+    'a sunset taken back',
+    [['      x-sunset: 2030-12-05\n', '']],
+    ['minor     GET /pets/{petId}  sunset 2030-12-05 removed'],
+  ],
+  ['another path of the servers', [['/v1\n', '/v2\n']], ['breaking  servers  path /v1 -> /v2']],
+  [
+    'another host',
+    [['http://localhost:3000/v1', 'https://api.example.org/v1']],
+    [
+      'patch     servers  {base_url}.variables.base_url: default http://localhost:3000/v1 -> https://api.example.org/v1',
+    ],
+  ],
+  [
+    'a lower quota',
+    [['      perMinute: 300\n', '      perMinute: 200\n']],
+    ['breaking  x-rate-limits  plans.pro: perMinute 300 -> 200'],
+  ],
+  [
+    'a higher quota',
+    [['      perDay: 1000\n', '      perDay: 2000\n']],
+    ['minor     x-rate-limits  plans.free: perDay 1000 -> 2000'],
+  ],
+  [
+    'a plan gone, and one more',
+    [['    enterprise: custom', '    unlimited: custom']],
+    [
+      'breaking  x-rate-limits  plans.enterprise: plan removed',
+      'minor     x-rate-limits  plans.unlimited: plan added',
+    ],
+  ],
+  [
+    'a plan whose quotas are agreed no more',
+    [['    enterprise: custom', '    enterprise: { perMinute: 5000, perDay: 1000000 }']],
+    ['breaking  x-rate-limits  plans.enterprise: quotas custom -> {"perMinute":5000,"perDay":1000000}'],
+  ],
+  [
+    'bans that come sooner and end sooner',
+    [
+      ['    withinSeconds: 60', '    withinSeconds: 90'],
+      ['    banSeconds: 300', '    banSeconds: 200'],
+    ],
+    [
+      'breaking  x-rate-limits  ban: withinSeconds 60 -> 90',
+      'minor     x-rate-limits  ban: banSeconds 300 -> 200',
+    ],
+  ],
+  [
+    'a lower limit of size',
+    [['bodyBytes: 65536', 'bodyBytes: 32768']],
+    ['breaking  x-limits  bodyBytes 65536 -> 32768'],
+  ],
+  [
+    'words that several operations share, told of once',
+    [['Whole seconds to wait', 'Seconds to wait']],
+    ['patch     components  headers.RetryAfter: description changed'],
+  ],
+  [
+    'words of an operation',
+    [['summary: List animals', 'summary: List all animals']],
+    ['patch     GET /pets  summary List animals -> List all animals'],
+  ],
+]
+
+// An operation's lines, with the path above them where it is the only one.
+function operation(id: string): string {
+  const [, item] =
+    new RegExp(`\\n( {2}/[^ ]+:\\n {4}\\w+:\\n {6}operationId: ${id}\\n[^]*?)\\n(?=components:|  /)`).exec(
+      contract,
+    ) ?? []
+  if (item === undefined) throw new Error(`the contract has no ${id}`)
+  return item
+}
+
+t.test('each edit of the contract is told of, by what it does to callers', async (t) => {
+  for (const [title, edits, lines] of rows) {
+    t.strictSame(linesOf(contract, edited(...edits)), lines, title)
+  }
+})
+
+t.test('a way back is told of too: none of these edits goes unseen in either direction', async (t) => {
+  for (const [title, edits, lines] of rows) {
+    t.equal(linesOf(edited(...edits), contract).length > 0, lines.length > 0, title)
+  }
+})
+
+t.test('what callers may send, and how they may sign in, must not be taken away', async (t) => {
+  const given = edited(
+    ['\nsecurity:\n  - apiKey: []\n', '\nsecurity:\n  - apiKey: []\n  - session: []\n'],
+    ['operationId: getPet\n', 'operationId: getPet\n      requestBody: { content: { text/plain: {} } }\n'],
+  )
+  t.strictSame(linesOf(contract, given), [
+    'minor     GET /pets  security apiKey -> apiKey or session',
+    'minor     GET /pets/{petId}  security apiKey -> apiKey or session',
+    'minor     GET /pets/{petId}  body: added',
+    'minor     POST /pets  security apiKey -> apiKey or session',
+  ])
+  t.strictSame(linesOf(given, contract), [
+    'breaking  GET /pets  security apiKey or session -> apiKey',
+    'breaking  GET /pets/{petId}  security apiKey or session -> apiKey',
+    'breaking  GET /pets/{petId}  body: removed',
+    'breaking  POST /pets  security apiKey or session -> apiKey',
+  ])
+})
+
+// One schema that is both sent and read. By direction, what is told of it: `!` is breaking.
+const schemas: readonly (readonly [before: string, after: string, sent: string, read: string])[] = [
+  ['{ type: string }', '{ type: string, pattern: ^a }', '! pattern ^a added', 'pattern ^a added'],
+  ['{ type: string, pattern: ^a }', '{ type: string }', 'pattern ^a removed', '! pattern ^a removed'],
+  ['{ pattern: ^a }', '{ pattern: ^b }', '! pattern ^a -> ^b', '! pattern ^a -> ^b'],
+  [
+    '{ type: string }',
+    '{ type: [string, "null"] }',
+    'type string -> string|null',
+    '! type string -> string|null',
+  ],
+  ['{ type: string }', '{ type: integer }', '! type string -> integer', '! type string -> integer'],
+  ['{}', '{ type: integer }', '! type integer added', 'type integer added'],
+  ['{ minItems: 1 }', '{ minItems: 2 }', '! minItems 1 -> 2', 'minItems 1 -> 2'],
+  ['{}', '{ minLength: 0 }', '', ''],
+  ['{ maxLength: 9 }', '{}', 'maxLength 9 removed', '! maxLength 9 removed'],
+  [
+    '{ uniqueItems: true }',
+    '{ uniqueItems: false }',
+    'uniqueItems true removed',
+    '! uniqueItems true removed',
+  ],
+  ['{ const: a }', '{ enum: [a, b] }', 'enum value "b" added', '! enum value "b" added'],
+  ['{ enum: [a] }', '{}', 'enum "a" removed', '! enum "a" removed'],
+  ['{}', '{ enum: [1, 2] }', '! enum 1, 2 added', 'enum 1, 2 added'],
+  [
+    '{ description: More may be added., enum: [a] }',
+    '{ enum: [a, b] }',
+    'enum value "b" added',
+    'enum value "b" added',
+  ],
+  ['{}', '{ default: 1 }', 'default 1 added', ''],
+  ['{ default: 1 }', '{}', '! default 1 removed', ''],
+  ['{}', '{ deprecated: true }', 'deprecated', 'deprecated'],
+  ['{ properties: { a: {} } }', '{}', '.a: removed', '! .a: removed'],
+  ['{}', '{ required: [a] }', '! .a: optional -> required', '.a: optional -> required'],
+  ['{}', '{ additionalProperties: false }', '! unknown fields are refused', 'unknown fields are refused'],
+  ['{}', '{ additionalProperties: { type: string } }', '! .*: type string added', '.*: type string added'],
+  ['{ items: { maximum: 2 } }', '{ items: { maximum: 1 } }', '! []: maximum 2 -> 1', '[]: maximum 2 -> 1'],
+  [
+    '{ oneOf: [{ type: string }] }',
+    '{ oneOf: [{ type: string }, { type: array }] }',
+    'oneOf 2 added',
+    '! oneOf 2 added',
+  ],
+  [
+    '{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }',
+    '{ anyOf: [{}] }',
+    '! anyOf A removed',
+    'anyOf A removed',
+  ],
+  [
+    '{ allOf: [{}] }',
+    '{ allOf: [{}, { $ref: "#/components/schemas/A" }] }',
+    '! allOf A added',
+    'allOf A added',
+  ],
+  ['{}', '{ anyOf: [{}] }', '! anyOf added', 'anyOf added'],
+  [
+    '{ oneOf: [{ minimum: 1 }] }',
+    '{ oneOf: [{ minimum: 2 }] }',
+    '! (1): minimum 1 -> 2',
+    '(1): minimum 1 -> 2',
+  ],
+  ['{ not: { type: string } }', '{ not: { type: array } }', '! keyword not changed', '! keyword not changed'],
+  ['{ not: { $ref: "#/components/schemas/A" } }', '{ not: { maximum: 9 } }', '', ''],
+  ['{ $ref: "#/components/schemas/A" }', '{ maximum: 9 }', '', ''],
+  [
+    '{ $ref: "#/components/schemas/A" }',
+    '{ $ref: "#/components/schemas/A", maximum: 8 }',
+    '! maximum 9 -> 8',
+    'maximum 9 -> 8',
+  ],
+]
+
+const api = (schema: string, more = '') => `
+openapi: 3.1.0
+info: { version: 1.0.0 }
+paths:
+  /things:
+    post:
+      requestBody: { content: { application/json: { schema: &it ${schema} } } }
+      responses: { '200': { content: { application/json: { schema: ${schema} } } } }
+components:
+  schemas:
+    A: { maximum: 9 }
+${more}`
+
+t.test('a schema that is sent must not narrow, one that is read must not widen', async (t) => {
+  const expected = (where: string, told: string) => {
+    if (told === '') return []
+    const [, mark, what = ''] = /^(! )?(.*)$/.exec(told) ?? []
+    const place = /^[.[(]/.test(what) ? `${where}${what}` : `${where}: ${what}`
+    return [`${mark ? 'breaking' : 'minor   '}  POST /things  ${place}`]
+  }
+  for (const [before, after, sent, read] of schemas) {
+    const lines = linesOf(api(before), api(after)).filter((line) => !line.startsWith('patch'))
+    t.strictSame(
+      lines.sort(),
+      [...expected('body', sent), ...expected('200 body', read)].sort(),
+      `${before} -> ${after}`,
+    )
+  }
+})
+
+t.test('schemas that refer to themselves are compared to the end', async (t) => {
+  const tree = (maximum: number) =>
+    api(
+      '{ $ref: "#/components/schemas/Tree" }',
+      `    Tree:
+      properties:
+        size: { type: integer, maximum: ${maximum} }
+        branches: { type: array, items: { $ref: "#/components/schemas/Tree" } }
+        trunk: { $ref: "#/components/schemas/Tree", description: The one below. }
+`,
+    )
+  t.strictSame(linesOf(tree(9), tree(9)), [])
+  t.strictSame(
+    linesOf(tree(9), tree(8)).filter((line) => /body\.size/.test(line)),
+    [
+      'breaking  POST /things  body.size: maximum 9 -> 8',
+      'minor     POST /things  200 body.size: maximum 9 -> 8',
+    ],
+  )
+  t.strictSame(
+    linesOf(api('{}'), tree(9)).filter((line) => line.startsWith('breaking')),
+    [],
+  )
+})
+
+t.test('a reference that leads nowhere, or in a circle, is named', async (t) => {
+  t.throws(() => linesOf(api('{}'), api('{ $ref: "#/components/schemas/B" }')), {
+    message: '$ref #/components/schemas/B leads nowhere',
+  })
+  t.throws(() => linesOf(api('{}'), api('{ $ref: other.yaml }')), {
+    message: '$ref other.yaml leads nowhere',
+  })
+  const circle = api('{ $ref: "#/components/schemas/B" }', '    B: { $ref: "#/components/schemas/B" }\n')
+  t.throws(() => linesOf(circle, circle), { message: '$ref #/components/schemas/B leads back to itself' })
+})
+
+t.test('the version is enough when it was raised as far as the changes call for', async (t) => {
+  const table = [
+    ['major', '1.2.3', '2.0.0', true],
+    ['major', '1.2.3', '1.3.0', false],
+    ['major', '9.0.0', '10.0.0', true],
+    ['major', '2.0.0', '1.0.0', false],
+    ['minor', '1.2.3', '1.3.0', true],
+    ['minor', '1.2.3', '2.0.0', true],
+    ['minor', '1.2.3', '1.2.4', false],
+    ['patch', '1.2.3', '1.2.4', true],
+    ['patch', '1.2.3', '1.2.3', false],
+    ['major', '2026-01', '2027-01', false],
+  ] as const
+  for (const [bump, before, after, isEnough] of table) {
+    const changes = [{ bump, place: '', where: '', what: '' }]
+    t.match(
+      judgeVersion({ info: { version: before } }, { info: { version: after } }, changes),
+      { bump, before, after, isEnough },
+      `${bump}: ${before} -> ${after}`,
+    )
+  }
+  t.match(judgeVersion({}, {}, []), { bump: 'none', isEnough: true })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function run(cwd: string, program: string, ...args: string[]): Promise<Outcome> {
+  // The person's own git configuration is not for this, nor what the runner of these tests puts into every Node.
+  const env = { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  try {
+    return { code: 0, ...(await promisify(execFile)(program, args, { cwd, env })) }
+  } catch (error) {
+    const { code, stdout, stderr } = error as Outcome // execFile rejects with the output and the exit code
+    return { code, stdout, stderr }
+  }
+}
+
+const diff = (cwd: string, ...args: string[]) =>
+  run(cwd, process.execPath, '--import', 'tsx', 'scripts/contract-diff.ts', ...args)
+
+// What the command needs of the project, without a repository.
+async function copyProject(t: Test): Promise<string> {
+  const copy = path.join(await temporaryDirectory(t), 'project')
+  mkdirSync(path.join(copy, 'src'), { recursive: true })
+  for (const part of ['openapi.yaml', 'package.json', 'tsconfig.json', 'scripts', 'src/project.ts']) {
+    cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
+  }
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+  return copy
+}
+
+async function copyRepository(t: Test, root = '.'): Promise<string> {
+  const copy = await copyProject(t)
+  await git(path.join(copy, root), 'init', '--quiet')
+  await git(copy, 'add', 'openapi.yaml')
+  await git(copy, 'commit', '--quiet', '--message', 'Begin')
+  return copy
+}
+
+async function git(cwd: string, ...args: string[]): Promise<void> {
+  const { code, stderr } = await run(cwd, 'git', '-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args)
+  if (code !== 0) throw new Error(stderr)
+}
+
+const write = (copy: string, text: string) => writeFileSync(path.join(copy, 'openapi.yaml'), text)
+
+// The processes do not depend on each other.
+t.jobs = 4
+
+const lower: Edit = ['            maximum: 100\n', '            maximum: 50\n']
+const higher: Edit = ['            maximum: 100\n', '            maximum: 200\n']
+
+t.test(
+  'the command tells of the changes since a commit, and refuses a break in the same major version',
+  async (t) => {
+    const copy = await copyRepository(t)
+    const table: readonly (readonly [edits: readonly Edit[], code: number, stdout: string])[] = [
+      [[], 0, 'No changes since HEAD: no new version is called for.\n'],
+      [
+        [higher],
+        0,
+        `minor     GET /pets  query.limit: maximum 100 -> 200
+
+0 breaking, 1 minor, 0 patch: calls for a minor version; still 1.0.0 is not enough.
+`,
+      ],
+      [
+        [lower, ['summary: List animals', 'summary: List all animals'], ['version: 1.0.0', 'version: 1.1.0']],
+        1,
+        `breaking  GET /pets  query.limit: maximum 100 -> 50
+patch     GET /pets  summary List animals -> List all animals
+
+1 breaking, 0 minor, 1 patch: calls for a major version; 1.0.0 -> 1.1.0 is not enough.
+`,
+      ],
+      [
+        [lower, ['version: 1.0.0', 'version: 2.0.0']],
+        0,
+        `breaking  GET /pets  query.limit: maximum 100 -> 50
+
+1 breaking, 0 minor, 0 patch: calls for a major version; 1.0.0 -> 2.0.0 is enough.
+`,
+      ],
+      [
+        [lower, ['/v1\n', '/v2\n']],
+        0,
+        `breaking  GET /pets  query.limit: maximum 100 -> 50
+breaking  servers  path /v1 -> /v2
+
+2 breaking, 0 minor, 0 patch: calls for a major version; the new path of the servers is enough.
+`,
+      ],
+    ]
+    for (const [edits, code, stdout] of table) {
+      write(copy, edited(...edits))
+      t.strictSame(await diff(copy, 'HEAD'), { code, stdout, stderr: '' })
+    }
+  },
+)
+
+t.test(
+  'the command compares with any commit, also where the project is a folder of the repository',
+  async (t) => {
+    const copy = await copyRepository(t, '..')
+    await git(copy, 'tag', 'v1.0.0')
+    write(copy, edited(lower))
+    await git(copy, 'commit', '--quiet', '--all', '--message', 'Lower')
+    t.match(await diff(copy, 'HEAD'), { code: 0 })
+    t.match(await diff(copy, 'HEAD~1'), { code: 1, stdout: /maximum 100 -> 50/ })
+    t.match(await diff(copy, 'v1.0.0'), { code: 1, stdout: /maximum 100 -> 50/ })
+    t.match(await diff(copy, 'v1.0.0', '--json'), { code: 1 })
+  },
+)
+
+t.test('--json gives the same to scripts', async (t) => {
+  const copy = await copyRepository(t)
+  write(copy, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
+  const { code, stdout, stderr } = await diff(copy, '--json', 'HEAD')
+  t.equal(code, 1)
+  t.equal(stderr, '')
+  t.strictSame(JSON.parse(stdout), {
+    ref: 'HEAD',
+    version: { before: '1.0.0', after: '1.0.1', isEnough: false, isNewPath: false },
+    bump: 'major',
+    changes: [
+      {
+        breaking: true,
+        bump: 'major',
+        place: 'GET /pets',
+        where: 'query.limit',
+        what: 'maximum 100 -> 50',
+      },
+    ],
+  })
+})
+
+t.test('wrong usage is told in one line, and exits 2', async (t) => {
+  const copy = await copyRepository(t)
+  const table: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [['nowhere'], /^contract:diff: there is no commit nowhere\n$/],
+    [['HEAD:openapi.yaml'], /^contract:diff: there is no commit HEAD:openapi\.yaml\n$/],
+    [['--', '--all'], /^contract:diff: there is no commit --all\n$/],
+    [[], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
+    [['HEAD', 'HEAD'], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
+    [['--jsn', 'HEAD'], /^contract:diff: Unknown option '--jsn'.*; --help tells more\n$/],
+  ]
+  for (const [args, stderr] of table) t.match(await diff(copy, ...args), { code: 2, stdout: '', stderr })
+
+  write(copy, 'paths: [')
+  t.match(await diff(copy, 'HEAD'), {
+    code: 2,
+    stdout: '',
+    stderr: /^contract:diff: openapi\.yaml: [^\n]+\n$/,
+  })
+  write(copy, '')
+  t.match(await diff(copy, 'HEAD'), { code: 2, stderr: 'contract:diff: openapi.yaml holds no document\n' })
+
+  await git(copy, 'rm', '--quiet', '--cached', 'openapi.yaml')
+  await git(copy, 'commit', '--quiet', '--message', 'Remove')
+  t.match(await diff(copy, 'HEAD'), { code: 2, stderr: 'contract:diff: there is no openapi.yaml at HEAD\n' })
+
+  t.match(await diff(await copyProject(t), 'HEAD'), {
+    code: 2,
+    stdout: '',
+    stderr: /^contract:diff: fatal: not a git repository[^\n]*\n$/,
+  })
+})
+
+t.test('--help shows how', async (t) => {
+  const { code, stdout } = await diff(await copyProject(t), '--help')
+  t.equal(code, 0)
+  t.match(stdout, /^Usage: npm run contract:diff -- /)
+  t.match(stdout, 'Examples:')
+})
