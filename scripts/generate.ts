@@ -106,7 +106,8 @@ async function write(differences: readonly Difference[]): Promise<number> {
     const target = path.join(projectRoot, file)
     const isOurs = file.startsWith(`${generatedFolder}/`)
     await mkdir(path.dirname(target), { recursive: true })
-    if (content !== undefined) await writeFile(target, content)
+    // Never over a handler, not even one that came into being meanwhile.
+    if (content !== undefined) await writeFile(target, content, { flag: isOurs ? 'w' : 'wx' })
     else if (isOurs) await rm(target)
     process.stdout.write(`${file} ${outcome(content !== undefined, isOurs)}\n`)
   }

@@ -9,7 +9,7 @@ import { createApiKey, hashApiKey } from '../src/access/api-key.js'
 import { type Client, toClient } from '../src/access/client.js'
 import { createCounters } from '../src/access/limiters.js'
 import { askUsage, readUsage, type Usage } from '../src/access/usage.js'
-import { ConfigError, readConfig } from '../src/config.js'
+import { readConfig } from '../src/config.js'
 import { type Contract, type RateLimits, readContract } from '../src/contract/document.js'
 import {
   type ApiKey,
@@ -19,7 +19,7 @@ import {
   revokeApiKey,
 } from '../src/database/api-keys.js'
 import { connect, type RootSql } from '../src/database/connect.js'
-import { EmbeddedError } from '../src/database/embedded.js'
+import { OperatorError } from '../src/operator-error.js'
 import { contractFile, migrationsFolder } from '../src/project.js'
 
 const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
@@ -45,7 +45,7 @@ Examples:
 It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
 `
 
-class UsageError extends Error {}
+class UsageError extends OperatorError {}
 
 /** Gives what goes to standard output. */
 type Command = (sql: RootSql, redisUrl: string | undefined) => Promise<string>
@@ -110,7 +110,11 @@ function quota(option: string, text = ''): number {
 function expiry(text: string): Date {
   const date = new Date(text)
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-  if (!isIso || Number.isNaN(date.getTime()))
+  // A day that the month does not have would roll over into the next.
+  const rollsOver =
+    !Number.isNaN(date.getTime()) &&
+    new Date(text.slice(0, 10)).toISOString().slice(0, 10) !== text.slice(0, 10)
+  if (!isIso || Number.isNaN(date.getTime()) || rollsOver)
     throw new UsageError('--expires must be a time like 2027-01-31T12:00:00Z')
   if (date.getTime() <= Date.now()) throw new UsageError('--expires must be in the future')
   return date
@@ -132,7 +136,7 @@ function readId(text = ''): bigint {
 
 function revoke(id: bigint): Command {
   return async (sql) => {
-    if (!(await revokeApiKey(sql, id))) throw new UsageError(`There is no key ${id}.`)
+    if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
     return `Key ${id} is revoked.\n`
   }
 }
@@ -140,7 +144,7 @@ function revoke(id: bigint): Command {
 function show(id: bigint, { rateLimits }: Contract): Command {
   return async (sql, redisUrl) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
-    if (key === undefined) throw new UsageError(`There is no key ${id}.`)
+    if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, rateLimits.plans)
     const usage =
       redisUrl === undefined ? await askUsage(sql, client) : await sharedUsage(client, rateLimits, redisUrl)
@@ -156,7 +160,7 @@ async function sharedUsage(client: Client, limits: RateLimits, redisUrl: string)
   const app = Fastify()
   try {
     const counters = await createCounters(app, limits, redisUrl, quiet)
-    if (counters.state() !== 'redis') throw new UsageError('Redis does not answer at REDIS_URL.')
+    if (counters.state() !== 'redis') throw new OperatorError('Redis does not answer at REDIS_URL.')
     return await readUsage(counters, client)
   } finally {
     await app.close()
@@ -220,11 +224,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  const plain =
-    [UsageError, ConfigError, EmbeddedError].some((type) => error instanceof type) ||
-    error.cause !== undefined
-  process.stderr.write(
-    `${plain ? error.message : error.stack}\n${error instanceof UsageError ? `\n${usage}` : ''}`,
-  )
+  const help = error instanceof UsageError ? `\n${usage}` : ''
+  process.stderr.write(`${error instanceof OperatorError ? error.message : error.stack}\n${help}`)
   process.exitCode = error instanceof UsageError ? 2 : 1
 })

@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { handlers as contractHandlers } from '../generated/handlers.js'
+import { holdsApiKey } from './access/api-key.js'
 import { createAuthenticate, type FindClient } from './access/authentication.js'
 import { toClient } from './access/client.js'
 import { createGate, type Gate, requireClient } from './access/gate.js'
@@ -74,9 +75,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     greet(request, reply)
     if (isMetered(request, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw fault('uri_too_long', contract)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw fault('malformed_request', contract)
-    }
+    if (isAmbiguous(request)) throw fault('malformed_request', contract)
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
@@ -100,6 +99,18 @@ function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClien
     const key = await findClientKey(sql, hash)
     return key && toClient(key, rateLimits.plans)
   }
+}
+
+// RFC 9112, section 3.2: HTTP/1.1 wants one host. Of two keys, nobody could say which was meant; Node takes the first.
+function isAmbiguous({ raw: { rawHeaders, httpVersion } }: FastifyRequest): boolean {
+  let hosts = 0
+  let keys = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase()
+    if (name === 'host') hosts++
+    else if (name === 'authorization') keys++
+  }
+  return keys > 1 || hosts > 1 || (hosts === 0 && httpVersion === '1.1')
 }
 
 // What every answer carries, whatever becomes of the request.
@@ -145,13 +156,17 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     },
   })
   app.server.maxConnections = config.connectionsMax
+  app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
+  // RFC 9110, section 10.1.1: an expectation that nobody knows may be ignored. Node's own answer has no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   return app
 }
 
 // The caller's own id where it is harmless in a log, else a new one.
 function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID()
+  const isHarmless = typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) && !holdsApiKey(given)
+  return isHarmless ? given : randomUUID()
 }
 
 // The one way out for every error.

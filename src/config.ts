@@ -3,6 +3,7 @@
 
 import { isIP } from 'node:net'
 import { pino } from 'pino'
+import { OperatorError } from './operator-error.js'
 
 /** What an operator chooses. Durations are in milliseconds. */
 export interface Config {
@@ -29,7 +30,7 @@ export interface Config {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The configuration is unusable; the message has one line per problem. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override name = 'ConfigError'
 }
 
@@ -93,7 +94,9 @@ function urlOf(...protocols: string[]) {
   return (text: string): string | Problem =>
     URL.canParse(text) && protocols.includes(new URL(text).protocol)
       ? text
-      : new Problem(`must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`)
+      : new Problem(
+          `must be a valid URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
+        )
 }
 
 function proxies(text: string): boolean | string[] | Problem {

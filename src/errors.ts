@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http'
 import type { components } from '../generated/types.js'
 import type { Contract, ErrorCode } from './contract/document.js'
 
+/** The body of every error. */
 export type ErrorBody = components['schemas']['Error']
 
 /** An expected failure. The message goes to the caller, except with a status of 500 or above. */
@@ -19,6 +20,7 @@ export class ApiError extends Error {
     super(message, { cause: options.cause })
   }
 
+  /** Headers that go with it. */
   get headers(): Readonly<Record<string, string>> {
     return this.options.headers ?? {}
   }
@@ -44,7 +46,6 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
   ECONNRESET: 'malformed_request',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 

@@ -4,10 +4,10 @@ import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { buildApp } from './app.js'
-import { type Config, ConfigError, readConfig } from './config.js'
-import { type Contract, ContractError, readContract } from './contract/document.js'
+import { type Config, readConfig } from './config.js'
+import { type Contract, readContract } from './contract/document.js'
 import { connect, type Database } from './database/connect.js'
-import { EmbeddedError } from './database/embedded.js'
+import { OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './project.js'
 import { welcome } from './welcome.js'
 
@@ -49,14 +49,18 @@ function stopGracefully(app: FastifyInstance, database: Database, config: Config
 }
 
 // What a person can mend is said plainly; anything else is a fault of ours and shows where it happened.
+const mendable: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'The port is taken: stop what uses it, or set PORT to another.',
+  EACCES: 'Set PORT to a port above 1023.',
+  EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
+  ENOTFOUND: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
+}
+
 function explain(error: unknown): string {
-  const { code, message, stack } = error as NodeJS.ErrnoException
-  const mendable = [ConfigError, ContractError, EmbeddedError].some((type) => error instanceof type)
-  if (mendable || (error as Error).cause !== undefined) return message
-  if (code === 'EADDRINUSE')
-    return `${message}\nThe port is taken: stop what uses it, or set PORT to another.`
-  if (code === 'EACCES') return `${message}\nSet PORT to a port above 1023.`
-  return stack ?? message
+  const { code = '', message, stack } = error as NodeJS.ErrnoException
+  if (error instanceof OperatorError) return message
+  const advice = mendable[code]
+  return advice === undefined ? (stack ?? message) : `${message}\n${advice}`
 }
 
 start().catch((error) => {

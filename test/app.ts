@@ -32,7 +32,7 @@ t.test('the service beside its operations', async (t) => {
       (await send(`${origin}/healthz`, 'GET', { 'x-request-id': 'abc-1.2_3' })).headers.get('x-request-id'),
       'abc-1.2_3',
     )
-    for (const hostile of ['a b', 'x'.repeat(129), '"', 'a\\']) {
+    for (const hostile of [key, 'a b', 'x'.repeat(129), '"', 'a\\']) {
       const answer = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
       t.match(answer.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
     }
@@ -61,6 +61,18 @@ t.test('the service beside its operations', async (t) => {
     const cases: [string, string, number, string][] = [
       ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
       ['a bad header', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'malformed_request'],
+      [
+        'two hosts',
+        'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
+        400,
+        'malformed_request',
+      ],
+      [
+        'two keys',
+        'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n',
+        400,
+        'malformed_request',
+      ],
       ['no host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
       [
         'two lengths',
@@ -91,6 +103,20 @@ t.test('the service beside its operations', async (t) => {
         'and the error body',
       )
     }
+  })
+
+  t.test('ignores an expectation that it does not know, and reads every header of many', async (t) => {
+    const expecting = await sendRaw(
+      origin,
+      'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n',
+    )
+    t.match(expecting, /^HTTP\/1.1 200 /)
+    const many = Array.from({ length: 1_500 }, () => 'A: 1\r\n').join('')
+    const answer = await sendRaw(
+      origin,
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${many}Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
+    )
+    t.match(answer, /^HTTP\/1.1 200 /)
   })
 
   t.test('gives up on a request that does not arrive', async (t) => {

@@ -21,6 +21,11 @@ export function isApiKey(text: string): boolean {
   return format.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
+/** Whether the text holds what may be a key, or a part of one: nothing to log. */
+export function holdsApiKey(text: string): boolean {
+  return text.toLowerCase().includes(prefix)
+}
+
 /** What is stored of a key and looked up: its SHA-256 in hex. A random key needs no salt and no slow hash. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')

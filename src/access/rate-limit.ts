@@ -87,7 +87,7 @@ async function rejected(limiters: Limiters, client: Client, minute: Count, day: 
   }
   const window = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl) ? day : minute
   const name = window === day ? 'day' : 'minute'
-  const why = `This ${name}'s ${window.max} requests are used up.`
+  const why = `This ${name}'s requests are used up.`
   return { window, refusal: { code: 'rate_limit_exceeded', waitMs: window.ttl, why } }
 }
 
@@ -104,6 +104,6 @@ async function banned(limiters: Limiters, client: Client, [ban, day]: [Count, Co
 async function meterAddress(limiters: Limiters, address: string): Promise<Verdict> {
   const window = await limiters.addresses(address)
   if (!window.isExceeded) return { window }
-  const why = `This minute's ${window.max} requests without a valid key are used up.`
+  const why = "This minute's requests without a valid key are used up."
   return { window, refusal: { code: 'rate_limit_exceeded', waitMs: window.ttl, why } }
 }

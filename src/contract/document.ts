@@ -4,10 +4,12 @@
 import { readFileSync } from 'node:fs'
 import { parseDocument } from 'yaml'
 import type { components } from '../../generated/types.js'
+import { OperatorError } from '../operator-error.js'
 
+/** A machine-readable error code of the contract. */
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** A JSON Schema, or the boolean that stands for one. */
+/** A JSON Schema. */
 export type Schema = { readonly [keyword: string]: unknown }
 
 /** A header that a response declares. */
@@ -92,9 +94,16 @@ export interface Contract {
 }
 
 /** The contract is unusable; the message has one line per problem. */
-export class ContractError extends Error {
+export class ContractError extends OperatorError {
   override name = 'ContractError'
 }
+
+// Reserved by the language, or the name of the module that all handlers share.
+const takenNames = new Set(
+  `handler arguments await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private protected public
+  return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
+)
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const
 
@@ -209,8 +218,8 @@ class Reader {
     const place = `${method.toUpperCase()} ${path}`
     if (typeof node.operationId !== 'string') this.#problem(`${place} has no operationId`)
     // It names a file and what that file exports.
-    else if (!/^[A-Za-z_$][\w$]*$/.test(node.operationId)) {
-      this.#problem(`${place}: operationId ${node.operationId} must be letters, digits and underscores`)
+    else if (!/^[A-Za-z_$][\w$]*$/.test(node.operationId) || takenNames.has(node.operationId)) {
+      this.#problem(`${place}: operationId ${node.operationId} cannot name a module and what it exports`)
     }
     // glue lets an operation's parameters replace those of its path, and routes only \w+ names.
     if (item.parameters !== undefined) this.#problem(`${path}: write its parameters under each operation`)

@@ -107,7 +107,7 @@ export function addExactInteger(ajv: Ajv, mode: IntegerMode): void {
 }
 
 function fromText(text: string): unknown {
-  if (!/^-?(0|[1-9]\d{0,18})$/.test(text)) return text
+  if (!/^-?(0|[1-9]\d*)$/.test(text)) return text
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }

@@ -3,8 +3,10 @@
 
 import type { Logger } from 'pino'
 import postgres from 'postgres'
+import { OperatorError } from '../operator-error.js'
 import { startEmbedded } from './embedded.js'
 import { migrate } from './migrate.js'
+import { socketOption } from './socket.js'
 
 /** postgres.js with int8 as bigint. Inside a transaction it is the transaction's. */
 export type Sql = postgres.ISql<{ bigint: bigint }>
@@ -54,7 +56,9 @@ export async function connect({
   }
   try {
     await untilReachable(sql, startTimeoutMs, log)
-    const applied = await migrate(sql, migrationsFolder)
+    const applied = await migrate(sql, migrationsFolder).catch((error) => {
+      throw notAllowed(error) ? unreachable(sql, error) : error
+    })
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
     return { sql, embedded: server !== undefined, close }
   } catch (error) {
@@ -70,6 +74,7 @@ function options(log: Logger) {
     // Seconds before the next try: short, so that an outage ends for the service when it ends.
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     types: { bigint: postgres.BigInt },
+    ...socketOption,
     fetch_types: false, // only needed for arrays of types of one's own
     connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
@@ -90,11 +95,16 @@ async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Pro
   }
 }
 
+// SQLSTATE 42501: the role may not do what a migration does.
+function notAllowed(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '42501'
+}
+
 // Host and database, but never the password.
 function unreachable(sql: RootSql, cause: unknown): Error {
   const { host, port, database } = sql.options
   const place = `database "${database}" at ${host.map((each, i) => `${each}:${port[i]}`).join(', ')}`
-  return new Error(
+  return new OperatorError(
     `Cannot use ${place}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
     { cause },
   )

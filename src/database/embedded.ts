@@ -25,7 +25,9 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
+import { OperatorError } from '../operator-error.js'
 import { projectRoot } from '../project.js'
+import { socketOption } from './socket.js'
 
 const run = promisify(execFile)
 
@@ -43,7 +45,7 @@ export interface EmbeddedServer {
 }
 
 /** The embedded server cannot run here; the message says what to do. */
-export class EmbeddedError extends Error {
+export class EmbeddedError extends OperatorError {
   override name = 'EmbeddedError'
 }
 
@@ -58,6 +60,7 @@ const port = 5432 // only a part of the socket's name
 const startDeadlineMs = 30_000
 const startsMax = 3
 const retryMs = 100
+const revivalMs = 1_000
 const commandTimeoutMs = 60_000
 // A unix socket's path is limited to 107 bytes on Linux and 103 on macOS.
 const socketPathMax = 103
@@ -76,7 +79,9 @@ export async function startEmbedded(dataDir: string | undefined, log: Logger): P
   const identity = await prepareDirectory(directory)
   const bin = await binaries(directory, identity)
   const server = new Server(directory, bin, identity, log)
-  await server.initialize()
+  await server.initialize().catch(async (error) => {
+    throw await server.failure(error)
+  })
   await server.join()
   return server
 }
@@ -137,7 +142,8 @@ class Server implements EmbeddedServer {
   }
 
   // Another process may start or stop the server at any moment, so what fails is tried again for a while. A
-  // start that fails lost a race the first time; when it keeps failing it never will succeed.
+  // start that fails lost a race the first time; when it keeps failing it never will succeed, unless it waits
+  // for the last process of a server that was killed.
   async join(): Promise<void> {
     await this.#linkSocket()
     const deadline = Date.now() + startDeadlineMs
@@ -151,7 +157,9 @@ class Server implements EmbeddedServer {
         await this.#enter()
         return
       } catch (error) {
-        if (Date.now() > deadline || starts >= startsMax) throw await this.#failure(error)
+        if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOthers()))) {
+          throw await this.failure(error)
+        }
         await delay(retryMs)
       }
     }
@@ -177,6 +185,7 @@ class Server implements EmbeddedServer {
       connect_timeout: 5,
       backoff: false,
       fetch_types: false,
+      ...socketOption,
       connection: { application_name: 'animal-store-user' },
       onclose: () => this.#onclose(users),
     })
@@ -195,10 +204,30 @@ class Server implements EmbeddedServer {
     this.#users = undefined
     this.log.error('the embedded database stopped; starting it again')
     void users.end({ timeout: 0 })
-    this.#revival = this.join().then(
-      () => this.log.info('the embedded database is back'),
-      (error) => this.log.fatal({ err: error }, 'the embedded database cannot be started again'),
-    )
+    this.#revival = this.#revive()
+  }
+
+  async #revive(): Promise<void> {
+    while (!this.#stopping) {
+      try {
+        await this.join()
+        this.log.info('the embedded database is back')
+        return
+      } catch (error) {
+        this.log.error({ err: error }, 'the embedded database cannot be started yet')
+        await delay(revivalMs)
+      }
+    }
+  }
+
+  // PostgreSQL's own words for it; its log is not translated.
+  async #waitsForOthers(): Promise<boolean> {
+    return (await this.#lastLogLines()).includes('pre-existing shared memory block')
+  }
+
+  async #lastLogLines(): Promise<string> {
+    const log = await readFile(path.join(this.directory, 'server.log'), 'utf8').catch(() => '')
+    return log.trim().split('\n').slice(-5).join('\n')
   }
 
   async stop(): Promise<void> {
@@ -236,12 +265,10 @@ class Server implements EmbeddedServer {
     })
   }
 
-  async #failure(cause: unknown): Promise<EmbeddedError> {
-    const log = await readFile(path.join(this.directory, 'server.log'), 'utf8').catch(() => '')
+  /** What to tell the operator of a command that failed. */
+  async failure(cause: unknown): Promise<EmbeddedError> {
     const { stderr, message } = cause as { stderr?: string; message: string }
-    const said = [stderr?.trim() || message, log.trim().split('\n').slice(-5).join('\n')]
-      .filter(Boolean)
-      .join('\n')
+    const said = [stderr?.trim() || message, await this.#lastLogLines()].filter(Boolean).join('\n')
     return new EmbeddedError(
       `The embedded PostgreSQL in ${this.directory} does not start:\n${said}\n${elsewhere}`,
     )
@@ -344,9 +371,10 @@ async function binaries(directory: string, { uid }: Identity): Promise<string> {
   if (!(await exists(copy))) {
     const draft = `${copy}.${randomUUID()}`
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
-    await linkLibraries(draft)
     await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
   }
+  if (!(await linkLibraries(copy)))
+    throw new EmbeddedError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
   return path.join(copy, 'bin')
 }
 
@@ -361,13 +389,16 @@ async function nativeFolder(): Promise<string> {
   }
 }
 
-// npm packages hold no symbolic links; the package makes them in an install script, which may be off.
-async function linkLibraries(native: string): Promise<boolean> {
+/**
+ * Makes the symbolic links that npm packages cannot hold, in the package's folder or a copy of it; says whether they are all
+ * there. The package has an install script for it, which may be off.
+ */
+export async function linkLibraries(native: string): Promise<boolean> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { source: string; target: string }[] = JSON.parse(list)
   try {
     for (const { source, target } of links) {
-      await symlink(path.basename(source), path.join(native, '..', target)).catch(
+      await symlink(path.basename(source), path.join(native, path.relative('native', target))).catch(
         (error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error
         },

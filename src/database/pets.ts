@@ -5,10 +5,16 @@ import type { Sql } from './connect.js'
 
 type Pet = components['schemas']['Pet']
 type NewPet = components['schemas']['NewPet']
-type Row = Omit<Pet, 'status'> & { readonly status: Pet['status'] | null }
+// Every field, so that one which the contract gains does not compile until it is stored.
+type Row = {
+  readonly [Name in keyof Required<Pet>]:
+    | Exclude<Pet[Name], undefined>
+    | (undefined extends Pet[Name] ? null : never)
+}
 
 /** Stores an animal in one statement and returns it with its id. */
-export async function insertPet(sql: Sql, { name, categoryId, status }: NewPet): Promise<Pet> {
+export async function insertPet(sql: Sql, { name, categoryId, status, ...others }: NewPet): Promise<Pet> {
+  others satisfies Record<string, never> // nothing that a caller sends is dropped
   const rows = await sql<Row[]>`
     insert into pets (name, category_id, status)
     values (${name}, ${categoryId}, ${status ?? null})
@@ -52,8 +58,7 @@ export async function listPets(
 }
 
 // A status that was not given is absent, not null.
-function toPet({ id, name, categoryId, status }: Row): Pet {
-  return status === null
-    ? { id, name, categoryId }
-    : { id, name, categoryId, status: status as NonNullable<Pet['status']> }
+function toPet({ id, name, categoryId, status, ...others }: Row): Pet {
+  others satisfies Record<string, never> // nothing that is stored is withheld
+  return status === null ? { id, name, categoryId } : { id, name, categoryId, status }
 }

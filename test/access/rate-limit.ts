@@ -103,7 +103,7 @@ t.test('the minute window', async (t) => {
       status: 429,
       body: {
         code: 'rate_limit_exceeded',
-        message: "This minute's 3 requests are used up. Try again in 30 seconds.",
+        message: "This minute's requests are used up. Try again in 30 seconds.",
         status: 429,
       },
     })
@@ -153,7 +153,7 @@ t.test('the day window', async (t) => {
       reset: (start + day) / second,
       retryAfter: (day - 30 * second) / second,
     })
-    t.match(refused.body.message, /^This day's 2 requests/)
+    t.match(refused.body.message, /^This day's requests/)
   })
 
   t.test('does not charge the minute for what it refuses: who waits as told is admitted', async (t) => {

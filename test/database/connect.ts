@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net'
 import postgres from 'postgres'
 import t from 'tap'
 import { createApiKey } from '../../src/access/api-key.js'
 import { isUnavailable, type RootSql } from '../../src/database/connect.js'
+import { socketOption } from '../../src/database/socket.js'
+import { connectTo, readCluster } from '../fixtures/cluster.js'
 import { createDatabase, freePort, send, startService } from '../fixtures/service.js'
 
 const cases: [code: unknown, expected: boolean, what: string][] = [
@@ -72,4 +75,33 @@ t.test('while the database is away', async (t) => {
     t.equal((await send(`${service.origin}/readyz`)).status, 200)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
+})
+
+t.test('no query is left unsettled by a connection that breaks with an error', async (t) => {
+  const cluster = await readCluster()
+  for (const max of [1, 3]) {
+    const sockets: Socket[] = []
+    const socket = (target: Parameters<typeof socketOption.socket>[0]) => {
+      const created = socketOption.socket(target)
+      sockets.push(created)
+      return created
+    }
+    const sql = connectTo(cluster, undefined, { max, backoff: () => 0.01, ...{ socket } })
+    await Promise.all(Array.from({ length: max }, () => sql`select pg_sleep(0.01)`))
+    const broken = Array.from({ length: max }, () =>
+      sql`select pg_sleep(60)`.catch(() => sql`select 1 as one`),
+    )
+    for (const each of sockets) each.destroy(Object.assign(new Error('broken'), { code: 'EPIPE' }))
+    const settled = await Promise.all(
+      broken.map((query) =>
+        query.then(
+          () => true,
+          () => true,
+        ),
+      ),
+    )
+    t.equal(settled.length, max)
+    t.match(await sql`select 1 as one`, [{ one: 1 }], `and a pool of ${max} goes on`)
+    await sql.end({ timeout: 1 })
+  }
 })

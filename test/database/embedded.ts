@@ -3,7 +3,12 @@ import os from 'node:os'
 import path from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { EmbeddedError, type EmbeddedServer, startEmbedded } from '../../src/database/embedded.js'
+import {
+  EmbeddedError,
+  type EmbeddedServer,
+  linkLibraries,
+  startEmbedded,
+} from '../../src/database/embedded.js'
 import { silent } from '../fixtures/cluster.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 
@@ -71,6 +76,38 @@ t.test('a server that is killed under its users comes back', async (t) => {
     t.match(rows, [{ one: 1 }])
     return
   }
+})
+
+t.test('a server whose last process lingers is waited for', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const sql = await query(t, await start(t, dataDir))
+  const [checkpointer] = await sql`select pid from pg_stat_activity where backend_type = 'checkpointer'`
+  const [postmaster] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split(
+    '\n',
+  )
+  process.kill(checkpointer?.pid, 'SIGSTOP')
+  process.kill(Number(postmaster), 'SIGKILL')
+  // More failed starts than would be put up with for any other reason.
+  const refusals = async () => {
+    const log = await readFile(path.join(dataDir, 'postgresql/server.log'), 'utf8')
+    return log.split('pre-existing shared memory block').length - 1
+  }
+  while ((await refusals()) < 5) await sql`select 1`.catch(() => {})
+  process.kill(checkpointer?.pid, 'SIGCONT')
+  while (!(await sql`select 1 as one`.catch(() => undefined)));
+  t.pass('and the server is back')
+})
+
+t.test('the links that libraries need are made in a copy of any name', async (t) => {
+  const links = JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }])
+  const copy = path.join(
+    t.testdir({ copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
+    'copy',
+  )
+  t.equal(await linkLibraries(copy), true)
+  t.equal(await readFile(path.join(copy, 'lib/libx.so.1'), 'utf8'), 'x')
+  t.equal(await linkLibraries(copy), true, 'and are left alone where they are')
+  t.equal(await linkLibraries(path.join(copy, 'lib')), true, 'a package without links needs none')
 })
 
 t.test('a directory that cannot be used is refused with what to do', async (t) => {

@@ -37,6 +37,11 @@ const usageErrors: [string, string[], RegExp][] = [
     ['create', '--name', 'x', '--plan', 'free', '--expires', 'soon'],
     /must be a time/,
   ],
+  [
+    'an expiry on a day that is none',
+    ['create', '--name', 'x', '--plan', 'free', '--expires', '2027-02-30'],
+    /must be a time/,
+  ],
   ['an id that is none', ['revoke', 'x'], /is no ID/],
   ['an id too many', ['revoke', '1', '2'], /Say create/],
 ]
@@ -86,14 +91,14 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
     (await keys('show', '2')).stdout,
     /^ID [\s\S]*\nUsed of this minute {2}1 of 7\nUsed of this day {5}1 of 9\n$/,
   )
-  t.match(await keys('show', '98'), { code: 2, stderr: /no key 98/ })
+  t.match(await keys('show', '98'), { code: 1, stderr: /^There is no key 98\.\n$/ })
 
   t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
   let answer = await call(key)
   while (answer.status === 200) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
   t.match((await keys('list')).stdout, /Big shop .* revoked 2/)
-  t.match(await keys('revoke', '99'), { code: 2, stderr: /no key 99/ })
+  t.match(await keys('revoke', '99'), { code: 1, stderr: /^There is no key 99\.\n$/ })
   await service.stop()
 })
 
