@@ -104,7 +104,7 @@ t.test('every problem is reported in one error', async (t) => {
 t.test('a password in a URL is never repeated', async (t) => {
   for (const url of ['mysql://u:hunter2@db/x', 'u:hunter2@db', 'postgres://u:hunter2@ db/x']) {
     const message = problemsOf({ DATABASE_URL: url }).join('\n')
-    t.match(message, /^DATABASE_URL must be a URL that begins with postgres:\/\/ or postgresql:\/\//)
+    t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
     t.notMatch(message, 'hunter2')
   }
 })
