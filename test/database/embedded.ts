@@ -9,6 +9,7 @@ import {
   linkLibraries,
   startEmbedded,
 } from '../../src/database/embedded.js'
+import { socketOption } from '../../src/database/socket.js'
 import { silent } from '../fixtures/cluster.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 
@@ -19,7 +20,7 @@ async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
 }
 
 async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.Sql> {
-  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05 })
+  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05, ...socketOption })
   t.teardown(() => sql.end({ timeout: 1 }))
   return sql
 }
