@@ -74,8 +74,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     greet(request, reply)
     if (isMetered(request, contract)) await app.gate(request, reply)
-    if (request.url.length > contract.limits.url) throw fault('uri_too_long', contract)
-    if (isAmbiguous(request)) throw fault('malformed_request', contract)
+    if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
+    if (isAmbiguous(request)) throw requestFault('malformed_request', contract)
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
@@ -150,9 +150,12 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
       greet(request, reply)
-      const refusal =
-        isMetered(request, contract) && (await app.gate(request, reply).catch((reason) => reason))
-      answerError(refusal || error, request, reply, contract)
+      try {
+        if (isMetered(request, contract)) await app.gate(request, reply)
+        answerError(error, request, reply, contract)
+      } catch (refusal) {
+        answerError(refusal, request, reply, contract)
+      }
     },
   })
   app.server.maxConnections = config.connectionsMax
@@ -196,10 +199,6 @@ function closeConnectionsWithTheServer(app: FastifyInstance): void {
 // glue warns of a declared type that has no parser by its name.
 function mediaTypes({ operations }: Contract): Set<string> {
   return new Set([...operations.values()].flatMap(({ body }) => body?.mediaTypes ?? []))
-}
-
-function fault(code: 'uri_too_long' | 'malformed_request', contract: Contract): ApiError {
-  return new ApiError(code, requestFault(code, contract))
 }
 
 // RFC 9110, sections 15.5.5 and 15.5.6.

@@ -6,7 +6,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Contract } from './contract/document.js'
-import { ApiError, errorBody, requestFault, toApiError } from './errors.js'
+import { type ApiError, errorBody, requestFault, toApiError } from './errors.js'
 import { securityHeaders } from './security-headers.js'
 
 /** Makes the handler of Node's `clientError` event. */
@@ -35,7 +35,7 @@ export function createClientErrorHandler(contract: Contract, log: Logger) {
 function clientFault(error: NodeJS.ErrnoException, contract: Contract): ApiError {
   const known = toApiError(error, contract)
   if (known.code !== 'internal_error') return known
-  return new ApiError('malformed_request', requestFault('malformed_request', contract))
+  return requestFault('malformed_request', contract, error)
 }
 
 // A second answer in the midst of one would garble both. Node keeps the message at work on the socket, under

@@ -56,11 +56,15 @@ export function toApiError(error: unknown, contract: Contract): ApiError {
   if (code === 'FST_ERR_HANDLER_TIMEOUT') return unavailable(error)
   const known = typeof code === 'string' ? frameworkCodes[code] : undefined
   if (known === undefined) return new ApiError('internal_error', String(message), { cause: error })
-  return new ApiError(known, requestFault(known, contract), { cause: error })
+  return requestFault(known, contract, error)
 }
 
-/** What is said of a fault that Fastify or Node found before any code of ours saw the request. */
-export function requestFault(code: ErrorCode, { limits }: Contract): string {
+/** A fault of the request itself, before it meets an operation, in the words that go with its code. */
+export function requestFault(code: ErrorCode, contract: Contract, cause?: unknown): ApiError {
+  return new ApiError(code, faultMessage(code, contract), { cause })
+}
+
+function faultMessage(code: ErrorCode, { limits }: Contract): string {
   if (code === 'body_too_large') return `The body is longer than ${limits.body} bytes.`
   if (code === 'uri_too_long') return `The path and query are longer than ${limits.url} bytes.`
   if (code === 'headers_too_large') return `The header section is longer than ${limits.header} bytes.`
