@@ -1,6 +1,6 @@
 // Generated from openapi.yaml by `npm run generate`. Do not edit.
 
-import type { operations } from './types.js'
+import type { components, operations } from './types.js'
 
 /** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
@@ -61,3 +61,9 @@ export interface Operations {
 }
 
 export type OperationId = keyof Operations
+
+/** The machine-readable codes of errors. */
+export type ErrorCode = components['schemas']['ErrorCode']
+
+/** The body of every error. */
+export type ErrorBody = components['schemas']['Error']

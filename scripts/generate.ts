@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Contract, ContractError, readContract } from '../src/contract/document.js'
+import { unmetSecurity } from '../src/contract/security.js'
 import { contractFile, projectRoot } from '../src/project.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './generate/handlers.js'
 import { lintContract } from './generate/lint.js'
@@ -37,12 +38,22 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage)
     return 0
   }
-  const problems = await lintContract(contractFile)
-  if (problems.length > 0) throw new ContractError(problems.join('\n'))
-  const contract = readContract(contractFile)
+  const { errors, warnings } = await lintContract(contractFile)
+  if (errors.length > 0) throw new ContractError(errors.join('\n'))
+  const contract = await readContract(contractFile)
+  warn([...warnings, ...unmetSecurities(contract)])
   // Everything is worked out before anything is written: a run that fails leaves all as it was.
   const differences = [...(await generatedDifferences(contract)), ...(await handlerDifferences(contract))]
   return check ? report(contract, differences) : write(differences)
+}
+
+function warn(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`${line}\n`)
+}
+
+function unmetSecurities(contract: Contract): string[] {
+  const unmet = [...contract.operations.values()].map((operation) => unmetSecurity(operation, contract))
+  return unmet.flatMap((text) => (text === undefined ? [] : [`warning: ${text}: it can only answer 501`]))
 }
 
 function readArgs(args: readonly string[]): { check?: boolean; help?: boolean } {
@@ -58,7 +69,7 @@ class UsageError extends Error {}
 
 async function generatedDifferences(contract: Contract): Promise<Difference[]> {
   const contents = new Map([
-    ['types.ts', await generateTypes(contractFile)],
+    ['types.ts', await generateTypes(contractFile, contract)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
   ])
@@ -76,11 +87,12 @@ async function compare(file: string, content: string): Promise<Difference[]> {
 
 async function handlerDifferences({ operations }: Contract): Promise<Difference[]> {
   const present = (await readdir(path.join(projectRoot, handlersFolder))).filter(isHandlerFile)
-  const missing = [...operations.values()].filter(({ id }) => !present.includes(`${id}.ts`))
-  const orphans = present.filter((name) => !operations.has(path.basename(name, '.ts')))
+  const names = new Set([...operations.values()].map(({ name }) => `${name}.ts`))
+  const missing = [...operations.values()].filter(({ name }) => !present.includes(`${name}.ts`))
+  const orphans = present.filter((name) => !names.has(name))
   return [
     ...missing.map((operation): Difference => {
-      const file = `${handlersFolder}/${operation.id}.ts`
+      const file = `${handlersFolder}/${operation.name}.ts`
       return { file, state: 'missing', content: generateStub(operation) }
     }),
     ...orphans.map((name) => orphan(handlersFolder, name)),

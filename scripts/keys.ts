@@ -210,7 +210,7 @@ async function main(args: readonly string[]): Promise<void> {
     return
   }
   const config = readConfig(process.env)
-  const command = readCommand(args, readContract(contractFile))
+  const command = readCommand(args, await readContract(contractFile))
   const database = await connect({
     ...config,
     migrationsFolder,

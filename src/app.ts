@@ -15,10 +15,11 @@ import { createAuthenticate, type FindClient } from './access/authentication.js'
 import { toClient } from './access/client.js'
 import { createGate, type Gate, requireClient } from './access/gate.js'
 import { createCounters } from './access/limiters.js'
-import { createMeter } from './access/rate-limit.js'
+import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
 import { createClientErrorHandler } from './client-errors.js'
 import type { Config } from './config.js'
+import { defaultErrorStatuses } from './contract/defaults.js'
 import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
 import { findClientKey } from './database/api-keys.js'
@@ -63,7 +64,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
   const authenticate = createAuthenticate(clientFinder(database.sql, contract), contract.title)
-  app.decorate('gate', createGate(authenticate, createMeter(counters)))
+  app.decorate('gate', createGate(authenticate, contract.isMetered ? createMeter(counters) : unmetered))
   app.decorateRequest('client', undefined)
   app.decorateRequest('refusal', undefined)
   // Bodies are read as bytes, whatever their type; the operation they are for says which types it takes.
@@ -121,9 +122,10 @@ function greet(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 // By route, for a path may be written in several ways; by path where there is no route.
-function isMetered({ url, routeOptions }: FastifyRequest, { prefix }: Contract): boolean {
+function isMetered({ url, routeOptions, is404 }: FastifyRequest, { prefix }: Contract): boolean {
+  if (!is404 && routeOptions?.url !== undefined) return routeOptions.config.operation !== undefined
   const path = requestPath(url)
-  return routeOptions?.config?.operation !== undefined || path === prefix || path.startsWith(`${prefix}/`)
+  return path === prefix || path.startsWith(`${prefix}/`)
 }
 
 function createServer(config: Config, contract: Contract, log: Logger): FastifyInstance {
@@ -180,7 +182,23 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   const apiError = outage ? unavailable(error) : toApiError(error, contract)
   const body = errorBody(apiError, contract)
   if (body.status >= 500) request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
+  if (!isDescribed(apiError, body.status, request, contract)) {
+    request.isUnchecked = true
+    reply.serializer(JSON.stringify)
+  }
   void reply.code(body.status).headers(apiError.headers).send(body)
+}
+
+// The server's own errors may befall any operation, also one that does not speak of them.
+function isDescribed(
+  { code }: ApiError,
+  status: number,
+  request: FastifyRequest,
+  contract: Contract,
+): boolean {
+  if (!contract.describesErrors) return false
+  const { responseCheck } = request.routeOptions?.config ?? {}
+  return responseCheck === undefined || responseCheck.declares(status) || !(code in defaultErrorStatuses)
 }
 
 // Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has

@@ -2,11 +2,8 @@
 // code is the contract's to say (`ErrorCode`).
 
 import { STATUS_CODES } from 'node:http'
-import type { components } from '../generated/types.js'
-import type { Contract, ErrorCode } from './contract/document.js'
-
-/** The body of every error. */
-export type ErrorBody = components['schemas']['Error']
+import type { ErrorBody, ErrorCode } from '../generated/operations.js'
+import type { Contract } from './contract/document.js'
 
 /** An expected failure. The message goes to the caller, except with a status of 500 or above. */
 export class ApiError extends Error {

@@ -13,7 +13,7 @@ import { welcome } from './welcome.js'
 
 async function start(): Promise<void> {
   const config = readConfig(process.env)
-  const contract = readContract(contractFile)
+  const contract = await readContract(contractFile)
   const log = pino({ level: config.logLevel })
   const database = await connect({ ...config, migrationsFolder, log })
   const app = await listen(config, contract, database, log).catch(async (error) => {

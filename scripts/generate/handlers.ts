@@ -14,23 +14,21 @@ export function isHandlerFile(name: string): boolean {
 
 /** The text of generated/handlers.ts. */
 export function generateHandlers({ operations }: Contract): string {
-  const ids = [...operations.keys()].sort()
-  const imports = ids.map((id) => `import { ${id} } from '../${handlersFolder}/${id}.js'\n`)
+  const names = [...operations.values()].map(({ name }) => name).sort()
+  const imports = names.map((name) => `import { ${name} } from '../${handlersFolder}/${name}.js'\n`)
   return `${header}import type { Handlers } from '../${handlersFolder}/handler.js'
 ${imports.join('')}
-/** The handler of every operation, by operationId. */
-export const handlers: Handlers = { ${ids.join(', ')} }
+/** The handler of every operation, by the name of its operation. */
+export const handlers: Handlers = { ${names.join(', ')} }
 `
 }
 
 /** The text of a new handler. */
-export function generateStub({ id, summary }: Operation): string {
-  return `import { ApiError } from '../errors.js'
-import type { Handler } from './handler.js'
+export function generateStub({ name, method, path, summary }: Operation): string {
+  const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')
+  return `import { type Handler, notWritten } from './handler.js'
 
-/** ${(summary ?? id).replaceAll('*/', '')}. */
-export const ${id}: Handler<'${id}'> = async () => {
-  throw new ApiError('not_implemented', '${id} is not written yet.')
-}
+/** ${title}. */
+export const ${name}: Handler<'${name}'> = notWritten('${name}')
 `
 }

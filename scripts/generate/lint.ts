@@ -1,23 +1,55 @@
 // The contract's lint, by Redocly's recommended rules: what is wrong, and where.
 
 import path from 'node:path'
-import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
+import { createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
 
-/** One line for each problem: `openapi.yaml:12:5 error what is wrong (rule)`. */
-export async function lintContract(contractFile: string): Promise<string[]> {
+/** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
+export interface Findings {
+  /** They make the document another one than was meant. */
+  readonly errors: readonly string[]
+  /** It can be served all the same. */
+  readonly warnings: readonly string[]
+}
+
+// What Redocly holds for errors and the server can live with.
+const warned = [
+  'operation-summary',
+  'operation-operationId-url-safe',
+  'security-defined',
+  'no-path-trailing-slash',
+  'no-server-trailing-slash',
+  'no-empty-servers',
+]
+
+/** Lints the document and the files that it refers to. */
+export async function lintContract(contractFile: string): Promise<Findings> {
   const config = await createConfig({
     extends: ['recommended'],
     rules: {
-      'operation-4xx-response': 'error',
-      'no-server-example.com': 'error',
+      ...Object.fromEntries(warned.map((rule) => [rule, 'warn'])),
+      'no-invalid-media-type-examples': 'error',
+      'no-invalid-schema-examples': 'error',
+      'no-invalid-parameter-examples': 'error',
     },
   })
   const problems = await lint({ ref: contractFile, config })
-  return problems.map(({ message, ruleId, severity, location: [place], suggest }) => {
-    const where = place ? getLineColLocation(place) : undefined
-    const position = where ? `:${where.start.line}:${where.start.col}` : ''
-    const file = path.relative(process.cwd(), where?.source.absoluteRef ?? contractFile)
-    const hint = suggest.length > 0 ? ` Did you mean ${suggest.join(' or ')}?` : ''
-    return `${file}${position} ${severity} ${message}${hint} (${ruleId})`
-  })
+  const shown = problems.map((problem) => ({
+    severity: problem.severity,
+    line: lineOf(problem, contractFile),
+  }))
+  return {
+    errors: shown.filter(({ severity }) => severity === 'error').map(({ line }) => line),
+    warnings: shown.filter(({ severity }) => severity === 'warn').map(({ line }) => line),
+  }
+}
+
+function lineOf(
+  { message, ruleId, severity, location: [place], suggest }: NormalizedProblem,
+  contractFile: string,
+): string {
+  const where = place ? getLineColLocation(place) : undefined
+  const position = where ? `:${where.start.line}:${where.start.col}` : ''
+  const file = path.relative(process.cwd(), where?.source.absoluteRef ?? contractFile)
+  const hint = suggest.length > 0 ? ` Did you mean ${suggest.join(' or ')}?` : ''
+  return `${file}${position} ${severity === 'warn' ? 'warning' : severity} ${message}${hint} (${ruleId})`
 }

@@ -2,15 +2,20 @@
 // with a default is always there, and an answer is one of a closed set of statuses, each with its body.
 
 import type { Contract, Operation, Response } from '../../src/contract/document.js'
+import { isJson } from '../../src/contract/media-types.js'
 import { header } from './header.js'
 
-// The type that handlers speak; any other is passed on as it is.
-const json = 'application/json'
-
 /** The text of generated/operations.ts. */
-export function generateOperations({ operations }: Contract): string {
-  const members = [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(operationType)
-  return `${header}import type { operations } from './types.js'
+export function generateOperations(contract: Contract): string {
+  const { operations, hasOneWayFields, describesErrors } = contract
+  const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const members = ordered.map((operation) => operationType(operation, hasOneWayFields))
+  const imports = [
+    ...(describesErrors ? ['components'] : []),
+    ...(ordered.length > 0 ? ['operations'] : []),
+    ...(hasOneWayFields ? ['Readable', 'Writable'] : []),
+  ]
+  return `${header}import type { ${imports.join(', ')} } from './types.js'
 
 /** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
@@ -24,49 +29,82 @@ ${members.join('\n')}
 }
 
 export type OperationId = keyof Operations
+
+${errorTypes(contract)}`
+}
+
+// Where the contract does not speak of them, errors are as the server has them by itself.
+function errorTypes({ describesErrors, errorStatuses }: Contract): string {
+  const [code, body] = describesErrors
+    ? [`components['schemas']['ErrorCode']`, `components['schemas']['Error']`]
+    : [
+        [...errorStatuses.keys()].map(quote).join(' | '),
+        '{ code: ErrorCode; message: string; status: number }',
+      ]
+  return `/** The machine-readable codes of errors. */
+export type ErrorCode = ${code}
+
+/** The body of every error. */
+export type ErrorBody = ${body}
 `
 }
 
-function operationType(operation: Operation): string {
-  const { id } = operation
+function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+function operationType(operation: Operation, hasOneWayFields: boolean): string {
+  const { name } = operation
   const answers = [...operation.responses.values()].filter(({ status }) => /^\d{3}$/.test(status))
-  return `  ${id}: {
+  return `  ${name}: {
     request: {
       params: ${parametersType(operation, 'path')}
       query: ${parametersType(operation, 'query')}
       headers: ${parametersType(operation, 'header')}
-      body: ${bodyType(operation)}
+      body: ${bodyType(operation, hasOneWayFields)}
     }
     response:
-${answers.map((response) => `      | ${answerType(id, response)}`).join('\n') || '      never'}
+${answers.map((response) => `      | ${answerType(operation, response, hasOneWayFields)}`).join('\n') || '      never'}
   }`
 }
 
 function parametersType({ id, parameters }: Operation, location: 'path' | 'query' | 'header'): string {
   const here = parameters.filter((parameter) => parameter.in === location)
   if (here.length === 0) return 'Record<never, never>'
-  const all = `NonNullable<operations['${id}']['parameters']['${location}']>`
-  const defaults = here.filter(({ hasDefault }) => hasDefault).map(({ name }) => `'${name}'`)
+  const all = `NonNullable<operations[${quote(id)}]['parameters']['${location}']>`
+  const defaults = here.filter(({ hasDefault }) => hasDefault).map(({ name }) => quote(name))
   const full = defaults.length > 0 ? `WithDefaults<${all}, ${defaults.join(' | ')}>` : all
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
-function bodyType({ id, body }: Operation): string {
+// JSON as what it stands for, anything else as bytes.
+function bodyType({ id, body }: Operation, hasOneWayFields: boolean): string {
   if (body === undefined) return 'undefined'
-  const type = body.mediaTypes.includes(json)
-    ? `NonNullable<operations['${id}']['requestBody']>['content']['${json}']`
-    : 'unknown'
-  return body.required ? type : `${type} | undefined`
+  const types = body.mediaTypes.map((mediaType) => {
+    if (!isJson(mediaType)) return 'Uint8Array'
+    const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(mediaType)}]`
+    return hasOneWayFields ? `Writable<${type}>` : type
+  })
+  return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ')
 }
 
-function answerType(id: string, { status, headers, mediaTypes }: Response): string {
+function answerType({ id }: Operation, response: Response, hasOneWayFields: boolean): string {
+  const { status, headers } = response
   const own = headers.filter(({ setByServer }) => !setByServer)
-  const declared = `operations['${id}']['responses'][${status}]`
+  const declared = `operations[${quote(id)}]['responses'][${status}]`
   const names = own.map(
-    ({ name, required }) => `'${name}'${required ? '' : '?'}: ${declared}['headers']['${name}']`,
+    ({ name, required }) => `${quote(name)}${required ? '' : '?'}: ${declared}['headers'][${quote(name)}]`,
   )
   const allOptional = own.every(({ required }) => !required)
   const headersType = own.length > 0 ? `; headers${allOptional ? '?' : ''}: { ${names.join('; ')} }` : ''
-  const body = mediaTypes.includes(json) ? `; body: ${declared}['content']['${json}']` : ''
-  return `{ status: ${status}${headersType}${body} }`
+  const body = answerBody(declared, response, hasOneWayFields)
+  return `{ status: ${status}${headersType}${body && `; body: ${body}`} }`
+}
+
+// Of several types the first of JSON counts, else the first.
+function answerBody(declared: string, { mediaTypes }: Response, hasOneWayFields: boolean): string {
+  const json = mediaTypes.find(isJson)
+  if (json === undefined) return mediaTypes.length > 0 ? 'string | Uint8Array' : ''
+  const type = `${declared}['content'][${quote(json)}]`
+  return hasOneWayFields ? `Readable<${type}>` : type
 }

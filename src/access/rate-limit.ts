@@ -27,6 +27,9 @@ interface Verdict {
 
 const peek = { increment: false }
 
+/** Where the contract limits nothing. */
+export const unmetered: Meter = { count: async () => {}, show: async () => {} }
+
 /**
  * Makes the meter: a known client by its key's plan, anyone else by address.
  * @param now the time in milliseconds since the epoch

@@ -2,9 +2,11 @@
 // breaks the contract is a fault of the service: a masked 500, with the place in the log.
 
 import type { Ajv, ValidateFunction } from 'ajv'
+import { addBarred, withoutBarred } from './directions.js'
 import type { Header, Operation, Schema } from './document.js'
-import { withExactIntegers } from './integers.js'
-import { createAjv } from './validation.js'
+import { isJson } from './media-types.js'
+import { mapSchemas } from './numbers.js'
+import { compilable, createAjv } from './validation.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {
@@ -24,12 +26,15 @@ export interface ResponseCheck {
   head(status: number, headers: HeaderValues): void
   /** @throws {ResponseError} when the body is not what the contract declares for the status. */
   body(status: number, body: unknown): void
+  /** Whether the contract declares the status, by itself or with others. */
+  declares(status: number): boolean
 }
 
 /** Makes the checks; one maker compiles for all operations. */
 export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
   const headerAjv = createAjv('text', { coerceTypes: true })
   const bodyAjv = createAjv('check', { allErrors: false })
+  addBarred(bodyAjv, 'writeOnly')
   return (operation, schemas) => {
     const headerChecks = new Map(
       [...operation.responses].map(([status, { headers }]) => [
@@ -55,20 +60,28 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
       },
       body(status, body) {
         const key = declared(status) ?? ''
-        const validate = bodyChecks.get(key)
-        if (
-          validate === undefined &&
-          body !== undefined &&
-          !operation.responses.get(key)?.mediaTypes.length
-        ) {
-          throw new ResponseError(`${operation.id} ${status}: no body is declared`)
-        }
-        if (validate === undefined || validate(body)) return
-        const { instancePath, message } = validate.errors?.[0] ?? {}
-        throw new ResponseError(`${operation.id} ${status}: body at "${instancePath}" ${message}`)
+        const problem = bodyProblem(operation.responses.get(key)?.mediaTypes ?? [], bodyChecks.get(key), body)
+        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: ${problem}`)
       },
+      declares: (status) => declared(status) !== undefined,
     }
   }
+}
+
+function bodyProblem(
+  mediaTypes: readonly string[],
+  validate: ValidateFunction | undefined,
+  body: unknown,
+): string | undefined {
+  if (mediaTypes.length === 0) return body === undefined ? undefined : 'no body is declared'
+  if (!mediaTypes.some(isJson)) {
+    return typeof body === 'string' || body instanceof Uint8Array
+      ? undefined
+      : 'the body must be text or bytes'
+  }
+  if (validate === undefined || validate(body)) return undefined
+  const { instancePath, message } = validate.errors?.[0] ?? {}
+  return `body at "${instancePath}" ${message}`
 }
 
 // A status stands for itself, for its class (`4XX`), or for what `default` describes.
@@ -83,7 +96,7 @@ function headerCheck(
 ): (headers: HeaderValues) => string | undefined {
   const validate = ajv.compile<{ value: unknown }>({
     type: 'object',
-    properties: { value: withExactIntegers(schema) },
+    properties: { value: compilable(schema) },
   })
   const key = name.toLowerCase()
   return (headers) => {
@@ -98,6 +111,27 @@ function bodyCheck(
   ajv: Ajv,
   content: NonNullable<ResponseSchemas[string]['content']>,
 ): ValidateFunction | undefined {
-  const schema = content['application/json']?.schema
-  return schema && ajv.compile(withExactIntegers(schema))
+  const schema = Object.entries(content).find(([mediaType]) => isJson(mediaType))?.[1].schema
+  return schema && ajv.compile(withoutBarred(compilable(schema), 'writeOnly'))
+}
+
+/**
+ * Whether Fastify's serializer writes all that the schemas allow. It chooses among alternatives with an Ajv that knows
+ * no bigint, and writes none where no type is named.
+ */
+export function isPlain(schemas: ResponseSchemas): boolean {
+  const all = Object.values(schemas).flatMap(({ content = {} }) => Object.values(content))
+  return all.every(({ schema = {} }) => isPlainSchema(schema))
+}
+
+function isPlainSchema(schema: Schema): boolean {
+  let isPlain = true
+  mapSchemas(schema, (each) => {
+    const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', '$ref', 'writeOnly'].some(
+      (keyword) => keyword in each,
+    )
+    if (hasChoice || typeof each.type !== 'string') isPlain = false
+    return each
+  })
+  return isPlain
 }

@@ -10,13 +10,17 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
+import { stringify } from 'lossless-json'
 import type { OperationId } from '../../generated/operations.js'
 import type { Sql } from '../database/connect.js'
-import type { Context, Handlers } from '../handlers/handler.js'
+import { ApiError } from '../errors.js'
+import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import { requestPath } from '../request-path.js'
 import { deprecationHeaders } from './deprecation.js'
-import { type Contract, ContractError, type Operation } from './document.js'
-import { createResponseChecks, type ResponseCheck, type ResponseSchemas } from './responses.js'
+import { type Contract, ContractError, type Operation, type Schema } from './document.js'
+import { essence, isJson } from './media-types.js'
+import { createResponseChecks, isPlain, type ResponseCheck, type ResponseSchemas } from './responses.js'
+import { type SecurityKind, unmetSecurity, waysIn } from './security.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './validation.js'
 
 declare module 'fastify' {
@@ -25,10 +29,12 @@ declare module 'fastify' {
     /** Sent with every answer of the operation. */
     headers?: Readonly<Record<string, string>>
     responseCheck?: ResponseCheck
+    /** Its answers are written by a serializer that knows every number, if not the schema. */
+    isExact?: boolean
   }
   interface FastifyRequest {
-    /** An answer to this request broke the contract already: what tells of it is not checked again. */
-    contractBroken: boolean
+    /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
+    isUnchecked: boolean
   }
 }
 
@@ -37,30 +43,49 @@ export interface RouteParts {
   readonly handlers: Handlers
   readonly sql: Sql
   /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
-  readonly securityChecks: Readonly<Record<string, onRequestAsyncHookHandler>>
+  readonly securityChecks: Readonly<Record<SecurityKind, onRequestAsyncHookHandler>>
 }
 
 /** Adds every operation of the contract to the server. */
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks()
-  app.decorateRequest('contractBroken', false)
+  app.decorateRequest('isUnchecked', false)
   app.setValidatorCompiler(createValidatorCompiler())
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
-    const schemas = (route.schema?.response ?? {}) as ResponseSchemas
-    route.config = { ...route.config, responseCheck: responseCheckOf(operation, schemas) }
-    // An operation that declares no query parameters takes none.
-    route.schema = { querystring: { type: 'object' }, ...route.schema }
+    const { body, response = {}, ...schema } = route.schema ?? {}
+    const schemas = response as ResponseSchemas
+    const isExact = !isPlain(schemas)
+    route.config = { ...route.config, isExact, responseCheck: responseCheckOf(operation, schemas) }
+    const json = jsonContent(body as BodySchema | undefined)
+    route.schema = {
+      // An operation that declares no query parameters takes none.
+      querystring: { type: 'object' },
+      ...schema,
+      ...(json && { body: json }),
+      ...(!isExact && { response }),
+    }
   })
   app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
   await app.register(glue, {
-    specification: contract.document,
+    specification: contract.specification,
     prefix: contract.prefix,
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
+}
+
+interface BodySchema {
+  readonly content: Readonly<Record<string, { readonly schema?: Schema }>>
+}
+
+// Fastify finds a body's schema by its media type, to the letter. What is no JSON is bytes, of which no schema tells.
+function jsonContent(body: BodySchema | undefined): BodySchema | undefined {
+  const kinds = Object.entries(body?.content ?? {}).filter(([mediaType]) => isJson(mediaType))
+  if (kinds.length === 0) return undefined
+  return { content: Object.fromEntries(kinds.map(([mediaType, each]) => [essence(mediaType), each])) }
 }
 
 function operationOf(contract: Contract, id: string): Operation {
@@ -82,40 +107,51 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
   return options as RouteOptions
 }
 
-function onRequestHooks(
-  operation: Operation,
-  { contract, securityChecks }: RouteParts,
-): onRequestAsyncHookHandler[] {
-  return [
-    ...securityHooks(operation, contract, securityChecks),
-    async (request) => checkMediaType(request, operation),
-  ]
+// What an operation is sent does not matter while nothing is there to take it.
+function onRequestHooks(operation: Operation, parts: RouteParts): onRequestAsyncHookHandler[] {
+  const stub = handlerOf(operation, parts)
+  const checkInput: onRequestAsyncHookHandler = async (request) => checkMediaType(request, operation)
+  return [securityHook(operation, parts), isStub(stub) ? async () => stub() : checkInput]
 }
 
-// One alternative of one scheme, or none at all: what the service's own contract needs. More than that would
-// be a decision to take, so it stops the start rather than being half enforced.
-function securityHooks(
-  { id, security }: Operation,
-  { securitySchemes }: Contract,
-  checks: RouteParts['securityChecks'],
-): onRequestAsyncHookHandler[] {
-  const [schemes = []] = security
-  if (security.length > 1 || schemes.length > 1) {
-    throw new ContractError(`${id} combines security schemes, which the server does not support`)
+// The compiler has seen that each handler takes what its operation declares; validation will have seen that the
+// request is that.
+function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
+  const handler = handlers[name as OperationId] as unknown as Run | undefined
+  if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
+  return handler
+}
+
+// The first way in that lets the caller pass, or else the first one's refusal. An operation that no one can be let
+// into may be planned; one that is written must not be open to all instead.
+function securityHook(operation: Operation, parts: RouteParts): onRequestAsyncHookHandler {
+  const { contract, securityChecks } = parts
+  const unmet = unmetSecurity(operation, contract)
+  if (unmet !== undefined && !isStub(handlerOf(operation, parts))) throw new ContractError(unmet)
+  if (unmet !== undefined) {
+    return async () => {
+      throw new ApiError('not_implemented', unmet)
+    }
   }
-  return schemes.map((name) => {
-    const scheme = securitySchemes.get(name)
-    const check = checks[`${scheme?.type} ${scheme?.scheme ?? ''}`.trim().toLowerCase()]
-    if (check === undefined) throw new ContractError(`${id}: nothing checks the security scheme ${name}`)
-    return check
-  })
+  const ways = waysIn(operation, contract).map((kinds) => kinds.map((kind) => securityChecks[kind]))
+  return async function pass(this: FastifyInstance, request, reply) {
+    const refusals: unknown[] = []
+    for (const checks of ways) {
+      try {
+        for (const check of checks) await check.call(this, request, reply)
+        return
+      } catch (refusal) {
+        refusals.push(refusal)
+      }
+    }
+    throw refusals[0]
+  }
 }
 
-function routeHandler(operation: Operation, { handlers, sql }: RouteParts): RouteOptions['handler'] {
-  // The compiler has seen that each handler takes what its operation declares; validation has seen that
-  // this request is that.
-  const handler = handlers[operation.id as OperationId] as unknown as Run | undefined
-  if (handler === undefined) throw new ContractError(`${operation.id} has no handler: run npm run generate`)
+function routeHandler(operation: Operation, parts: RouteParts): RouteOptions['handler'] {
+  const { sql } = parts
+  const handler = handlerOf(operation, parts)
+  const mediaTypes = answerTypes(operation)
   return async (request, reply) => {
     const { params, query, headers, body } = request
     const path = requestPath(request.url)
@@ -123,15 +159,42 @@ function routeHandler(operation: Operation, { handlers, sql }: RouteParts): Rout
     if (reply.sent) return undefined // its time was up, and the caller has been told
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       reply.header(name, merged(reply, name, value))
-    // Fastify shows text, bytes and nothing at all to no hook that could check them.
-    const isUnseen = typeof answer.body !== 'object' || answer.body === null || Buffer.isBuffer(answer.body)
-    if (isUnseen) checked(request, (check) => check.body(answer.status, answer.body))
-    return reply.code(answer.status).send(answer.body)
+    return send(request, reply.code(answer.status), answer.body, mediaTypes.get(String(answer.status)))
   }
 }
 
+// Of several types the first of JSON counts, else the first.
+function answerTypes({ responses }: Operation): ReadonlyMap<string, string | undefined> {
+  return new Map(
+    [...responses.values()].map(({ status, mediaTypes }) => [
+      status,
+      mediaTypes.find(isJson) ?? mediaTypes[0],
+    ]),
+  )
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, body: unknown, mediaType = ''): FastifyReply {
+  if (request.routeOptions.config.isExact) reply.serializer(toJson)
+  if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
+    // Fastify's own type for it says the charset, too.
+    if (essence(mediaType) !== 'application/json') reply.type(mediaType)
+    return reply.send(body)
+  }
+  // Fastify shows text, bytes and nothing at all to no hook that could check them.
+  checked(request, (check) => check.body(reply.statusCode, body))
+  if (body === undefined || !isJson(mediaType)) return reply.type(mediaType).send(body)
+  return reply
+    .type(`${essence(mediaType)}; charset=utf-8`)
+    .serializer(String)
+    .send(toJson(body))
+}
+
+function toJson(value: unknown): string {
+  return stringify(value) ?? ''
+}
+
 // Any handler, once its types have done their work.
-type Run = (request: unknown, context: Context) => Promise<Answer>
+type Run = (request?: unknown, context?: Context) => Promise<Answer>
 
 interface Answer {
   readonly status: number
@@ -157,11 +220,11 @@ async function checkHead(request: FastifyRequest, reply: FastifyReply, payload: 
 
 function checked(request: FastifyRequest, run: (check: ResponseCheck) => void): void {
   const { responseCheck } = request.routeOptions.config
-  if (responseCheck === undefined || request.contractBroken) return
+  if (responseCheck === undefined || request.isUnchecked) return
   try {
     run(responseCheck)
   } catch (error) {
-    request.contractBroken = true
+    request.isUnchecked = true
     throw error
   }
 }

@@ -6,20 +6,31 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { ApiError } from '../errors.js'
+import { addBarred, withoutBarred } from './directions.js'
 import type { Operation, Schema } from './document.js'
-import { addExactInteger, type IntegerMode, withExactIntegers } from './integers.js'
 import { parseJson } from './json.js'
+import { accepts, isJson } from './media-types.js'
+import { addExactNumber, type NumberMode, withExactNumbers } from './numbers.js'
 import { describeViolations, joinViolations } from './violations.js'
 
 /**
  * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
  * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
  */
-export function createAjv(mode: IntegerMode, options: Options = {}): Ajv {
+export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true, verbose: true, ...options })
   ajvFormats.default(ajv)
-  addExactInteger(ajv, mode)
+  addExactNumber(ajv, mode)
   return ajv
+}
+
+/**
+ * A schema as Ajv can compile it. Where it refers to itself, glue calls it by one name, the same for all: without
+ * one, its references mean itself.
+ */
+export function compilable(schema: Schema): Schema {
+  const { $id: _, ...others } = schema
+  return withExactNumbers(others)
 }
 
 const parts = [
@@ -35,9 +46,10 @@ export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
   // a list of one, for the query parser makes lists of two and more only.
   const parameters = createAjv('text', { coerceTypes: 'array', useDefaults: true })
   const body = createAjv('json', { useDefaults: true })
+  addBarred(body, 'readOnly')
   return ({ schema, httpPart }) => {
-    const exact = withExactIntegers(schema)
-    if (httpPart === 'body') return body.compile(exact)
+    const exact = compilable(schema)
+    if (httpPart === 'body') return body.compile(withoutBarred(exact, 'readOnly'))
     // Headers belong to everyone; the other parameters to the contract alone.
     if (httpPart === 'headers') return parameters.compile(withLowerCaseNames(exact))
     return parameters.compile({ ...exact, additionalProperties: false })
@@ -64,8 +76,11 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
   const takes = operation.body?.mediaTypes ?? []
   const type = request.mediaType?.toLowerCase()
   const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
-  if (type === undefined || !takes.includes(type) || charset.toLowerCase() !== 'utf-8') {
-    const wanted = takes.length > 0 ? `of type ${takes.join(' or ')}, in UTF-8` : 'absent'
+  const isTaken = type !== undefined && takes.some((declared) => accepts(declared, type))
+  const isReadable = type === undefined || !isJson(type) || charset.toLowerCase() === 'utf-8'
+  if (!isTaken || !isReadable) {
+    const encoding = takes.some(isJson) ? ', in UTF-8' : ''
+    const wanted = takes.length > 0 ? `of type ${takes.join(' or ')}${encoding}` : 'absent'
     throw new ApiError('unsupported_media_type', `The body must be ${wanted}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
@@ -81,13 +96,14 @@ function hasBody({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Puts the parsed body in place of its bytes. It is parsed here and not in the content-type parser, whose
- * failures make Fastify close the connection.
+ * Puts a parsed JSON body in place of its bytes; a body of another type stays bytes. It is parsed here and not in the
+ * content-type parser, whose failures make Fastify close the connection.
  * @throws {ApiError} `invalid_json`
  */
 export function parseBody(request: FastifyRequest): void {
   if (!Buffer.isBuffer(request.body)) return
-  request.body = request.body.length === 0 ? undefined : parseJson(request.body)
+  if (request.body.length === 0) request.body = undefined
+  else if (isJson(request.mediaType ?? '')) request.body = parseJson(request.body)
 }
 
 /**
@@ -118,5 +134,5 @@ function validatorOf(request: FastifyRequest, httpPart: string): ValidateFunctio
   type Validators = ValidateFunction | Record<string, ValidateFunction> | undefined
   // Fastify's type knows nothing of the map, nor of which library made the function.
   const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
-  return typeof found === 'object' ? found[request.mediaType ?? ''] : found
+  return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found
 }

@@ -3,6 +3,7 @@
 
 import type { OperationId, Operations } from '../../generated/operations.js'
 import type { Sql } from '../database/connect.js'
+import { ApiError } from '../errors.js'
 
 /** What a handler works with beside its request. */
 export interface Context {
@@ -19,3 +20,19 @@ export type Handler<Id extends OperationId> = (
 
 /** A handler for every operation of the contract. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Id> }
+
+const stubs = new WeakSet<object>()
+
+/** What stands in for a handler until it is written: it answers 501 (`not_implemented`). */
+export function notWritten<Id extends OperationId>(operation: Id): Handler<Id> {
+  const stub = async () => {
+    throw new ApiError('not_implemented', `${operation} is not written yet.`)
+  }
+  stubs.add(stub)
+  return stub
+}
+
+/** Whether a handler only stands in for one. */
+export function isStub(handler: object): boolean {
+  return stubs.has(handler)
+}

@@ -27,7 +27,7 @@ const addToHerd = {
   },
 }
 
-function widerContract(t: Test): Contract {
+function widerContract(t: Test): Promise<Contract> {
   const document = parseDocument(contract.text)
   document.setIn(['paths', '/herds/{herdId}/pets'], document.createNode({ post: addToHerd }))
   return readContract(path.join(t.testdir({ 'openapi.yaml': document.toString() }), 'openapi.yaml'))
@@ -44,7 +44,7 @@ async function startWider(t: Test) {
   }
   // The generated types know nothing of this contract.
   const service = await startService(t, {
-    contract: widerContract(t),
+    contract: await widerContract(t),
     handlers: wider as unknown as Handlers,
   })
   return { ...service, requests }

@@ -20,7 +20,7 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ type: 'string' }), { a: 1 }, 'body.a must be a string'],
   [field({ type: 'array' }), { a: 1 }, 'body.a must be an array'],
   [field({ type: ['string', 'null'] }), { a: 1 }, 'body.a must be a string or null'],
-  [field({ exactInteger: {} }), { a: '1' }, 'body.a must be an integer'],
+  [field({ exactNumber: { types: ['integer'] } }), { a: '1' }, 'body.a must be an integer'],
   [field({ enum: ['x', 'y'] }), { a: 'z' }, 'body.a must be one of: x, y'],
   [field({ type: 'string', enum: ['x', 'y'] }), { a: 1 }, 'body.a must be one of: x, y'],
   [field({ const: 'x' }), { a: 'z' }, 'body.a must be "x"'],

@@ -111,7 +111,7 @@ t.test('a new operation gets a stub that compiles, and no handler that exists is
   t.equal(code, 0)
   t.match(stdout, /^src\/handlers\/listToys\.ts added: a stub that answers 501 until you write it$/m)
   const stub = readFileSync(path.join(copy, 'src/handlers/listToys.ts'), 'utf8')
-  t.match(stub, /List toys[\s\S]*ApiError\('not_implemented'/)
+  t.match(stub, /List toys[\s\S]*notWritten\('listToys'\)/)
   t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
   t.strictSame(await compile(copy), { code: 0, stdout: '', stderr: '' })
   t.match(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Schema } from '../../src/contract/document.js'
-import { type IntegerMode, withExactIntegers } from '../../src/contract/integers.js'
+import { type NumberMode, withExactNumbers } from '../../src/contract/numbers.js'
 import { createAjv } from '../../src/contract/validation.js'
 
 const int64 = { type: 'integer', format: 'int64' }
@@ -11,10 +11,10 @@ interface Outcome {
   readonly value: unknown
 }
 
-function check(mode: IntegerMode, schema: Schema, value: unknown): Outcome {
+function check(mode: NumberMode, schema: Schema, value: unknown): Outcome {
   const data = { value }
   const validate = createAjv(mode).compile(
-    withExactIntegers({ type: 'object', properties: { value: schema } }),
+    withExactNumbers({ type: 'object', properties: { value: schema } }),
   )
   validate(data)
   return { problems: (validate.errors ?? []).map(({ message }) => message), value: data.value }
@@ -187,7 +187,7 @@ for (const [place, schema, value] of places) {
 }
 
 t.test('an int64 is exact as a whole body', async (t) => {
-  const validate = createAjv('json').compile(withExactIntegers(int64))
+  const validate = createAjv('json').compile(withExactNumbers(int64))
   t.ok(validate(3))
   t.notOk(validate('3'))
 })
@@ -199,7 +199,7 @@ t.test('a schema for what must not be an integer refuses one', async (t) => {
 
 t.test('fields that are called like keywords are fields', async (t) => {
   const properties = { type: int64, default: int64, enum: int64, properties: int64, items: int64 }
-  const exact = withExactIntegers({ type: 'object', properties })
+  const exact = withExactNumbers({ type: 'object', properties })
   const validate = createAjv('json').compile(exact)
   const data = { type: 1, default: 2, enum: 3, properties: 4, items: 5 }
   t.ok(validate(data))
@@ -210,7 +210,7 @@ t.test('fields that are called like keywords are fields', async (t) => {
 t.test('values within a schema are left as they are', async (t) => {
   const value = { type: 'integer', format: 'int64' }
   const schema = { type: 'object', default: value, const: value, enum: [value], examples: [value] }
-  t.strictSame(withExactIntegers(schema), schema)
+  t.strictSame(withExactNumbers(schema), schema)
 })
 
 t.test('a schema that is true or false stays so', async (t) => {
@@ -225,11 +225,54 @@ t.test('the schema that is given is not changed', async (t) => {
     type: 'object',
     properties: Object.freeze({ a: Object.freeze({ ...int64 }) }),
   })
-  withExactIntegers(schema)
+  withExactNumbers(schema)
   t.strictSame(schema, { type: 'object', properties: { a: int64 } })
 })
 
+const numbers: [mode: NumberMode, schema: Schema, value: unknown, after: unknown][] = [
+  ['json', { type: 'number' }, 1.5, 1.5],
+  ['json', { type: 'number' }, 10n ** 20n, 1e20],
+  ['text', { type: 'number' }, '1.5', 1.5],
+  ['text', { type: 'number' }, '-2e3', -2000],
+  ['text', { type: ['integer', 'string'] }, 'all', 'all'],
+  ['text', { type: ['integer', 'string'] }, '12', 12],
+  ['json', { type: ['string', 'number'] }, 'a', 'a'],
+  ['json', { type: ['number', 'null'], minimum: 1 }, null, null],
+  ['json', { type: 'number', multipleOf: 0.01 }, 19.99, 19.99],
+  ['json', { type: 'number', multipleOf: 1e-7 }, 3e-7, 3e-7],
+  ['json', { type: 'number', minimum: 0, format: 'double' }, 0.5, 0.5],
+  ['json', { allOf: [int64], minimum: 1 }, 3, 3n],
+  ['json', { allOf: [int64], enum: [3, 'three'] }, 3, 3n],
+  ['json', { minimum: 1 }, 'no number', 'no number'],
+]
+
+for (const [mode, schema, value, after] of numbers) {
+  t.test(`${JSON.stringify(schema)} takes ${typeof value} ${value}`, async (t) => {
+    t.strictSame(check(mode, schema, value), { problems: [], value: after })
+  })
+}
+
+const noNumbers: [mode: NumberMode, schema: Schema, value: unknown, problem: string][] = [
+  ['json', { type: 'number' }, '1.5', 'must be a number'],
+  ['json', { type: 'number' }, 2n ** 53n + 1n, 'must be a number that a double holds exactly'],
+  ['check', { type: 'number' }, Number.NaN, 'must be a number'],
+  ['text', { type: 'number' }, '0x10', 'must be a number'],
+  ['text', { type: 'number' }, '', 'must be a number'],
+  ['json', { type: 'number', minimum: 1, maximum: 2 }, 2.5, 'must be a number from 1 to 2'],
+  ['json', { type: 'number', multipleOf: 0.01 }, 19.999, 'must be a multiple of 0.01'],
+  ['json', { type: ['string', 'integer'] }, true, 'must be a string or an integer'],
+  ['json', { allOf: [int64], minimum: 1 }, 0, 'must be at least 1'],
+  ['json', { allOf: [int64], maximum: 5 }, 2n ** 60n, 'must be at most 5'],
+  ['json', { allOf: [int64], enum: [3] }, 4, 'must be 3'],
+]
+
+for (const [mode, schema, value, problem] of noNumbers) {
+  t.test(`${JSON.stringify(schema)} refuses ${typeof value} ${value}`, async (t) => {
+    t.strictSame(check(mode, schema, value).problems, [problem])
+  })
+}
+
 t.test('other types are left to Ajv', async (t) => {
-  const schema = { type: 'number', minimum: 1, format: 'double' }
-  t.strictSame(withExactIntegers(schema), schema)
+  const schema = { type: 'string', enum: ['a'], format: 'date' }
+  t.strictSame(withExactNumbers(schema), schema)
 })

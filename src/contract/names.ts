@@ -1,0 +1,16 @@
+// An operationId as the name of a module and of what it exports: most are one already.
+
+// Reserved by the language, or the name of the module that all handlers share.
+const taken = new Set(
+  `handler arguments await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private protected public
+  return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
+)
+
+/** `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called `findPetById`; `delete` is `deleteOperation`. */
+export function moduleName(operationId: string): string {
+  const [first = '', ...others] = operationId.split(/[^\w$]+/).filter(Boolean)
+  const name = first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  if (taken.has(name)) return `${name}Operation`
+  return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
+}

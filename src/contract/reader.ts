@@ -1,0 +1,79 @@
+// Looks into the document, follows its references, and gathers what is wrong with it.
+
+/** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
+export interface Node {
+  readonly [key: string]: unknown
+}
+
+/** The document under inspection. */
+export class Reader {
+  readonly #problems = new Set<string>()
+  readonly document: Node
+
+  constructor(document: object) {
+    this.document = document as Node
+  }
+
+  /** What was found so far, each problem once. */
+  get problems(): readonly string[] {
+    return [...this.#problems]
+  }
+
+  /** Notes what is wrong, in words that name the place. */
+  problem(text: string): void {
+    this.#problems.add(text)
+  }
+
+  /** The components of the document. */
+  get components(): Node {
+    return this.node(this.document.components)
+  }
+
+  /** A mapping, with its `$ref` followed; an absent one reads as empty. */
+  node(value: unknown, refs: readonly string[] = []): Node {
+    if (typeof value !== 'object' || value === null) return {}
+    const { $ref } = value as Node
+    if (typeof $ref !== 'string') return value as Node
+    if (!refs.includes($ref)) return this.node(this.#resolve($ref), [...refs, $ref])
+    this.problem(`$ref ${$ref} leads back to itself`)
+    return {}
+  }
+
+  /** A list, whose items may be references; an absent one reads as empty. */
+  list(value: unknown): Node[] {
+    return Array.isArray(value) ? value.map((each) => this.node(each)) : []
+  }
+
+  /** A schema with what it refers to in its place; an absent one takes anything, as does one within itself. */
+  inlined(value: unknown, refs: readonly string[] = []): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.inlined(each, refs))
+    if (typeof value !== 'object' || value === null) return value ?? {}
+    const { $ref } = value as Node
+    if (typeof $ref === 'string')
+      return refs.includes($ref) ? {} : this.inlined(this.#resolve($ref), [...refs, $ref])
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.inlined(each, refs)]))
+  }
+
+  /** Numbers of things: whole and above 0. */
+  counts<Name extends string>(place: string, value: unknown, names: readonly Name[]): Record<Name, number> {
+    const node = this.node(value)
+    if (!names.every((name) => Number.isSafeInteger(node[name]) && (node[name] as number) > 0)) {
+      this.problem(`${place} needs ${names.join(' and ')}, whole numbers above 0`)
+    }
+    return node as Record<Name, number>
+  }
+
+  #resolve(ref: string): unknown {
+    const keys = ref.replace(/^#\//, '').split('/')
+    const target = keys.reduce<unknown>(
+      (at, key) => (at as Node | undefined)?.[unescapePointer(key)],
+      ref.startsWith('#/') ? this.document : undefined,
+    )
+    if (target === undefined) this.problem(`$ref ${ref} leads nowhere`)
+    return target
+  }
+}
+
+function unescapePointer(token: string): string {
+  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,105 @@
+// The contract's files as one document: openapi.yaml, and whatever it refers to in files beside it.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import { isNode, LineCounter, parseDocument, stringify } from 'yaml'
+import { OperatorError } from '../operator-error.js'
+
+/** The contract is unusable; the message has one line per problem. */
+export class ContractError extends OperatorError {
+  override name = 'ContractError'
+}
+
+/** The document, in one piece. */
+export interface Source {
+  readonly document: object
+  /** As YAML: as it was written, unless parts of it came from other files. */
+  readonly text: string
+  /** The files that it came from. */
+  readonly files: readonly string[]
+}
+
+/** Reads a file as text, by its path. */
+export type ReadText = (file: string) => Promise<string>
+
+/**
+ * Reads a document with all that it refers to. Addresses are not followed: a start must not depend on them.
+ * @throws {ContractError} naming each file that is missing or not YAML, and each `$ref` that leads nowhere
+ */
+export async function readSource(
+  file: string,
+  readText: ReadText = (name) => readFile(name, 'utf8'),
+): Promise<Source> {
+  const texts = new Map<string, string>()
+  const read = async ({ url }: { readonly url: string }) => {
+    const name = toPath(url)
+    const text = await readText(name).catch(() => undefined)
+    if (text !== undefined) texts.set(name, text)
+    return text ?? Promise.reject(new Error(url))
+  }
+  const options = {
+    // JSON is YAML, too.
+    parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
+    resolve: { http: false, file: { order: 1, canRead: true, read } },
+    continueOnError: true, // so that every problem is named
+  }
+  try {
+    const document = await new $RefParser().bundle(path.resolve(file), options)
+    const [text = ''] = texts.values()
+    const isSplit = texts.size > 1
+    return { document, text: isSplit ? stringify(document) : text, files: [...texts.keys()] }
+  } catch (error) {
+    throw new ContractError([...new Set(problems(error, file, texts))].join('\n'))
+  }
+}
+
+function toPath(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : decodeURI(url)
+}
+
+function parse({ data }: { readonly data: unknown }): unknown {
+  const parsed = parseDocument(String(data))
+  const [error] = parsed.errors
+  if (error) throw error
+  const value: unknown = parsed.toJS()
+  if (typeof value !== 'object' || value === null) throw new Error('it holds no document')
+  return value
+}
+
+function problems(error: unknown, file: string, texts: ReadonlyMap<string, string>): string[] {
+  const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
+  return errors.map((each) => {
+    // What a file that does not parse holds cannot be located by its paths.
+    const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
+      each.message,
+    )
+    if (yaml) return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${yaml[2]}`
+    const source = toPath(each.source || path.resolve(file))
+    return `${place(source, each.path ?? [], texts)}: ${explain(each)}`
+  })
+}
+
+function explain({ code, message, targetRef }: JSONParserError & { readonly targetRef?: string }): string {
+  if (code === 'EMISSINGPOINTER') return `$ref ${targetRef} leads nowhere`
+  const url = /^Error reading file "(.*)"/.exec(message)?.[1]
+  if (url === undefined) return message.split('\n', 1)[0] ?? ''
+  if (/^https?:/.test(url)) return `$ref ${url} is an address: keep a copy beside the contract`
+  return `there is no file ${shown(toPath(url))} to be read`
+}
+
+// `openapi.yaml:12:7`, as far as it can be told.
+function place(file: string, at: readonly (string | number)[], texts: ReadonlyMap<string, string>): string {
+  const text = texts.get(file)
+  if (text === undefined) return shown(file)
+  const lines = new LineCounter()
+  const node: unknown = parseDocument(text, { lineCounter: lines }).getIn(at, true)
+  if (!isNode(node) || !node.range) return shown(file)
+  const { line, col } = lines.linePos(node.range[0])
+  return `${shown(file)}:${line}:${col}`
+}
+
+function shown(file: string): string {
+  return path.relative(process.cwd(), file)
+}
