@@ -2,10 +2,9 @@
 // and whether its version says so. The rules are in diff/.
 
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { parseDocument } from 'yaml'
+import { ContractError, type ReadText, readSource } from '../src/contract/source.js'
 import { contractFile } from '../src/project.js'
 import { DiffError } from './diff/comparison.js'
 import { diffContracts } from './diff/contract.js'
@@ -41,8 +40,8 @@ async function main(): Promise<number> {
     return 0
   }
   const name = path.basename(contractFile)
-  const before = parseContract(await readAt(ref, name), `${name} at ${ref}`)
-  const after = parseContract(await readFile(contractFile, 'utf8'), name)
+  const before = await parseContract(`${name} at ${ref}`, await readerAt(ref, name))
+  const after = await parseContract(name)
   const changes = diffContracts(before, after)
   const judgement = judgeVersion(before, after, changes)
   process.stdout.write(json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement))
@@ -71,14 +70,17 @@ function parse() {
   }
 }
 
-async function readAt(ref: string, name: string): Promise<string> {
-  const commit = await git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
+// Reads the contract's files as they were then, those beside it too.
+async function readerAt(ref: string, name: string): Promise<ReadText> {
+  const found = await git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
     // Quiet about a name that leads nowhere, and about nothing else.
     throw new DiffError(firstLine(error.stderr) || `there is no commit ${ref}`)
   })
-  return git('show', `${commit.trim()}:./${name}`).catch(() => {
+  const show = (file: string) => git('show', `${found.trim()}:./${file}`)
+  await show(name).catch(() => {
     throw new DiffError(`there is no ${name} at ${ref}`)
   })
+  return (file) => show(path.relative(path.dirname(contractFile), file))
 }
 
 async function git(...args: string[]): Promise<string> {
@@ -87,13 +89,13 @@ async function git(...args: string[]): Promise<string> {
   return stdout
 }
 
-function parseContract(text: string, name: string): Node {
-  const document = parseDocument(text)
-  const [error] = document.errors
-  if (error) throw new DiffError(`${name}: ${firstLine(error.message)}`)
-  const value: unknown = document.toJS()
-  if (!isNode(value)) throw new DiffError(`${name} holds no document`)
-  return value
+async function parseContract(name: string, readText?: ReadText): Promise<Node> {
+  const { document } = await readSource(contractFile, readText).catch((error) => {
+    if (error instanceof ContractError) throw new DiffError(`${name}: ${firstLine(error.message)}`)
+    throw error
+  })
+  if (isNode(document)) return document
+  throw new DiffError(`${name} holds no document`)
 }
 
 function firstLine(text: unknown): string {

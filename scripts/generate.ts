@@ -7,6 +7,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Contract, ContractError, readContract } from '../src/contract/document.js'
 import { unmetSecurity } from '../src/contract/security.js'
+import { readSource } from '../src/contract/source.js'
 import { contractFile, projectRoot } from '../src/project.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './generate/handlers.js'
 import { lintContract } from './generate/lint.js'
@@ -38,7 +39,10 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage)
     return 0
   }
-  const { errors, warnings } = await lintContract(contractFile)
+  const { errors, warnings } = await lintContract(contractFile).catch(async (error) => {
+    await readSource(contractFile) // which tells better what cannot be read, and where
+    throw error
+  })
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const contract = await readContract(contractFile)
   warn([...warnings, ...unmetSecurities(contract)])

@@ -184,7 +184,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (body.status >= 500) request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
   if (!isDescribed(apiError, body.status, request, contract)) {
     request.isUnchecked = true
-    reply.serializer(JSON.stringify)
+    reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
   }
   void reply.code(body.status).headers(apiError.headers).send(body)
 }

@@ -71,10 +71,24 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
   await app.register(glue, {
-    specification: contract.specification,
+    specification: withBareStubs(parts),
     prefix: contract.prefix,
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
+}
+
+// An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
+function withBareStubs(parts: RouteParts): object {
+  const { specification, operations } = parts.contract
+  const paths: Record<string, object> = { ...(specification as { readonly paths?: object }).paths }
+  for (const operation of operations.values()) {
+    const { id, path, method } = operation
+    const item = paths[path] as { readonly $ref?: string; readonly parameters?: unknown }
+    if (item.$ref !== undefined || !isStub(handlerOf(operation, parts))) continue
+    const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
+    paths[path] = { ...item, [method.toLowerCase()]: bare }
+  }
+  return { ...specification, paths }
 }
 
 interface BodySchema {
@@ -174,15 +188,15 @@ function answerTypes({ responses }: Operation): ReadonlyMap<string, string | und
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, body: unknown, mediaType = ''): FastifyReply {
-  if (request.routeOptions.config.isExact) reply.serializer(toJson)
+  if (isJson(mediaType)) reply.type(`${essence(mediaType)}; charset=utf-8`)
   if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
-    // Fastify's own type for it says the charset, too.
-    if (essence(mediaType) !== 'application/json') reply.type(mediaType)
+    if (request.routeOptions.config.isExact) reply.serializer(toJson)
     return reply.send(body)
   }
   // Fastify shows text, bytes and nothing at all to no hook that could check them.
   checked(request, (check) => check.body(reply.statusCode, body))
-  if (body === undefined || !isJson(mediaType)) return reply.type(mediaType).send(body)
+  if (body === undefined) return reply.send()
+  if (!isJson(mediaType)) return reply.type(mediaType).send(body)
   return reply
     .type(`${essence(mediaType)}; charset=utf-8`)
     .serializer(String)

@@ -652,7 +652,7 @@ const diff = (cwd: string, ...args: string[]) =>
 async function copyProject(t: Test): Promise<string> {
   const copy = path.join(await temporaryDirectory(t), 'project')
   mkdirSync(path.join(copy, 'src'), { recursive: true })
-  for (const part of ['openapi.yaml', 'package.json', 'tsconfig.json', 'scripts', 'src/project.ts']) {
+  for (const part of ['openapi.yaml', 'package.json', 'tsconfig.json', 'scripts', 'src']) {
     cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
   }
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))

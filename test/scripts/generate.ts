@@ -1,53 +1,9 @@
-import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { promisify } from 'node:util'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { sunsets } from '../../scripts/generate/sunsets.js'
-import { projectRoot } from '../../src/project.js'
+import { compile, copyProject, edit, generate, generated } from '../fixtures/copy.js'
 import { contract } from '../fixtures/service.js'
-
-const parts = ['openapi.yaml', 'package.json', 'tsconfig.json', 'generated', 'scripts', 'src']
-
-// A copy of the project to edit, with the tools of the original.
-function copyProject(t: Test): string {
-  const copy = path.join(t.testdir(), 'project')
-  mkdirSync(copy)
-  for (const part of parts) cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
-  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
-  return copy
-}
-
-interface Outcome {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-async function node(cwd: string, ...args: string[]): Promise<Outcome> {
-  // Without the environment: the runner of these tests puts hooks of its own into every Node process.
-  const options = { cwd, env: { PATH: process.env.PATH ?? '' } }
-  try {
-    return { code: 0, ...(await promisify(execFile)(process.execPath, args, options)) }
-  } catch (error) {
-    return error as Outcome // execFile rejects with the output and the exit code
-  }
-}
-
-const generate = (copy: string, ...args: string[]) =>
-  node(copy, '--import', 'tsx', 'scripts/generate.ts', ...args)
-
-function edit(copy: string, file: string, from: string, to: string): void {
-  const text = readFileSync(path.join(copy, file), 'utf8')
-  if (!text.includes(from)) throw new Error(`${file} does not hold ${from}`)
-  writeFileSync(path.join(copy, file), text.replace(from, to))
-}
-
-function generated(copy: string): Record<string, string> {
-  const folder = path.join(copy, 'generated')
-  const names = readdirSync(folder).sort()
-  return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]))
-}
 
 // The processes do not depend on each other.
 t.jobs = 3
@@ -97,8 +53,6 @@ const listToys = `  /toys:
 
 components:
 `
-
-const compile = (copy: string) => node(copy, 'node_modules/typescript/bin/tsc', '--pretty', 'false')
 
 t.test('a new operation gets a stub that compiles, and no handler that exists is touched', async (t) => {
   const copy = copyProject(t)
