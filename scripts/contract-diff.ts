@@ -40,8 +40,8 @@ async function main(): Promise<number> {
     return 0
   }
   const name = path.basename(contractFile)
-  const before = await parseContract(`${name} at ${ref}`, await readerAt(ref, name))
-  const after = await parseContract(name)
+  const before = await parseContract(` at ${ref}`, await readerAt(ref, name))
+  const after = await parseContract()
   const changes = diffContracts(before, after)
   const judgement = judgeVersion(before, after, changes)
   process.stdout.write(json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement))
@@ -89,13 +89,13 @@ async function git(...args: string[]): Promise<string> {
   return stdout
 }
 
-async function parseContract(name: string, readText?: ReadText): Promise<Node> {
+async function parseContract(when = '', readText?: ReadText): Promise<Node> {
   const { document } = await readSource(contractFile, readText).catch((error) => {
-    if (error instanceof ContractError) throw new DiffError(`${name}: ${firstLine(error.message)}`)
+    if (error instanceof ContractError) throw new DiffError(firstLine(error.message) + when)
     throw error
   })
   if (isNode(document)) return document
-  throw new DiffError(`${name} holds no document`)
+  throw new DiffError(`the contract${when} is no mapping`)
 }
 
 function firstLine(text: unknown): string {

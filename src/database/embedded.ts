@@ -293,8 +293,8 @@ async function isLastUser(users: postgres.Sql): Promise<boolean> {
   }
 }
 
-// The project's own folder, unless the server's user could not get there.
-async function defaultDirectory(): Promise<string> {
+/** Where the data goes unless it is said: the project's own folder, unless the server's user could not get there. */
+export async function defaultDirectory(): Promise<string> {
   const inProject = path.join(projectRoot, '.data')
   if (process.getuid?.() !== 0) return inProject
   const { uid } = await identityFor(inProject)

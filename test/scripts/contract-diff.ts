@@ -780,10 +780,13 @@ t.test('wrong usage is told in one line, and exits 2', async (t) => {
   t.match(await diff(copy, 'HEAD'), {
     code: 2,
     stdout: '',
-    stderr: /^contract:diff: openapi\.yaml: [^\n]+\n$/,
+    stderr: /^contract:diff: openapi\.yaml:\d+:\d+: [^\n]+\n$/,
   })
   write(copy, '')
-  t.match(await diff(copy, 'HEAD'), { code: 2, stderr: 'contract:diff: openapi.yaml holds no document\n' })
+  t.match(await diff(copy, 'HEAD'), {
+    code: 2,
+    stderr: 'contract:diff: openapi.yaml: it holds no document\n',
+  })
 
   await git(copy, 'rm', '--quiet', '--cached', 'openapi.yaml')
   await git(copy, 'commit', '--quiet', '--message', 'Remove')

@@ -1,0 +1,233 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { projectRoot } from '../../src/project.js'
+import { copyProject } from '../fixtures/copy.js'
+import { temporaryDirectory } from '../fixtures/process.js'
+import { freePort, send } from '../fixtures/service.js'
+
+type Edits = Readonly<Record<string, (text: string) => string>>
+
+// All at once, as a checkout writes them.
+function edit(copy: string, edits: Edits): void {
+  for (const [name, change] of Object.entries(edits)) {
+    const file = path.join(copy, name)
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    const after = change(before)
+    if (after === before) throw new Error(`nothing to edit in ${name}`)
+    writeFileSync(file, after)
+  }
+}
+
+const replace = (from: string | RegExp, to: string) => (text: string) => text.replaceAll(from, to)
+
+interface Development {
+  readonly child: ChildProcess
+  /** Resolves with the lines from the last one that was waited for to the first that matches. */
+  until(pattern: RegExp): Promise<string>
+  /** The server's log so far. */
+  readonly log: Record<string, unknown>[]
+  readonly ended: Promise<unknown[]>
+}
+
+function startDev(t: Test, cwd: string, env: Record<string, string>, ...args: string[]): Development {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/dev.ts', ...args], {
+    cwd,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'close')
+  t.teardown(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const log: Record<string, unknown>[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => log.push(JSON.parse(line)))
+  return { child, log, ended, until: reader(child.stderr, ended) }
+}
+
+function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Development['until'] {
+  const lines = createInterface({ input: stream })[Symbol.asyncIterator]()
+  const end = ended.then(() => ({ done: true, value: '' }))
+  return async (pattern) => {
+    const seen: string[] = []
+    for (;;) {
+      const { done, value } = await Promise.race([lines.next(), end])
+      seen.push(value)
+      if (done) throw new Error(`it ended without ${pattern}:\n${seen.join('\n')}`)
+      if (pattern.test(value)) return seen.join('\n')
+    }
+  }
+}
+
+const listToys = `  /toys:
+    get:
+      operationId: listToys
+      summary: List toys
+      responses:
+        '204':
+          description: None.
+        '401':
+          $ref: '#/components/responses/Unauthorized'
+        default:
+          $ref: '#/components/responses/UnexpectedError'
+
+components:
+`
+
+// An answer's new field, in the schema and in the examples, which have to fit it.
+function withWeight(text: string): string {
+  const [before = '', after = ''] = text.split('    NewPet:\n')
+  const required = before
+    .replace('required: [id, name, categoryId]\n', 'required: [id, name, categoryId, weightGrams]\n')
+    .replace(/( +)id:\n/, '$1weightGrams:\n$1  type: integer\n$1  format: int32\n$&')
+    .replace(
+      /^( +)(?:- )?id: \d+\n/gm,
+      (line, indent) => `${line}${indent}${line.includes('-') ? '  ' : ''}weightGrams: 5\n`,
+    )
+  return `${required}    NewPet:\n${after}`
+}
+
+const migration = 'src/database/migrations/0003-pet-weight.sql'
+
+// Processes that were started from the copy, and what they have left.
+async function traces(copy: string, dataDir: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args='])
+  const processes = stdout.split('\n').filter((args) => args.includes(copy))
+  const builds = readdirSync(path.join(copy, 'dist/dev'))
+  const database = existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')) ? ['the database'] : []
+  return [...processes, ...builds, ...database]
+}
+
+t.jobs = 2
+
+t.test('an edit that is good is served, and one that is not leaves the last good server up', async (t) => {
+  const copy = copyProject(t)
+  const dataDir = await temporaryDirectory(t)
+  const port = await freePort()
+  const dev = startDev(t, copy, { PORT: String(port), DATA_DIR: dataDir })
+  const isUp = /^dev: the new server is up/
+  // The two come in any order.
+  const welcome = (await dev.until(/curl|^dev: the new/)) + (await dev.until(/curl|^dev: the new/))
+  const key = /ask_\w+/.exec(welcome)?.[0]
+  const call = (path: string, method = 'GET', body?: unknown) =>
+    send(`http://127.0.0.1:${port}${path}`, method, { authorization: `Bearer ${key}` }, body)
+  t.match(await call('/v1/pets?limit=100'), { status: 200 })
+
+  await t.test('a limit', async (t) => {
+    edit(copy, { 'openapi.yaml': replace('maximum: 100\n', 'maximum: 50\n') })
+    const said = await dev.until(isUp)
+    t.match(said, 'dev: openapi.yaml edited\n  breaking  GET /pets  query.limit: maximum 100 -> 50\n')
+    t.match(await call('/v1/pets?limit=100'), { status: 400 })
+  })
+
+  await t.test('YAML that cannot be read', async (t) => {
+    edit(copy, { 'openapi.yaml': replace('      operationId: listPets\n', '$&   - [\n') })
+    const said = await dev.until(/^dev: .*the last good server stays up$/)
+    t.match(said, /^ {2}openapi\.yaml:\d+:\d+: /m)
+    t.match(await call('/v1/pets?limit=50'), { status: 200 })
+  })
+
+  await t.test('a new operation', async (t) => {
+    edit(copy, { 'openapi.yaml': (text) => text.replace('   - [\n', '').replace('components:\n', listToys) })
+    const said = await dev.until(isUp)
+    t.match(said, '  minor     GET /toys  operation added\n')
+    t.match(said, /^ {2}src\/handlers\/listToys\.ts added: a stub/m)
+    t.match(await call('/v1/toys'), { status: 501, body: { code: 'not_implemented' } })
+    t.match(await call('/v1/pets', 'POST', { name: 'Rex', categoryId: 1 }), { status: 201 })
+  })
+
+  await t.test('a field that nothing gives an answer', async (t) => {
+    edit(copy, { 'openapi.yaml': withWeight })
+    const said = await dev.until(/^dev: \d+ errors to mend; the last good server stays up$/)
+    t.match(said, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.weightGrams: added/m)
+    t.match(said, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
+    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex' } })
+  })
+
+  await t.test('code that compiles, with a migration that fails', async (t) => {
+    edit(copy, {
+      'src/database/pets.ts': (text) =>
+        text
+          .replaceAll('"categoryId", status', '"categoryId", status, weight_grams as "weightGrams"')
+          .replaceAll(
+            /(?<=[{ ]categoryId)(?=, status, \.\.\.others }: Row| }| *, status })/g,
+            ', weightGrams',
+          ),
+      [migration]: () => 'alter tabel pets add column weight_grams integer not null default 5;\n',
+    })
+    const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
+    t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
+    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex' } })
+    t.match(await call('/readyz'), { status: 200 }, 'and it needs no migration that it does not know')
+  })
+
+  await t.test('that migration, mended', async (t) => {
+    edit(copy, { [migration]: replace('tabel', 'table') })
+    await dev.until(isUp)
+    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex', weightGrams: 5 } })
+  })
+
+  await t.test('a test that does not compile', async (t) => {
+    mkdirSync(path.join(copy, 'test'))
+    edit(copy, { 'test/new.ts': () => "export const count: number = 'one'\n" })
+    const said = await dev.until(/^ {2}test/)
+    t.match(
+      said,
+      'dev: test/new.ts edited\ndev: nothing changed for the server\ndev: 1 error to mend in tests and',
+    )
+    t.match(said, /^ {2}test\/new\.ts:1:14 error TS2322: /m)
+  })
+
+  await t.test('a server that dies is started again', async () => {
+    const { pid } = dev.log.findLast(({ msg }) => String(msg).startsWith('Server listening')) ?? {}
+    process.kill(Number(pid), 'SIGKILL')
+    await dev.until(/^dev: the server ended by itself \(SIGKILL\); it starts again now$/)
+    await dev.until(/ at http:/)
+    t.match(await call('/v1/pets/1'), { status: 200 })
+  })
+
+  await t.test('the end', async (t) => {
+    dev.child.kill('SIGINT')
+    dev.child.kill('SIGINT') // npm passes on what the terminal has sent already
+    t.strictSame(await dev.ended, [0, null])
+    t.match(dev.log.at(-1), { msg: 'stopped' })
+    t.strictSame(await traces(copy, dataDir), [])
+  })
+})
+
+t.test('without a good server it waits for an edit that makes one', async (t) => {
+  const copy = copyProject(t)
+  const dataDir = await temporaryDirectory(t)
+  edit(copy, { 'src/handlers/getPet.ts': replace('status: 200', 'status: 202') })
+  const dev = startDev(t, copy, { PORT: '0', DATA_DIR: dataDir })
+  const said = await dev.until(/^dev: 1 error to mend; no server is up until it is mended$/)
+  t.match(said, /^ {2}src\/handlers\/getPet\.ts:\d+:\d+ error TS2322: /m)
+  edit(copy, { 'src/handlers/getPet.ts': replace('status: 202', 'status: 200') })
+  await dev.until(/^dev: the new server is up/)
+  dev.child.kill('SIGTERM')
+  t.strictSame(await dev.ended, [0, null])
+  t.strictSame(await traces(copy, dataDir), [])
+})
+
+t.test('what it cannot run with is said at once', async (t) => {
+  const cases: [string, string[], Record<string, string>, number, RegExp][] = [
+    ['an unknown option', ['--prot=1'], {}, 2, /--prot[\s\S]*Examples:/],
+    ['an argument', ['now'], {}, 2, /now[\s\S]*Examples:/],
+    ['a wrong value', [], { PORT: 'x' }, 1, /PORT must be/],
+  ]
+  for (const [title, args, env, code, message] of cases) {
+    const { child, ended } = startDev(t, projectRoot, env, ...args)
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+    })
+    t.strictSame(await ended, [code, null], title)
+    t.match(said, message, title)
+  }
+})
