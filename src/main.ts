@@ -65,5 +65,5 @@ function explain(error: unknown): string {
 
 start().catch((error) => {
   process.stderr.write(`The service cannot start.\n${explain(error)}\n`)
-  process.exitCode = 1
+  process.exit(1) // whatever may still be open, the channel to a parent process for one
 })
