@@ -181,7 +181,9 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   const outage = isUnavailable(error) && error !== request.raw.errored
   const apiError = outage ? unavailable(error) : toApiError(error, contract)
   const body = errorBody(apiError, contract)
-  if (body.status >= 500) request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
+  if (apiError.code === 'not_implemented') request.log.warn({ reason: apiError.message }, 'not written yet')
+  else if (body.status >= 500)
+    request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
   if (!isDescribed(apiError, body.status, request, contract)) {
     request.isUnchecked = true
     reply.type('application/json; charset=utf-8').serializer(JSON.stringify)

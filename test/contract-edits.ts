@@ -381,8 +381,7 @@ t.test('the compiler points at all that an edit leaves to do, and at nothing els
   const copy = copyProject(t)
   const field = '        categoryId:\n          $ref: '
   edit(copy, contract, field, `        grams:\n          type: integer\n${field}`)
-  edit(copy, contract, '        - name: petId\n', '        - name: id\n')
-  edit(copy, contract, '/pets/{petId}:', '/pets/{id}:')
+  edit(copy, contract, '        - name: limit\n', '        - name: size\n')
   edit(
     copy,
     contract,
@@ -395,10 +394,10 @@ t.test('the compiler points at all that an edit leaves to do, and at nothing els
   t.strictSame([...files].sort(), [
     'src/database/pets.ts',
     'src/handlers/createPet.ts',
-    'src/handlers/getPet.ts',
+    'src/handlers/listPets.ts',
   ])
   t.match(stdout, /pets\.ts.*grams/)
-  t.match(stdout, /getPet\.ts.*petId/)
+  t.match(stdout, /listPets\.ts.*limit/)
   t.match(stdout, /createPet\.ts[\s\S]*status: 201/)
 })
 

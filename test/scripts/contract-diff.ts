@@ -7,10 +7,11 @@ import { parse } from 'yaml'
 import { diffContracts } from '../../scripts/diff/contract.js'
 import { lineOf } from '../../scripts/diff/report.js'
 import { judgeVersion } from '../../scripts/diff/version.js'
-import { contractFile, projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/project.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 
-const contract = readFileSync(contractFile, 'utf8')
+// Version 1.0.0 of the contract, as it was: what the lines below tell does not change with it.
+const contract = readFileSync(path.join(projectRoot, 'test/fixtures/contract-1.0.0.yaml'), 'utf8')
 
 type Edit = readonly [from: string, to: string]
 
@@ -652,10 +653,11 @@ const diff = (cwd: string, ...args: string[]) =>
 async function copyProject(t: Test): Promise<string> {
   const copy = path.join(await temporaryDirectory(t), 'project')
   mkdirSync(path.join(copy, 'src'), { recursive: true })
-  for (const part of ['openapi.yaml', 'package.json', 'tsconfig.json', 'scripts', 'src']) {
+  for (const part of ['package.json', 'tsconfig.json', 'scripts', 'src']) {
     cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
   }
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+  write(copy, contract)
   return copy
 }
 
