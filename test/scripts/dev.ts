@@ -81,19 +81,31 @@ components:
 `
 
 // An answer's new field, in the schema and in the examples, which have to fit it.
-function withWeight(text: string): string {
+function withLength(text: string): string {
   const [before = '', after = ''] = text.split('    NewPet:\n')
   const required = before
-    .replace('required: [id, name, categoryId]\n', 'required: [id, name, categoryId, weightGrams]\n')
-    .replace(/( +)id:\n/, '$1weightGrams:\n$1  type: integer\n$1  format: int32\n$&')
+    .replace('required: [id, name, categoryId]\n', 'required: [id, name, categoryId, lengthCm]\n')
+    .replace(/( +)id:\n/, '$1lengthCm:\n$1  type: integer\n$1  format: int32\n$&')
     .replace(
       /^( +)(?:- )?id: \d+\n/gm,
-      (line, indent) => `${line}${indent}${line.includes('-') ? '  ' : ''}weightGrams: 5\n`,
+      (line, indent) => `${line}${indent}${line.includes('-') ? '  ' : ''}lengthCm: 5\n`,
     )
   return `${required}    NewPet:\n${after}`
 }
 
-const migration = 'src/database/migrations/0003-pet-weight.sql'
+// Whatever else an animal has by then.
+function withStoredLength(text: string): string {
+  return `${text
+    .replaceAll('"categoryId", status', '"categoryId", status, length_cm as "lengthCm"')
+    .replace('function toPet({', 'function withoutLength({ lengthCm,')
+    .replace('}: Row): Pet {', "}: Row): Omit<Pet, 'lengthCm'> {")}
+function toPet(row: Row): Pet {
+  return { ...withoutLength(row), lengthCm: row.lengthCm }
+}
+`
+}
+
+const migration = 'src/database/migrations/9999-pet-length.sql'
 
 // Processes that were started from the copy, and what they have left.
 async function traces(copy: string, dataDir: string): Promise<string[]> {
@@ -143,23 +155,17 @@ t.test('an edit that is good is served, and one that is not leaves the last good
   })
 
   await t.test('a field that nothing gives an answer', async (t) => {
-    edit(copy, { 'openapi.yaml': withWeight })
+    edit(copy, { 'openapi.yaml': withLength })
     const said = await dev.until(/^dev: \d+ errors to mend; the last good server stays up$/)
-    t.match(said, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.weightGrams: added/m)
+    t.match(said, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.lengthCm: added/m)
     t.match(said, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
     t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex' } })
   })
 
   await t.test('code that compiles, with a migration that fails', async (t) => {
     edit(copy, {
-      'src/database/pets.ts': (text) =>
-        text
-          .replaceAll('"categoryId", status', '"categoryId", status, weight_grams as "weightGrams"')
-          .replaceAll(
-            /(?<=[{ ]categoryId)(?=, status, \.\.\.others }: Row| }| *, status })/g,
-            ', weightGrams',
-          ),
-      [migration]: () => 'alter tabel pets add column weight_grams integer not null default 5;\n',
+      'src/database/pets.ts': withStoredLength,
+      [migration]: () => 'alter tabel pets add column length_cm integer not null default 5;\n',
     })
     const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
     t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
@@ -170,7 +176,7 @@ t.test('an edit that is good is served, and one that is not leaves the last good
   await t.test('that migration, mended', async (t) => {
     edit(copy, { [migration]: replace('tabel', 'table') })
     await dev.until(isUp)
-    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex', weightGrams: 5 } })
+    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex', lengthCm: 5 } })
   })
 
   await t.test('a test that does not compile', async (t) => {
