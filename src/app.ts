@@ -41,7 +41,8 @@ declare module 'fastify' {
 export interface AppParts {
   readonly config: Config
   readonly contract: Contract
-  readonly database: Pick<Database, 'sql'>
+  /** Without lanes, the pool serves handlers too. */
+  readonly database: Pick<Database, 'sql'> & Partial<Pick<Database, 'lanes'>>
   readonly log: Logger
   /** The handlers of the contract's operations, unless others are given. */
   readonly handlers?: Handlers
@@ -88,7 +89,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     addRoutes(scope, {
       contract,
       handlers,
-      sql: database.sql,
+      lanes: database.lanes ?? { reads: database.sql, writes: database.sql },
       securityChecks: { 'http bearer': requireClient },
     }),
   )

@@ -12,7 +12,7 @@ import type {
 import glue from 'fastify-openapi-glue'
 import { stringify } from 'lossless-json'
 import type { OperationId } from '../../generated/operations.js'
-import type { Sql } from '../database/connect.js'
+import type { StatementLanes } from '../database/connect.js'
 import { ApiError } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import { requestPath } from '../request-path.js'
@@ -41,7 +41,7 @@ declare module 'fastify' {
 export interface RouteParts {
   readonly contract: Contract
   readonly handlers: Handlers
-  readonly sql: Sql
+  readonly lanes: StatementLanes
   /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
   readonly securityChecks: Readonly<Record<SecurityKind, onRequestAsyncHookHandler>>
 }
@@ -163,8 +163,9 @@ function securityHook(operation: Operation, parts: RouteParts): onRequestAsyncHo
 }
 
 function routeHandler(operation: Operation, parts: RouteParts): RouteOptions['handler'] {
-  const { sql } = parts
   const handler = handlerOf(operation, parts)
+  // RFC 9110, section 9.2.1: a safe method changes nothing.
+  const sql = ['GET', 'HEAD'].includes(operation.method) ? parts.lanes.reads : parts.lanes.writes
   const mediaTypes = answerTypes(operation)
   return async (request, reply) => {
     const { params, query, headers, body } = request

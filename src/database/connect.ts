@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { OperatorError } from '../operator-error.js'
 import { startEmbedded } from './embedded.js'
+import { createLanes } from './lanes.js'
 import { migrate } from './migrate.js'
 import { socketOption } from './socket.js'
 
@@ -15,10 +16,19 @@ export type Sql = postgres.ISql<{ bigint: bigint }>
 export type RootSql = postgres.Sql<{ bigint: bigint }>
 
 export interface Database {
+  /** For transactions, LISTEN, and what may take its time. */
   readonly sql: RootSql
+  /** For the statements of handlers. */
+  readonly lanes: StatementLanes
   readonly embedded: boolean
   /** Ends the connections once their statements are done, and the embedded server if no one else uses it. */
   close(): Promise<void>
+}
+
+/** Short statements, those that only read apart from those that write. */
+export interface StatementLanes {
+  readonly reads: Sql
+  readonly writes: Sql
 }
 
 export interface DatabaseOptions {
@@ -29,9 +39,15 @@ export interface DatabaseOptions {
   readonly log: Logger
 }
 
-const poolMax = 10
+const poolMax = 4
+// Measured: one connection answers as many reads as the server has time for, and a second covers the first's pauses.
+// A write waits for the disk, and so do those behind it.
+const readLanes = 2
+const writeLanes = 8
 const connectTimeoutSeconds = 3
 const statementTimeoutMs = 5_000
+// Others wait behind it.
+const laneStatementTimeoutMs = 2_000
 const startRetryMs = 250
 const closeTimeoutSeconds = 5
 
@@ -47,11 +63,15 @@ export async function connect({
   log,
 }: DatabaseOptions): Promise<Database> {
   const server = databaseUrl === undefined ? await startEmbedded(dataDir, log) : undefined
-  const sql = server
-    ? postgres({ ...server.connection, ...options(log) })
-    : postgres(databaseUrl ?? '', options(log))
+  const handle = (max: number, timeoutMs: number) =>
+    server
+      ? postgres({ ...server.connection, ...options(log, max, timeoutMs) })
+      : postgres(databaseUrl ?? '', options(log, max, timeoutMs))
+  const lane = () => handle(1, laneStatementTimeoutMs)
+  const sql = handle(poolMax, statementTimeoutMs)
+  const [reads, writes] = [createLanes(readLanes, lane), createLanes(writeLanes, lane)]
   const close = async () => {
-    await sql.end({ timeout: closeTimeoutSeconds })
+    await Promise.all([sql, reads, writes].map((each) => each.end({ timeout: closeTimeoutSeconds })))
     await server?.stop()
   }
   try {
@@ -60,23 +80,23 @@ export async function connect({
       throw notAllowed(error) ? unreachable(sql, error) : error
     })
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    return { sql, embedded: server !== undefined, close }
+    return { sql, lanes: { reads: reads.sql, writes: writes.sql }, embedded: server !== undefined, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function options(log: Logger) {
+function options(log: Logger, max: number, timeoutMs: number) {
   return {
-    max: poolMax,
+    max,
     connect_timeout: connectTimeoutSeconds,
     // Seconds before the next try: short, so that an outage ends for the service when it ends.
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     types: { bigint: postgres.BigInt },
     ...socketOption,
     fetch_types: false, // only needed for arrays of types of one's own
-    connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
+    connection: { application_name: 'animal-store', statement_timeout: timeoutMs },
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
   }
 }
