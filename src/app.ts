@@ -24,6 +24,7 @@ import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
 import { findClientKey } from './database/api-keys.js'
 import { type Database, isUnavailable } from './database/connect.js'
+import { addDeadline } from './deadline.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
 import { RequestLog } from './request-log.js'
@@ -61,6 +62,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, database, log, handlers = contractHandlers } = parts
   const app = createServer(config, contract, log)
   const allowedMethods = collectMethods(app)
+  addDeadline(app, config.handlerTimeoutMs)
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
@@ -139,7 +141,6 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     routerOptions: { maxParamLength: contract.limits.url },
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
-    handlerTimeout: config.handlerTimeoutMs,
     http: {
       maxHeaderSize: contract.limits.header,
       headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),

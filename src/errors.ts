@@ -50,7 +50,6 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
 export function toApiError(error: unknown, contract: Contract): ApiError {
   if (error instanceof ApiError) return error
   const { code, message } = error as { code?: unknown; message?: string }
-  if (code === 'FST_ERR_HANDLER_TIMEOUT') return unavailable(error)
   const known = typeof code === 'string' ? frameworkCodes[code] : undefined
   if (known === undefined) return new ApiError('internal_error', String(message), { cause: error })
   return requestFault(known, contract, error)

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { startService } from './fixtures/service.js'
+
+t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes in time', async (t) => {
+  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: '200' } })
+  const pet = { name: 'Rex', categoryId: 1 }
+  const locked = deferred()
+  const released = deferred()
+  const held = service.sql.begin(async (transaction) => {
+    await transaction`lock table pets in exclusive mode`
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  const begin = performance.now()
+  const answers = await Promise.all([1, 2, 3].map(() => service.call('POST', '/pets', { body: pet })))
+  t.ok(performance.now() - begin >= 200)
+  for (const answer of answers) {
+    t.match(answer, { status: 503, body: { code: 'unavailable', status: 503 } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.ok(answer.headers.has('x-ratelimit-remaining'))
+    t.ok(answer.headers.has('x-request-id'))
+  }
+  t.match(await service.call('GET', '/pets'), { status: 200 }, 'others do not wait with it')
+  released.resolve()
+  await held
+  t.match(await service.call('POST', '/pets', { body: pet }), { status: 201 }, 'and it recovers')
+
+  const failed = service.log.filter(({ msg }) => msg === 'request failed')
+  t.match(failed, Array(3).fill({ level: 50, err: { message: 'no answer within 200 ms' } }))
+  const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
+  t.equal(lines.length, 3, 'each is told once, though its handler ended later')
+})
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
