@@ -40,7 +40,7 @@ export interface DatabaseOptions {
 }
 
 const poolMax = 4
-// Measured: one connection answers as many reads as the server has time for, and a second covers the first's pauses.
+// A connection answers as many reads as the server has time for, and a second covers the first's pauses.
 // A write waits for the disk, and so do those behind it.
 const readLanes = 2
 const writeLanes = 8
