@@ -38,6 +38,8 @@ declare module 'fastify' {
   }
 }
 
+type Route = FastifyRequest['routeOptions']
+
 /** What the server is made of. */
 export interface AppParts {
   readonly config: Config
@@ -76,8 +78,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(null, body),
   )
   app.addHook('onRequest', async (request, reply) => {
-    greet(request, reply)
-    if (isMetered(request, contract)) await app.gate(request, reply)
+    const route = request.routeOptions // made anew each time it is asked for
+    greet(request, reply, route)
+    if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
     if (isAmbiguous(request)) throw requestFault('malformed_request', contract)
     // Before the body is read: what it holds does not matter where nothing takes it.
@@ -118,15 +121,15 @@ function isAmbiguous({ raw: { rawHeaders, httpVersion } }: FastifyRequest): bool
 }
 
 // What every answer carries, whatever becomes of the request.
-function greet(request: FastifyRequest, reply: FastifyReply): void {
-  const { headers } = request.routeOptions?.config ?? {}
+function greet(request: FastifyRequest, reply: FastifyReply, route: Route | undefined): void {
   reply.headers(securityHeaders).header('X-Request-Id', request.id)
+  const { headers } = route?.config ?? {}
   if (headers) reply.headers(headers)
 }
 
 // By route, for a path may be written in several ways; by path where there is no route.
-function isMetered({ url, routeOptions, is404 }: FastifyRequest, { prefix }: Contract): boolean {
-  if (!is404 && routeOptions?.url !== undefined) return routeOptions.config.operation !== undefined
+function isMetered({ url, is404 }: FastifyRequest, route: Route | undefined, { prefix }: Contract): boolean {
+  if (!is404 && route?.url !== undefined) return route.config.operation !== undefined
   const path = requestPath(url)
   return path === prefix || path.startsWith(`${prefix}/`)
 }
@@ -153,9 +156,9 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     clientErrorHandler: createClientErrorHandler(contract, log),
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
-      greet(request, reply)
+      greet(request, reply, undefined)
       try {
-        if (isMetered(request, contract)) await app.gate(request, reply)
+        if (isMetered(request, undefined, contract)) await app.gate(request, reply)
         answerError(error, request, reply, contract)
       } catch (refusal) {
         answerError(refusal, request, reply, contract)
@@ -212,9 +215,9 @@ function closeConnectionsWithTheServer(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     closing = true
   })
-  app.addHook('onSend', async (_request, reply, payload) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing) reply.header('Connection', 'close')
-    return payload
+    done(null, payload)
   })
 }
 

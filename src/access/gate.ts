@@ -37,6 +37,6 @@ export function createGate(authenticate: Authenticate, meter: Meter): Gate {
 }
 
 /** What an operation asks for that wants a bearer key. */
-export async function requireClient(request: FastifyRequest): Promise<void> {
+export function requireClient(request: FastifyRequest): void {
   if (request.client === undefined) throw request.refusal ?? new Error('the gate was not passed')
 }
