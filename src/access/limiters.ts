@@ -1,13 +1,21 @@
 // The counters, by @fastify/rate-limit: in this process, or in Redis and then shared by every instance. While
 // Redis is away or slow, this process counts on its own.
 
-import rateLimit, { type RateLimitOptions } from '@fastify/rate-limit'
+import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/document.js'
 import type { Client } from './client.js'
-import { MemoryStore } from './memory-store.js'
+import {
+  type ClientCounts,
+  MemoryClientCounts,
+  minuteMs,
+  RedisClientCounts,
+  type RejectionTallies,
+  type Tallies,
+} from './client-counts.js'
+import { MemoryStore, type Tally } from './memory-store.js'
 import { RedisLink } from './redis-link.js'
 
 /** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
@@ -20,15 +28,31 @@ export interface Count {
   readonly isExceeded: boolean
 }
 
-/** Counts a request of a subject: a client, or an address. */
+/** Counts a request of a subject. */
 export type Limiter<Subject> = (subject: Subject, options?: { readonly increment: boolean }) => Promise<Count>
 
-/** Each counts for itself, in a bounded store of its own: a flood of one cannot push out another. */
+/** How a client stands, after its request was counted or not. */
+export interface Standing {
+  /** Counted in both windows: neither they nor a ban refused it. */
+  readonly isAdmitted: boolean
+  readonly ban: Count
+  readonly minute: Count
+  readonly day: Count
+}
+
+/** A client's rejection was counted. */
+export interface Rejection {
+  /** Undefined where it was not one too many. */
+  readonly ban: Count | undefined
+}
+
+/** A flood of addresses cannot push out a key. */
 export interface Limiters {
-  readonly minute: Limiter<Client>
-  readonly day: Limiter<Client>
-  readonly rejections: Limiter<Client>
-  readonly bans: Limiter<Client>
+  /** Counts a request, if it may be. */
+  admit(client: Client): Promise<Standing>
+  look(client: Client): Promise<Standing>
+  /** Counts a refused request, and bans the client if it is one too many. */
+  reject(client: Client): Promise<Rejection>
   readonly addresses: Limiter<string>
 }
 
@@ -42,11 +66,7 @@ export interface Counters {
   run<T>(work: (limiters: Limiters) => Promise<T>): Promise<T>
 }
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
-
-// In this process. Valid keys are as many as were made; addresses as many as an attacker has.
-const keysMax = 100_000
+// An attacker has as many as he likes.
 const addressesMax = 50_000
 // Whoever has one IPv6 address has the whole network.
 const networkBits = 64
@@ -79,55 +99,107 @@ export async function createCounters(
   }
 }
 
-/** One limiter for each thing that is counted, in this process or in that Redis. */
+/** What is counted, in this process or in that Redis. */
 export async function createLimiters(
   app: FastifyInstance,
   { anonymous, ban }: RateLimits,
   redis?: Redis,
 ): Promise<Limiters> {
-  // The plugin keeps to its scope, so that both kinds of store can stand side by side.
-  let limiters: Limiters | undefined
-  await app.register(async (scope) => {
-    await scope.register(rateLimit, {
-      global: false,
-      nameSpace: 'animal-store:',
-      ...(redis ? { redis } : { store: MemoryStore }),
-    })
-    const limiter = <Subject>(
-      keyOf: (subject: Subject) => string,
-      timeWindow: number,
-      max: number | ((subject: Subject) => number),
-      cache: number,
-    ): Limiter<Subject> => {
-      const options: RateLimitOptions = {
-        keyGenerator: (request) => keyOf(subjectOf<Subject>(request)),
-        max: typeof max === 'number' ? max : (request: FastifyRequest) => max(subjectOf<Subject>(request)),
-        timeWindow,
-        cache,
+  const counts = redis ? new RedisClientCounts(redis, ban) : new MemoryClientCounts(ban)
+  const ask = await createAsk(app, counts)
+  const addresses = await createAddressLimiter(app, anonymous.perMinute, redis)
+  const standing = async (client: Client, how: 'admit' | 'look') => {
+    const { isAdmitted, ...tallies } = (await ask({ how, client })) as Tallies
+    const { perMinute, perDay } = client.quotas
+    return {
+      isAdmitted,
+      ban: countOf(tallies.ban, 1),
+      minute: countOf(tallies.minute, perMinute),
+      day: countOf(tallies.day, perDay),
+    }
+  }
+  return {
+    admit: (client) => standing(client, 'admit'),
+    look: (client) => standing(client, 'look'),
+    async reject(client) {
+      const tallies = (await ask({ how: 'reject', client })) as RejectionTallies
+      return { ban: tallies.ban && countOf(tallies.ban, 1) }
+    },
+    addresses,
+  }
+}
+
+function countOf({ current, ttl }: Tally, max: number): Count {
+  return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
+}
+
+// What is asked of the client counts, and what they say.
+interface Question {
+  readonly how: keyof ClientCounts
+  readonly client: Client
+  answer?: Tallies | RejectionTallies
+}
+
+// The plugin knows one window to a limiter, and hands its store the key as it was made: so the key is the question, and
+// the store writes the answer on it.
+async function createAsk(app: FastifyInstance, counts: ClientCounts) {
+  class Store {
+    incr(key: string, callback: (error: Error | null, result?: Tally) => void): void {
+      const question = key as unknown as Question
+      const answer = counts[question.how](question.client)
+      const note = (given: Tallies | RejectionTallies) => {
+        question.answer = given
+        callback(null, { current: 0, ttl: 0 })
       }
-      const count = scope.createRateLimit(options)
-      // Without an allow list the plugin always answers with a count.
-      return async (subject, how) => lasting((await count(requestOf(subject), how)) as Count)
+      if (answer instanceof Promise) answer.then(note, callback)
+      else note(answer)
     }
-    // Redis lets a key live through the whole of its last millisecond.
-    const lasting = (count: Count): Count => (redis ? { ...count, ttl: count.ttl + 1 } : count)
-    const byKey = (name: string, timeWindow: number, max: number | ((client: Client) => number)) =>
-      limiter(({ keyId }: Client) => `${name}:${keyId}`, timeWindow, max, keysMax)
-    limiters = {
-      minute: byKey('minute', minuteMs, ({ quotas }) => quotas.perMinute),
-      day: byKey('day', dayMs, ({ quotas }) => quotas.perDay),
-      rejections: byKey('rejections', ban.withinSeconds * 1000, ban.rejections),
-      bans: byKey('ban', ban.banSeconds * 1000, 1),
-      addresses: limiter(
-        (address: string) => `address:${rateLimit.normalizeIP(address, networkBits)}`,
-        minuteMs,
-        anonymous.perMinute,
-        addressesMax,
-      ),
+
+    child(): Store {
+      return this
     }
+  }
+  const count = await createLimiter<Question>(app, { store: Store }, (question) => question as never, {
+    max: 1,
+    timeWindow: minuteMs,
+  })
+  return async (question: Question) => {
+    await count(question)
+    return question.answer
+  }
+}
+
+async function createAddressLimiter(
+  app: FastifyInstance,
+  max: number,
+  redis: Redis | undefined,
+): Promise<Limiter<string>> {
+  const options = { nameSpace: 'animal-store:', ...(redis ? { redis } : { store: MemoryStore }) }
+  const keyOf = (address: string) => `address:${rateLimit.normalizeIP(address, networkBits)}`
+  const rules = { max, timeWindow: minuteMs, cache: addressesMax }
+  const count = await createLimiter<string>(app, options, keyOf, rules)
+  // Redis lets a key live through the whole of its last millisecond.
+  const lasting = (counted: Count): Count => (redis ? { ...counted, ttl: counted.ttl + 1 } : counted)
+  return async (address, how) => lasting(await count(address, how))
+}
+
+async function createLimiter<Subject>(
+  app: FastifyInstance,
+  options: RateLimitPluginOptions,
+  keyOf: (subject: Subject) => string,
+  rules: RateLimitOptions,
+): Promise<Limiter<Subject>> {
+  // The plugin keeps to its scope, so that several kinds of store can stand side by side.
+  let limiter: Limiter<Subject> | undefined
+  await app.register(async (scope) => {
+    await scope.register(rateLimit, { global: false, ...options })
+    const keyGenerator = (request: FastifyRequest) => keyOf(subjectOf<Subject>(request))
+    const count = scope.createRateLimit({ ...rules, keyGenerator })
+    // Without an allow list the plugin always answers with a count.
+    limiter = async (subject, how) => (await count(requestOf(subject), how)) as Count
   })
   await app.after()
-  return limiters as Limiters // registered, or app.after() has thrown
+  return limiter as Limiter<Subject> // registered, or app.after() has thrown
 }
 
 // Of a request, the plugin looks at its route's configuration alone, and hands it to the functions above.

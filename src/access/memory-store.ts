@@ -4,37 +4,59 @@
 import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import { LRUCache } from 'lru-cache'
 
+/** What a window holds, and the milliseconds until its end; 0 where none has begun. */
+export interface Tally {
+  readonly current: number
+  readonly ttl: number
+}
+
 interface Entry {
   current: number
   endsAt: number
 }
 
-type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
-
-/** A bounded store for one limiter: the least recently counted make room. */
-export class MemoryStore implements FastifyRateLimitStore {
+/** Windows of one kind, each of which begins with the first count. The least recently counted make room. */
+export class MemoryWindows {
   readonly #entries: LRUCache<string, Entry>
 
-  constructor({ cache = 1 }: { readonly cache?: number }) {
-    this.#entries = new LRUCache({ max: cache })
+  constructor(max: number) {
+    this.#entries = new LRUCache({ max })
   }
 
-  /** Counts one, in a window that begins with the first. */
-  incr(key: string, callback: Callback, timeWindow: number): void {
+  count(key: string, windowMs: number): Tally {
     const now = Date.now()
     const found = this.#entries.get(key)
-    const entry = found !== undefined && found.endsAt > now ? found : { current: 0, endsAt: now + timeWindow }
+    const entry = found !== undefined && found.endsAt > now ? found : { current: 0, endsAt: now + windowMs }
     entry.current++
     if (entry !== found) this.#entries.set(key, entry)
-    callback(null, { current: entry.current, ttl: entry.endsAt - now })
+    return { current: entry.current, ttl: entry.endsAt - now }
   }
 
   /** The same without counting. */
-  read(key: string, callback: Callback): void {
+  look(key: string): Tally {
     const now = Date.now()
     const entry = this.#entries.get(key)
     const isOpen = entry !== undefined && entry.endsAt > now
-    callback(null, isOpen ? { current: entry.current, ttl: entry.endsAt - now } : { current: 0, ttl: 0 })
+    return isOpen ? { current: entry.current, ttl: entry.endsAt - now } : { current: 0, ttl: 0 }
+  }
+}
+
+type Callback = (error: Error | null, result?: Tally) => void
+
+/** The plugin's form of it: a store for one limiter. */
+export class MemoryStore implements FastifyRateLimitStore {
+  readonly #windows: MemoryWindows
+
+  constructor({ cache = 1 }: { readonly cache?: number }) {
+    this.#windows = new MemoryWindows(cache)
+  }
+
+  incr(key: string, callback: Callback, timeWindow: number): void {
+    callback(null, this.#windows.count(key, timeWindow))
+  }
+
+  read(key: string, callback: Callback): void {
+    callback(null, this.#windows.look(key))
   }
 
   /** A store for a limiter of its own. */

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
 import type { Client } from './client.js'
-import type { Count, Counters, Limiters } from './limiters.js'
+import type { Count, Counters, Limiters, Standing } from './limiters.js'
 
 /** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
 export interface Meter {
@@ -65,29 +65,21 @@ function refused({ code, waitMs, why }: NonNullable<Verdict['refusal']>): ApiErr
   })
 }
 
-// Looks before it counts: what the ban or the day refuses must not use up the minute, or a client that waited as
-// told would find the minute gone.
 async function meterClient(limiters: Limiters, client: Client): Promise<Verdict> {
-  const [ban, dayBefore] = await Promise.all([limiters.bans(client, peek), limiters.day(client, peek)])
-  if (ban.remaining === 0) return banned(limiters, client, [ban, dayBefore])
-  if (dayBefore.remaining === 0) {
-    return rejected(limiters, client, await limiters.minute(client, peek), dayBefore)
-  }
-  const minute = await limiters.minute(client)
-  if (minute.isExceeded) return rejected(limiters, client, minute, dayBefore)
-  const day = await limiters.day(client)
-  if (day.isExceeded) return rejected(limiters, client, minute, day)
-  return { window: minute.remaining < day.remaining ? minute : day }
+  const standing = await limiters.admit(client)
+  if (standing.isAdmitted) return { window: fullest(standing) }
+  if (standing.ban.remaining === 0) return banned(standing)
+  const { ban } = await limiters.reject(client)
+  if (ban === undefined) return rejected(standing)
+  return { ...banned({ ...standing, ban }), banBegins: !ban.isExceeded }
+}
+
+function fullest({ minute, day }: Standing): Count {
+  return minute.remaining < day.remaining ? minute : day
 }
 
 // The violated window that resets last tells when.
-async function rejected(limiters: Limiters, client: Client, minute: Count, day: Count): Promise<Verdict> {
-  const rejections = await limiters.rejections(client)
-  if (rejections.isExceeded) {
-    const ban = await limiters.bans(client)
-    const verdict = await banned(limiters, client, [ban, day])
-    return { ...verdict, banBegins: !ban.isExceeded }
-  }
+function rejected({ minute, day }: Standing): Verdict {
   const window = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl) ? day : minute
   const name = window === day ? 'day' : 'minute'
   const why = `This ${name}'s requests are used up.`
@@ -95,13 +87,11 @@ async function rejected(limiters: Limiters, client: Client, minute: Count, day: 
 }
 
 // A ban ends by itself, but it opens no window that is used up beyond its end.
-async function banned(limiters: Limiters, client: Client, [ban, day]: [Count, Count]): Promise<Verdict> {
-  const minute = await limiters.minute(client, peek)
-  const usedUp = [minute, day].filter(({ remaining }) => remaining === 0)
-  const waitMs = Math.max(ban.ttl, ...usedUp.map(({ ttl }) => ttl))
+function banned(standing: Standing): Verdict {
+  const usedUp = [standing.minute, standing.day].filter(({ remaining }) => remaining === 0)
+  const waitMs = Math.max(standing.ban.ttl, ...usedUp.map(({ ttl }) => ttl))
   const why = 'This key is banned for calling on after it was told to wait.'
-  const window = minute.remaining < day.remaining ? minute : day
-  return { window, refusal: { code: 'key_banned', waitMs, why } }
+  return { window: fullest(standing), refusal: { code: 'key_banned', waitMs, why } }
 }
 
 async function meterAddress(limiters: Limiters, address: string): Promise<Verdict> {

@@ -25,8 +25,7 @@ const answersTimeoutMs = 1_000
 /** What the counters say of a client, without counting. */
 export function readUsage(counters: Counters, client: Client): Promise<Usage> {
   return counters.run(async (limiters) => {
-    const minute = await limiters.minute(client, { increment: false })
-    const day = await limiters.day(client, { increment: false })
+    const { minute, day } = await limiters.look(client)
     return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
   })
 }

@@ -38,11 +38,11 @@ t.test('counters in memory', async (t) => {
     const limiters = await createLimiters(app, contract.rateLimits)
     const client = { keyId: '1', quotas: { perMinute: 60, perDay: 1_000 }, expiresAt: undefined }
     const oldest = '192.0.2.1'
-    await limiters.minute(client)
+    await limiters.admit(client)
     await limiters.addresses(oldest)
     for (let i = 0; i < 60_000; i++) await limiters.addresses(`10.0.${i >> 8}.${i & 255}`)
     t.match(await limiters.addresses(oldest), { remaining: 59 }, 'it is counted anew')
-    t.match(await limiters.minute(client), { remaining: 58 })
+    t.match(await limiters.admit(client), { minute: { remaining: 58 } })
   })
 })
 

@@ -1,0 +1,161 @@
+// How a client stands with its ban and its two windows, looked at and counted in one step: in this process, or by one
+// script in Redis. Step by step it would take three journeys there for every request, and others could come in between.
+
+import type { Redis } from 'ioredis'
+import type { RateLimits } from '../contract/document.js'
+import type { Client } from './client.js'
+import { MemoryWindows, type Tally } from './memory-store.js'
+
+/** What a store of client counts answers, in the order of its scripts. */
+export interface Tallies {
+  readonly isAdmitted: boolean
+  readonly ban: Tally
+  readonly minute: Tally
+  readonly day: Tally
+}
+
+/** A rejection noted, and the ban that it began or met, if it was one too many. */
+export interface RejectionTallies {
+  readonly rejections: Tally
+  readonly ban: Tally | undefined
+}
+
+/** Client counts, wherever they are kept. */
+export interface ClientCounts {
+  /** Counts in both windows if the client is not banned and neither of them is used up. */
+  admit(client: Client): Tallies | Promise<Tallies>
+  /** The same without counting. */
+  look(client: Client): Tallies | Promise<Tallies>
+  reject(client: Client): RejectionTallies | Promise<RejectionTallies>
+}
+
+export const minuteMs = 60_000
+const dayMs = 86_400_000
+// As many as valid keys were made.
+const keysMax = 100_000
+
+/** Counts in this process. */
+export class MemoryClientCounts implements ClientCounts {
+  readonly #minutes = new MemoryWindows(keysMax)
+  readonly #days = new MemoryWindows(keysMax)
+  readonly #rejections = new MemoryWindows(keysMax)
+  readonly #bans = new MemoryWindows(keysMax)
+
+  constructor(readonly rules: RateLimits['ban']) {}
+
+  look({ keyId }: Client): Tallies {
+    const [ban, minute, day] = [this.#bans.look(keyId), this.#minutes.look(keyId), this.#days.look(keyId)]
+    return { isAdmitted: false, ban, minute, day }
+  }
+
+  admit(client: Client): Tallies {
+    const { keyId, quotas } = client
+    const before = this.look(client)
+    const isAdmitted =
+      before.ban.current === 0 &&
+      before.minute.current < quotas.perMinute &&
+      before.day.current < quotas.perDay
+    if (!isAdmitted) return before
+    const minute = this.#minutes.count(keyId, minuteMs)
+    const day = this.#days.count(keyId, dayMs)
+    return { isAdmitted, ban: before.ban, minute, day }
+  }
+
+  reject({ keyId }: Client): RejectionTallies {
+    const rejections = this.#rejections.count(keyId, this.rules.withinSeconds * 1000)
+    const isBan = rejections.current > this.rules.rejections
+    return { rejections, ban: isBan ? this.#bans.count(keyId, this.rules.banSeconds * 1000) : undefined }
+  }
+}
+
+const functions = `
+  local function look(key)
+    local current = tonumber(redis.call('get', key) or '0')
+    if current == 0 then return 0, 0 end
+    return current, math.max(redis.call('pttl', key), 0)
+  end
+  local function count(key, windowMs)
+    local current = redis.call('incr', key)
+    if current > 1 then return current, redis.call('pttl', key) end
+    redis.call('pexpire', key, windowMs)
+    return current, tonumber(windowMs)
+  end
+`
+
+// KEYS: ban, minute, day. ARGV: what the minute and the day allow (0: only look), their lengths.
+const admit = `${functions}
+  local ban, banTtl = look(KEYS[1])
+  local minute, minuteTtl = look(KEYS[2])
+  local day, dayTtl = look(KEYS[3])
+  local admitted = 0
+  if ban == 0 and minute < tonumber(ARGV[1]) and day < tonumber(ARGV[2]) then
+    admitted = 1
+    minute, minuteTtl = count(KEYS[2], ARGV[3])
+    day, dayTtl = count(KEYS[3], ARGV[4])
+  end
+  return { admitted, ban, banTtl, minute, minuteTtl, day, dayTtl }
+`
+
+// KEYS: rejections, ban. ARGV: how many are allowed, within what time, length of the ban.
+const reject = `${functions}
+  local rejections, rejectionsTtl = count(KEYS[1], ARGV[2])
+  local ban, banTtl = 0, 0
+  if rejections > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], ARGV[3]) end
+  return { rejections, rejectionsTtl, ban, banTtl }
+`
+
+/** Counts that all instances share. */
+export class RedisClientCounts implements ClientCounts {
+  readonly #run: Scripts
+
+  constructor(
+    redis: Redis,
+    readonly rules: RateLimits['ban'],
+  ) {
+    redis.defineCommand('admitClient', { numberOfKeys: 3, lua: admit })
+    redis.defineCommand('rejectClient', { numberOfKeys: 2, lua: reject })
+    this.#run = redis as Redis & Scripts
+  }
+
+  admit(client: Client): Promise<Tallies> {
+    return this.#admit(client, client.quotas.perMinute, client.quotas.perDay)
+  }
+
+  look(client: Client): Promise<Tallies> {
+    return this.#admit(client, 0, 0)
+  }
+
+  async #admit({ keyId }: Client, perMinute: number, perDay: number): Promise<Tallies> {
+    const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)] as const
+    const answer = await this.#run.admitClient(...keys, perMinute, perDay, minuteMs, dayMs)
+    return {
+      isAdmitted: answer[0] === 1,
+      ban: tally(answer[1], answer[2]),
+      minute: tally(answer[3], answer[4]),
+      day: tally(answer[5], answer[6]),
+    }
+  }
+
+  async reject({ keyId }: Client): Promise<RejectionTallies> {
+    const { rejections, withinSeconds, banSeconds } = this.rules
+    const keys = [key('rejections', keyId), key('ban', keyId)] as const
+    const answer = await this.#run.rejectClient(...keys, rejections, withinSeconds * 1000, banSeconds * 1000)
+    const ban = tally(answer[2], answer[3])
+    return { rejections: tally(answer[0], answer[1]), ban: ban.current === 0 ? undefined : ban }
+  }
+}
+
+interface Scripts {
+  admitClient(...args: (string | number)[]): Promise<[number, number, number, number, number, number, number]>
+  rejectClient(...args: (string | number)[]): Promise<[number, number, number, number]>
+}
+
+// The braces keep a key's counts together in a cluster of Redis servers, as a script wants them.
+function key(kind: string, keyId: string): string {
+  return `animal-store:{${keyId}}:${kind}`
+}
+
+// Redis lets a key live through the whole of its last millisecond.
+function tally(current: number, ttl: number): Tally {
+  return { current, ttl: ttl + 1 }
+}
