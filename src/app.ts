@@ -36,6 +36,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     gate: Gate
   }
+  interface FastifyRequest {
+    /** `routeOptions`, which Fastify makes anew each time they are asked for. Undefined where no hook has run. */
+    matched: FastifyRequest['routeOptions'] | undefined
+  }
 }
 
 type Route = FastifyRequest['routeOptions']
@@ -70,6 +74,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await answerUsage(database.sql, counters)
   const authenticate = createAuthenticate(clientFinder(database.sql, contract), contract.title)
   app.decorate('gate', createGate(authenticate, contract.isMetered ? createMeter(counters) : unmetered))
+  app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
   app.decorateRequest('refusal', undefined)
   // Bodies are read as bytes, whatever their type; the operation they are for says which types it takes.
@@ -78,7 +83,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(null, body),
   )
   app.addHook('onRequest', async (request, reply) => {
-    const route = request.routeOptions // made anew each time it is asked for
+    const route = request.routeOptions
+    request.matched = route
     greet(request, reply, route)
     if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
@@ -204,7 +210,7 @@ function isDescribed(
   contract: Contract,
 ): boolean {
   if (!contract.describesErrors) return false
-  const { responseCheck } = request.routeOptions?.config ?? {}
+  const { responseCheck } = request.matched?.config ?? {}
   return responseCheck === undefined || responseCheck.declares(status) || !(code in defaultErrorStatuses)
 }
 

@@ -18,10 +18,10 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const { method, routeOptions, client } = request
+    const { method, matched, client } = request
     const line = {
       method,
-      route: routeOptions.url,
+      route: matched?.url,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 1000) / 1000,
       keyId: client?.keyId,

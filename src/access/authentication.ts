@@ -43,9 +43,12 @@ export function createAuthenticate(
     return client
   }
 
-  function find(keyHash: string): Promise<Client | undefined> | Client {
+  function known(keyHash: string): Client | undefined {
     const cached = cache.get(keyHash)
-    if (cached !== undefined && isFresh(cached)) return cached.client
+    return cached !== undefined && isFresh(cached) ? cached.client : undefined
+  }
+
+  function find(keyHash: string): Promise<Client | undefined> {
     const waiting = pending.get(keyHash)
     if (waiting !== undefined && isFresh(waiting)) return waiting.lookup
     const readAt = now()
@@ -60,8 +63,9 @@ export function createAuthenticate(
   return async (authorization) => {
     const key = bearerToken(authorization)
     if (key === undefined) throw missingKey(realm)
-    if (!isApiKey(key)) throw invalidKey(realm)
-    const client = await find(hashApiKey(key))
+    const keyHash = hashApiKey(key)
+    // What is known was a key when it was found.
+    const client = known(keyHash) ?? (isApiKey(key) ? await find(keyHash) : undefined)
     const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= now()
     if (client === undefined || expired) throw invalidKey(realm)
     return client

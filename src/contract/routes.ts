@@ -210,7 +210,7 @@ function answerTypes({ responses }: Operation): ReadonlyMap<string, string | und
 function send(request: FastifyRequest, reply: FastifyReply, body: unknown, mediaType = ''): FastifyReply {
   if (isJson(mediaType)) reply.type(`${essence(mediaType)}; charset=utf-8`)
   if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
-    if (request.routeOptions.config.isExact) reply.serializer(toJson)
+    if (request.matched?.config.isExact) reply.serializer(toJson)
     return reply.send(body)
   }
   // Fastify shows text, bytes and nothing at all to no hook that could check them.
@@ -254,7 +254,7 @@ const checkBody: preSerializationHookHandler = (request, reply, body, done) => {
 
 const checkHead: onSendHookHandler = (request, reply, payload, done) => {
   try {
-    checked(request, (check) => check.head(reply.statusCode, reply.getHeaders()))
+    checked(request, (check) => check.head(reply.statusCode, (name) => reply.getHeader(name)))
   } catch (error) {
     done(error as Error)
     return
@@ -263,7 +263,7 @@ const checkHead: onSendHookHandler = (request, reply, payload, done) => {
 }
 
 function checked(request: FastifyRequest, run: (check: ResponseCheck) => void): void {
-  const { responseCheck } = request.routeOptions.config
+  const responseCheck = request.matched?.config.responseCheck
   if (responseCheck === undefined || request.isUnchecked) return
   try {
     run(responseCheck)
