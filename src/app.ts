@@ -27,6 +27,7 @@ import { type Database, isUnavailable } from './database/connect.js'
 import { addDeadline } from './deadline.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
+import { countWork, createSheddingServer, type Work } from './overload.js'
 import { RequestLog } from './request-log.js'
 import { requestPath } from './request-path.js'
 import { securityHeaders } from './security-headers.js'
@@ -66,7 +67,8 @@ const timeoutCheckMs = 1_000
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, database, log, handlers = contractHandlers } = parts
-  const app = createServer(config, contract, log)
+  const work: Work = { count: 0, max: config.workMax }
+  const app = createServer(config, contract, log, work)
   const allowedMethods = collectMethods(app)
   addDeadline(app, config.handlerTimeoutMs)
 
@@ -96,14 +98,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
   addServiceRoutes(app, { contract, sql: database.sql, counters })
-  await app.register(async (scope) =>
-    addRoutes(scope, {
+  await app.register(async (scope) => {
+    countWork(scope, work)
+    await addRoutes(scope, {
       contract,
       handlers,
       lanes: database.lanes ?? { reads: database.sql, writes: database.sql },
       securityChecks: { 'http bearer': requireClient },
-    }),
-  )
+    })
+  })
   return app
 }
 
@@ -140,7 +143,7 @@ function isMetered({ url, is404 }: FastifyRequest, route: Route | undefined, { p
   return path === prefix || path.startsWith(`${prefix}/`)
 }
 
-function createServer(config: Config, contract: Contract, log: Logger): FastifyInstance {
+function createServer(config: Config, contract: Contract, log: Logger, work: Work): FastifyInstance {
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new RequestLog(),
@@ -148,9 +151,10 @@ function createServer(config: Config, contract: Contract, log: Logger): FastifyI
     trustProxy: config.trustProxy,
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
-    requestTimeout: config.requestTimeoutMs,
-    keepAliveTimeout: config.keepAliveTimeoutMs,
+    serverFactory: createSheddingServer(work, contract, log),
     http: {
+      requestTimeout: config.requestTimeoutMs,
+      keepAliveTimeout: config.keepAliveTimeoutMs,
       maxHeaderSize: contract.limits.header,
       headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,

@@ -23,6 +23,8 @@ export interface Config {
   readonly handlerTimeoutMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
+  /** Requests worked at at once. */
+  readonly workMax: number
   /** How long a start waits for a database that is not there yet. */
   readonly startTimeoutMs: number
 }
@@ -62,6 +64,7 @@ export function readConfig(environment: Environment): Config {
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
+    workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return Object.freeze(config)

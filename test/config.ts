@@ -27,6 +27,7 @@ const defaults = {
   handlerTimeoutMs: 10_000,
   shutdownTimeoutMs: 15_000,
   connectionsMax: 10_000,
+  workMax: 256,
 }
 
 t.test('an empty environment gives the defaults, frozen', async (t) => {
@@ -60,6 +61,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['HANDLER_TIMEOUT_MS', '600000', 'handlerTimeoutMs', 600_000],
   ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
+  ['WORK_MAX', '1', 'workMax', 1],
 ]
 
 for (const [variable, text, field, value] of accepted) {
@@ -80,6 +82,7 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['HANDLER_TIMEOUT_MS', '0', '600001'],
   ['SHUTDOWN_TIMEOUT_MS', '99', '600001'],
   ['CONNECTIONS_MAX', '0', '1000001'],
+  ['WORK_MAX', '0', '1000001'],
 ]
 
 for (const [variable, ...texts] of refused) {
