@@ -1,0 +1,145 @@
+// The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document. Exit
+// codes: 0 no failure, 1 failures, 2 wrong usage.
+
+import { parseArgs } from 'node:util'
+import { contractFile } from '../src/project.js'
+import { readFuzzContract } from './fuzz/contract.js'
+import type { Keys } from './fuzz/requests.js'
+import { type FuzzResult, fuzz } from './fuzz/run.js'
+import { createOpenKey, runKeys, type Service, startService, temporaryDirectory } from './stack/service.js'
+
+const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
+
+Sends requests for every operation of openapi.yaml, as it wants them and as it does not, and checks every answer against it.
+Each kind of failure is shrunk to a small request and printed as a command that sends it again.
+
+  --requests  how many, 10000 unless told
+  --seed      a whole number: the same one makes the same requests; 1 unless told
+  --url       a service that runs, such as http://127.0.0.1:3000; without it one is started on a database of its own
+  --key       a key of that service with quotas that suffice
+`
+
+class UsageError extends Error {}
+
+interface Arguments {
+  readonly requests: number
+  readonly seed: number
+  readonly target: { readonly origin: string; readonly key: string } | undefined
+  readonly help: boolean
+}
+
+/** A service to send to, its keys, and what to do at the end: it says what went wrong in the service itself. */
+interface Target {
+  readonly origin: string
+  readonly keys: Keys
+  end(): Promise<string[]>
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { requests, seed, target: given, help } = readArguments(args)
+  if (help) {
+    process.stdout.write(usage)
+    return 0
+  }
+  const target = given === undefined ? await startTarget() : targetOf(given)
+  let problems: string[] = []
+  try {
+    const contract = readFuzzContract(contractFile)
+    const result = await fuzz({ ...target, contract, requests, seed })
+    problems = result.failures.map(({ problem, request, curl }) => {
+      const oddities = request.twists.length > 0 ? ` (${request.twists.join('; ')})` : ''
+      return `${request.operation || 'no operation'}: ${problem}${oddities}\n  ${curl}`
+    })
+    process.stdout.write(summary(result, seed))
+  } finally {
+    problems.push(...(await target.end()))
+  }
+  for (const problem of problems) process.stdout.write(`\n${problem}\n`)
+  return problems.length > 0 ? 1 : 0
+}
+
+function summary({ requests, seconds, statuses, failures }: FuzzResult, seed: number): string {
+  const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
+  const rate = Math.round(requests / seconds)
+  return `${requests} requests with seed ${seed} in ${seconds.toFixed(1)} s, ${rate} a second
+answers by status: ${counts.join(', ')}
+${failures.length} kinds of failure
+`
+}
+
+function readArguments(args: readonly string[]): Arguments {
+  const { requests, seed, url, key, help = false } = parse(args)
+  if ((url === undefined) !== (key === undefined)) throw new UsageError('--url and --key go together')
+  if (url !== undefined && !/^https?:\/\/[^/]+\/?$/.test(url)) {
+    throw new UsageError('--url is the address of a service without a path, such as http://127.0.0.1:3000')
+  }
+  return {
+    requests: wholeNumber('--requests', requests ?? '10000'),
+    seed: wholeNumber('--seed', seed ?? '1'),
+    target: url === undefined || key === undefined ? undefined : { origin: new URL(url).origin, key },
+    help,
+  }
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  try {
+    const options = { requests: text, seed: text, url: text, key: text, help: { type: 'boolean' } } as const
+    return parseArgs({ args: [...args], options }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new UsageError(`${option} must be a whole number of at most nine digits`)
+}
+
+function targetOf({ origin, key }: { origin: string; key: string }): Target {
+  return { origin, keys: { open: key }, end: async () => [] }
+}
+
+async function startTarget(): Promise<Target> {
+  const { directory, remove } = await temporaryDirectory()
+  const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
+  const service = await startService(environment).catch(async (error) => {
+    await remove()
+    throw error
+  })
+  const keys = {
+    open: await createOpenKey(environment),
+    limited: await runKeys(['create', '--name', 'limited', '--plan', 'free'], environment),
+    revoked: await runKeys(['create', '--name', 'revoked', '--plan', 'free'], environment),
+  }
+  // In the order they were made, after the demo key.
+  await runKeys(['revoke', '4'], environment)
+  const end = async () => {
+    const problems = await endService(service)
+    await remove()
+    return problems
+  }
+  return { origin: service.origin, keys, end }
+}
+
+async function endService(service: Service): Promise<string[]> {
+  const crashed = service.child.exitCode !== null || service.child.signalCode !== null
+  const code = await service.stop()
+  const errors = service.log.slice(0, 10).map((line) => `the service logged an error: ${line}`)
+  return [
+    ...(crashed ? ['the service crashed'] : []),
+    ...(code === 0 ? [] : [`the service ended with ${code}`]),
+    ...errors,
+  ]
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error) => {
+    const isUsage = error instanceof UsageError
+    process.stderr.write(isUsage ? `${error.message}\n\n${usage}` : `${error.stack}\n`)
+    process.exitCode = isUsage ? 2 : 1
+  },
+)

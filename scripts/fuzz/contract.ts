@@ -1,0 +1,187 @@
+// What the fuzzer reads of openapi.yaml. Nothing of src/ is used for it: what the service misreads, this must not
+// misread with it.
+
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import ajvFormats from 'ajv-formats'
+import { parse } from 'yaml'
+
+/** A JSON Schema, with its references followed. */
+export type Schema = { readonly [keyword: string]: unknown }
+
+/** Says what is wrong with a value, if anything. */
+export type Check = (value: unknown) => string | undefined
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header' | 'cookie'
+  readonly required: boolean
+  readonly schema: Schema
+}
+
+export interface HeaderRule {
+  readonly name: string
+  readonly required: boolean
+  readonly check: Check
+}
+
+export interface AnswerRule {
+  readonly headers: readonly HeaderRule[]
+  /** By media type; empty where no body is declared. */
+  readonly bodies: ReadonlyMap<string, Check>
+}
+
+export interface Operation {
+  readonly id: string
+  readonly method: string
+  /** With the prefix of the servers. */
+  readonly path: string
+  readonly isSecured: boolean
+  readonly isDeprecated: boolean
+  readonly parameters: readonly Parameter[]
+  readonly body: { readonly required: boolean; readonly schemas: ReadonlyMap<string, Schema> } | undefined
+  /** By status, class (`4xx`) or `default`. */
+  readonly answers: ReadonlyMap<string, AnswerRule>
+}
+
+export interface Contract {
+  readonly prefix: string
+  readonly operations: readonly Operation[]
+  readonly error: Check
+  /** HTTP status by error code. */
+  readonly errorStatuses: Readonly<Record<string, number>>
+  /** What every operation requires of each answer that it names: of an answer to no operation, too. */
+  readonly commonHeaders: readonly HeaderRule[]
+  /** In bytes. */
+  readonly limits: { readonly body: number; readonly url: number; readonly header: number }
+}
+
+interface Node {
+  readonly [key: string]: Node
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+
+/** Reads the document. */
+export function readFuzzContract(file: string): Contract {
+  const raw = parse(readFileSync(file, 'utf8'))
+  const document = dereference(raw, raw) as Node
+  const prefix = prefixOf(document)
+  const operations = entries(document.paths).flatMap(([path, item]) =>
+    entries(item)
+      .filter(([method]) => methods.includes(method))
+      .map(([method, node]) => readOperation(prefix + path, method, node, item, document)),
+  )
+  const limits = entries(document['x-limits']) as unknown as [string, number][]
+  const limit = (name: string) => limits.find(([key]) => key === name)?.[1] ?? 0
+  return {
+    prefix,
+    operations,
+    error: compile(document.components?.schemas?.Error as Schema),
+    errorStatuses: document.components?.schemas?.ErrorCode?.[
+      'x-enumStatuses'
+    ] as unknown as Contract['errorStatuses'],
+    commonHeaders: commonHeaders(operations),
+    limits: { body: limit('bodyBytes'), url: limit('urlBytes'), header: limit('headerBytes') },
+  }
+}
+
+const ajv = new Ajv2020({ strict: false, logger: false, allErrors: false, validateFormats: true })
+ajvFormats.default(ajv)
+const textAjv = new Ajv2020({ strict: false, logger: false, coerceTypes: true })
+ajvFormats.default(textAjv)
+
+/** A schema's check. */
+export function compile(schema: Schema): Check {
+  const validate = ajv.compile(schema)
+  return (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'body' }))
+}
+
+function compileText(schema: Schema): Check {
+  const validate = textAjv.compile({ type: 'object', properties: { value: schema } })
+  return (value) => (validate({ value }) ? undefined : textAjv.errorsText(validate.errors, { dataVar: '' }))
+}
+
+function readOperation(path: string, method: string, node: Node, item: Node, document: Node): Operation {
+  const parameters = [...list(item.parameters), ...list(node.parameters)]
+  const security = list(node.security ?? document.security)
+  return {
+    id: String(node.operationId),
+    method: method.toUpperCase(),
+    path,
+    isSecured: security.length > 0 && security.every((each) => Object.keys(each).length > 0),
+    isDeprecated: (node.deprecated as unknown) === true,
+    parameters: parameters.map((each) => ({
+      name: String(each.name),
+      in: String(each.in) as Parameter['in'],
+      required: (each.required as unknown) === true,
+      schema: (each.schema ?? {}) as Schema,
+    })),
+    body: node.requestBody && {
+      required: (node.requestBody.required as unknown) === true,
+      schemas: new Map(
+        entries(node.requestBody.content).map(([type, { schema }]) => [type, schema as Schema]),
+      ),
+    },
+    answers: new Map(
+      entries(node.responses).map(([status, answer]) => [status.toLowerCase(), answerRule(answer)]),
+    ),
+  }
+}
+
+function answerRule(node: Node): AnswerRule {
+  return {
+    headers: entries(node.headers).map(([name, header]) => ({
+      name: name.toLowerCase(),
+      required: (header.required as unknown) === true,
+      check: compileText((header.schema ?? {}) as Schema),
+    })),
+    bodies: new Map(
+      entries(node.content).map(([type, { schema }]) => [type, compile((schema ?? {}) as Schema)]),
+    ),
+  }
+}
+
+function commonHeaders(operations: readonly Operation[]): HeaderRule[] {
+  const answers = operations.flatMap((each) => [...each.answers].filter(([status]) => status !== 'default'))
+  const [first] = answers
+  return (first?.[1].headers ?? []).filter(({ name }) =>
+    answers.every(([, { headers }]) => headers.some((each) => each.name === name && each.required)),
+  )
+}
+
+function prefixOf(document: Node): string {
+  const server = list(document.servers)[0]
+  const url = String(server?.url).replace(/\{(\w+)\}/g, (_, name) =>
+    String(server?.variables?.[name]?.default),
+  )
+  return new URL(url, 'http://localhost').pathname.replace(/\/$/, '')
+}
+
+// Every `$ref` replaced by what it leads to. A schema that holds itself would need arbitraries that know where to stop.
+function dereference(value: unknown, root: unknown, above: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((each) => dereference(each, root, above))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref } = value as { $ref?: unknown }
+  if (typeof $ref === 'string') {
+    if (above.includes($ref)) throw new Error(`${$ref} holds itself, which the fuzzer cannot make values of`)
+    return dereference(resolve($ref, root), root, [...above, $ref])
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, dereference(each, root, above)]))
+}
+
+function resolve(ref: string, root: unknown): unknown {
+  const keys = ref.slice(2).split('/')
+  return keys.reduce<unknown>(
+    (at, key) => (at as Record<string, unknown>)[key.replaceAll('~1', '/').replaceAll('~0', '~')],
+    root,
+  )
+}
+
+function entries(node: Node | undefined): [string, Node][] {
+  return Object.entries(node ?? {})
+}
+
+function list(node: unknown): Node[] {
+  return (node ?? []) as Node[]
+}

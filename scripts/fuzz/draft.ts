@@ -1,0 +1,87 @@
+// A request while it is being made: the parts that a twist may change, before they are put on the wire.
+
+import type { Operation } from './contract.js'
+import type { Expectation, Request } from './request.js'
+
+/** What a request is made of. Texts are as they go over the wire, one byte a character. */
+export interface Draft {
+  operation: Operation | undefined
+  method: string
+  /** Each value is encoded already. */
+  pathValues: Record<string, string>
+  query: string[]
+  headers: [name: string, value: string][]
+  body: Uint8Array | undefined
+  version: string
+  /** Sizes of the chunks that the body is sent in; undefined: in one piece, with its length. */
+  chunks: readonly number[] | undefined
+  chunkExtension: string
+  /** The last word on the target. */
+  retarget: (target: string) => string
+  /** In place of the headers that frame the body. */
+  framing: [name: string, value: string][] | undefined
+  isRaw: boolean
+}
+
+/** A change to a request, and what the service has to make of it then. */
+export interface Twist {
+  readonly name: string
+  /** Of two twists of one place, one would undo the other. */
+  readonly place: 'method' | 'target' | 'query' | 'type' | 'body' | 'framing' | 'header'
+  readonly expected: Expectation
+  apply(draft: Draft): void
+}
+
+/** Puts a draft on the wire. */
+export function toRequest(
+  draft: Draft,
+  twists: readonly Twist[],
+  basis: Expectation,
+  hasKey: boolean,
+): Request {
+  const { operation, method, headers, body, version, isRaw } = draft
+  const { framing, payload } = frame(draft)
+  const expectations = [basis, ...twists.map(({ expected }) => expected)]
+  return {
+    method,
+    target: draft.retarget(targetOf(draft)),
+    version,
+    headers: [...headers, ...framing],
+    payload,
+    body,
+    operation: operation?.id,
+    expected: (['refused', 'either'] as const).find((each) => expectations.includes(each)) ?? 'done',
+    hasKey,
+    twists: twists.map(({ name }) => name),
+    isRaw: isRaw || draft.chunkExtension !== '' || draft.framing !== undefined,
+  }
+}
+
+function targetOf({ operation, pathValues, query }: Draft): string {
+  const path = operation?.path.replace(/\{(\w+)\}/g, (_, name) => pathValues[name] ?? '') ?? '/'
+  return query.length > 0 ? `${path}?${query.join('&')}` : path
+}
+
+interface Framed {
+  readonly framing: [name: string, value: string][]
+  readonly payload: Uint8Array
+}
+
+function frame({ body = nothing, chunks, chunkExtension, framing }: Draft): Framed {
+  if (framing !== undefined) return { framing, payload: body }
+  if (body === nothing) return { framing: [], payload: body }
+  if (chunks === undefined) return { framing: [['Content-Length', String(body.length)]], payload: body }
+  return { framing: [['Transfer-Encoding', 'chunked']], payload: inChunks(body, chunks, chunkExtension) }
+}
+
+const nothing = Buffer.alloc(0)
+
+function inChunks(body: Uint8Array, sizes: readonly number[], extension: string): Buffer {
+  const parts: Uint8Array[] = []
+  for (let at = 0, turn = 0; at < body.length; turn++) {
+    const chunk = body.subarray(at, at + (sizes[turn % sizes.length] ?? body.length))
+    parts.push(Buffer.from(`${chunk.length.toString(16)}${extension}\r\n`), chunk, Buffer.from('\r\n'))
+    at += chunk.length
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}

@@ -1,0 +1,150 @@
+// A run: many requests on several connections, each answer judged, each kind of failure shrunk once.
+
+import fc from 'fast-check'
+import { type Answer, Connection, WireError } from './connection.js'
+import type { Contract } from './contract.js'
+import { judge } from './judge.js'
+import { type Request, toBytes, toCurl } from './request.js'
+import { type Keys, plainRequests, requests } from './requests.js'
+
+export interface FuzzOptions {
+  readonly origin: string
+  readonly keys: Keys
+  readonly contract: Contract
+  readonly requests: number
+  readonly seed: number
+}
+
+/** One kind of failure, by the smallest request that shows it. */
+export interface Failure {
+  readonly request: Request
+  readonly problem: string
+  readonly curl: string
+}
+
+export interface FuzzResult {
+  readonly requests: number
+  readonly seconds: number
+  readonly statuses: ReadonlyMap<number, number>
+  readonly failures: readonly Failure[]
+}
+
+// The number is part of what a seed means.
+const lanes = 16
+const failuresMax = 20
+const shrinksMax = 500
+
+/** Sends that many requests, the same for the same seed and an empty service. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
+  const { origin, keys, contract, requests: count, seed } = options
+  const began = performance.now()
+  const run = new Run(contract, origin)
+  await stock(contract, keys, origin)
+  const links = await findLinks(contract, keys, origin)
+  const arbitrary = requests(contract, keys, origin, links)
+  const shares = Array.from({ length: lanes }, (_, lane) => Math.floor((count + lane) / lanes))
+  await Promise.all(shares.map((share, lane) => run.lane(arbitrary, share, seed * lanes + lane)))
+  const seconds = (performance.now() - began) / 1000
+  return { requests: run.sent, seconds, statuses: run.statuses, failures: [...run.failures.values()] }
+}
+
+class Run {
+  readonly statuses = new Map<number, number>()
+  readonly failures = new Map<string, Failure>()
+  sent = 0
+
+  constructor(
+    readonly contract: Contract,
+    readonly origin: string,
+  ) {}
+
+  // After a failure it goes on with what is left, and passes over failures of that kind.
+  async lane(arbitrary: fc.Arbitrary<Request>, count: number, seed: number): Promise<void> {
+    const connection = new Connection(this.origin)
+    for (let left = count, turn = 0; left > 0 && this.failures.size < failuresMax; turn++) {
+      const pursued: { kind?: string } = {}
+      const property = fc.asyncProperty(fc.limitShrink(arbitrary, shrinksMax), async (request) => {
+        left--
+        return this.#isRight(request, connection, pursued)
+      })
+      const details = await fc.check(property, { numRuns: left, seed: seed + turn * 1_000_003 })
+      if (!details.failed) break
+      const [request] = details.counterexample ?? []
+      if (request === undefined) throw details.errorInstance ?? new Error('nothing could be generated')
+      this.#note(request, pursued.kind ?? '')
+    }
+    connection.close()
+  }
+
+  // While it shrinks, a failure of another kind is none: it would lead away from the one that is pursued.
+  async #isRight(request: Request, connection: Connection, pursued: { kind?: string }): Promise<boolean> {
+    const problem = await this.#send(request, connection)
+    if (problem === undefined) return true
+    const kind = kindOf(request, problem)
+    if (this.failures.has(kind)) return true
+    if (pursued.kind !== undefined && pursued.kind !== kind) return true
+    pursued.kind = kind
+    this.#problems.set(request, problem)
+    return false
+  }
+
+  readonly #problems = new WeakMap<Request, string>()
+
+  async #send(request: Request, connection: Connection): Promise<string | undefined> {
+    this.sent++
+    try {
+      const answer = await connection.exchange(toBytes(request), request.method)
+      this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
+      return judge(request, answer, this.contract)
+    } catch (error) {
+      if (error instanceof WireError) return error.message
+      throw error
+    }
+  }
+
+  #note(request: Request, kind: string): void {
+    const problem = this.#problems.get(request) ?? kind
+    if (this.failures.size < failuresMax) {
+      this.failures.set(kind, { request, problem, curl: toCurl(request, this.origin) })
+    }
+  }
+}
+
+// Two failures are of a kind when the same is wrong in the same place, whatever the values.
+function kindOf({ operation, twists }: Request, problem: string): string {
+  const words = problem.replace(/"(?:[^"\\]|\\.)*"|\d{4,}/g, '…')
+  return [operation, ...twists.map((each) => each.split(' ')[0]), words].join(' ')
+}
+
+const stockSize = 10
+const pagesMax = 20
+
+// Something to read and to list: the smallest bodies that the document takes.
+async function stock(contract: Contract, keys: Keys, origin: string): Promise<void> {
+  const connection = new Connection(origin)
+  const creating = contract.operations.filter(({ method, body }) => method === 'POST' && body !== undefined)
+  for (const operation of creating) {
+    const arbitrary = plainRequests(operation, keys, origin)
+    for (const request of fc.sample(arbitrary, { numRuns: stockSize, seed: 1 })) {
+      await connection.exchange(toBytes(request), request.method)
+    }
+  }
+  connection.close()
+}
+
+// The `next` links of its pages: nobody may build one, so nothing else can tell what works.
+async function findLinks(contract: Contract, { open }: Keys, origin: string): Promise<string[]> {
+  const connection = new Connection(origin)
+  const links: string[] = []
+  for (const { method, path, parameters } of contract.operations) {
+    if (method !== 'GET' || path.includes('{') || !parameters.some(({ name }) => name === 'limit')) continue
+    for (let target: string | undefined = `${path}?limit=1`, page = 0; target && page < pagesMax; page++) {
+      const request = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${open}\r\n\r\n`
+      const { headers }: Answer = await connection.exchange(Buffer.from(request), 'GET')
+      target = /<([^<>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+      if (target !== undefined) links.push(target)
+    }
+  }
+  connection.close()
+  return links
+}
