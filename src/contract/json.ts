@@ -1,5 +1,6 @@
 // Reads a JSON body without altering it: integers beyond 2^53 become bigint, and what JSON.parse would
-// change without a word (the last of two values wins, digits are rounded away) is an error.
+// change without a word (the last of two values wins, digits are rounded away) is an error, and so is what would cost more
+// to read than it can be worth.
 
 import { parse } from 'lossless-json'
 import { ApiError } from '../errors.js'
@@ -12,11 +13,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
+  refuseDepth(text)
   try {
-    return parse(text, undefined, { parseNumber, onDuplicateKey: refuseDuplicate })
+    const value = parse(text, undefined, { parseNumber, onDuplicateKey: ({ key }) => refuseDuplicate(key) })
+    refuseDuplicates(text)
+    return value
   } catch (error) {
     if (error instanceof ApiError) throw error
-    if (error instanceof RangeError) throw new ApiError('invalid_json', 'The body is nested too deeply.')
     throw new ApiError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`)
   }
 }
@@ -29,10 +32,50 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function refuseDuplicate({ key }: { key: string }): never {
+// Deeper than any schema will be, and far from what a stack can bear: parsing and validating are recursive.
+const depthMax = 100
+
+// Before it is parsed, so of a text that may be no JSON at all: parsing tells.
+function refuseDepth(text: string): void {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (character === '"') i = endOfString(text, i)
+    else if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') depth--
+    if (depth > depthMax) throw new ApiError('invalid_json', 'The body is nested too deeply.')
+  }
+}
+
+// A quote ends it that an even number of backslashes stands before. By hand, for a pattern looks on from every quote of a
+// string that does not end.
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    if (text[i] === '\\') i++
+    else if (text[i] === '"') return i
+  }
+  return text.length
+}
+
+// Of valid JSON. lossless-json finds duplicates as well, but lets the same value pass twice.
+function refuseDuplicates(text: string): void {
+  const objects: Set<string>[] = []
+  for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token === '{') objects.push(new Set())
+    else if (token === '}') objects.pop()
+    else if (name !== undefined) addName(objects.at(-1), JSON.parse(name))
+  }
+}
+
+function addName(names: Set<string> | undefined, name: string): void {
+  if (names?.has(name)) refuseDuplicate(name)
+  names?.add(name)
+}
+
+function refuseDuplicate(name: string): never {
   throw new ApiError(
     'invalid_json',
-    `The body names ${JSON.stringify(key.slice(0, 64))} twice in one object.`,
+    `The body names ${JSON.stringify(name.slice(0, 64))} twice in one object.`,
   )
 }
 

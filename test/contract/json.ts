@@ -64,6 +64,9 @@ t.test('a huge exponent is settled without its digits being written out', async 
 
 const duplicates: [title: string, text: string, name: string][] = [
   ['at the top', '{"a":1,"a":2}', 'a'],
+  ['with one value', '{"a":1,"a":1}', 'a'],
+  ['before a colon that stands apart', '{"a":"x","a" \n:"x"}', 'a'],
+  ['after a value that looks like one', '{"b":"\\"b\\":1,{","b":1}', 'b'],
   ['inside', '{"x":[{"b":1,"c":0,"b":2}]}', 'b'],
   ['written with an escape', '{"a":1,"\\u0061":2}', 'a'],
   ['called __proto__', '{"__proto__":1,"__proto__":2}', '__proto__'],
@@ -133,6 +136,25 @@ for (const [title, text] of [
     t.throws(() => parse(text), error)
   })
 }
+
+t.test('a body may be nested 100 deep, with brackets in its texts that count for nothing', async (t) => {
+  const nested = (depth: number) => `${'[{"a":'.repeat(depth / 2)}"[[{{\\"[["${'}]'.repeat(depth / 2)}`
+  t.ok(parse(nested(100)))
+  t.throws(() => parse(nested(102)), { code: 'invalid_json', message: 'The body is nested too deeply.' })
+  t.match(parse(`[${'[],'.repeat(5_000)}1]`), { length: 5_001 }, 'and as wide as it likes')
+})
+
+t.test('a wide or a long body costs little', async (t) => {
+  const began = process.cpuUsage()
+  const names = Array.from({ length: 7_000 }, (_, i) => `"${i}":1`)
+  t.equal(Object.keys(parse(`{${names}}`) as object).length, 7_000)
+  t.throws(() => parse(`"${'\\'.repeat(65_000)}`), { code: 'invalid_json' })
+  for (const quotes of ['"', '"\\', '"" ', '\\"', '"a"  ']) {
+    t.throws(() => parse(`[${quotes.repeat(20_000)}`), { code: 'invalid_json' })
+  }
+  t.equal(parse(JSON.stringify('"\\'.repeat(16_000))), '"\\'.repeat(16_000))
+  t.ok(process.cpuUsage(began).user < 1_000_000, 'less than a second of work')
+})
 
 t.test('a text broken off anywhere is refused', async (t) => {
   const text = '{"a":[1.5e1,"\\u00e9\\n",true,null,{"b":false}]}'
