@@ -17,8 +17,9 @@ import { createGate, type Gate, requireClient } from './access/gate.js'
 import { createCounters } from './access/limiters.js'
 import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
-import { createClientErrorHandler } from './client-errors.js'
+import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import type { Config } from './config.js'
+import { isAnsweredEarly, watchConnections } from './connections.js'
 import { defaultErrorStatuses } from './contract/defaults.js'
 import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
@@ -70,7 +71,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const work: Work = { count: 0, max: config.workMax }
   const app = createServer(config, contract, log, work)
   const allowedMethods = collectMethods(app)
-  addDeadline(app, config.handlerTimeoutMs)
+  addDeadline(app, config.handlerTimeoutMs, contract)
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
@@ -90,11 +91,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     greet(request, reply, route)
     if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-    if (isAmbiguous(request)) throw requestFault('malformed_request', contract)
+    if (isAmbiguous(request)) {
+      reply.header('Connection', 'close') // whoever passed it on may have seen another request in it
+      throw requestFault('malformed_request', contract)
+    }
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
-  closeConnectionsWithTheServer(app)
+  closeConnections(app)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
   addServiceRoutes(app, { contract, sql: database.sql, counters })
@@ -117,16 +121,18 @@ function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClien
   }
 }
 
-// RFC 9112, section 3.2: HTTP/1.1 wants one host. Of two keys, nobody could say which was meant; Node takes the first.
+// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 wants one host, and a coding that nobody here takes off is as good as a body that
+// nobody can delimit. (501 is for codings that a server may come to know, and a 5xx is a fault of the service.) Of two
+// keys, or two types, nobody could say which was meant; Node takes the first.
 function isAmbiguous({ raw: { rawHeaders, httpVersion } }: FastifyRequest): boolean {
-  let hosts = 0
-  let keys = 0
+  const seen = { host: 0, authorization: 0, 'content-type': 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase()
-    if (name === 'host') hosts++
-    else if (name === 'authorization') keys++
+    const name = rawHeaders[i]?.toLowerCase() ?? ''
+    if (name === 'transfer-encoding' && rawHeaders[i + 1]?.toLowerCase() !== 'chunked') return true
+    if (name === 'host' || name === 'authorization' || name === 'content-type') seen[name]++
   }
-  return keys > 1 || hosts > 1 || (hosts === 0 && httpVersion === '1.1')
+  const isRepeated = seen.host > 1 || seen.authorization > 1 || seen['content-type'] > 1
+  return isRepeated || (seen.host === 0 && httpVersion === '1.1')
 }
 
 // What every answer carries, whatever becomes of the request.
@@ -176,9 +182,11 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     },
   })
   app.server.maxConnections = config.connectionsMax
+  // Without a byte in either direction: a client that reads no answer would keep its connection for ever.
+  app.server.timeout = config.requestTimeoutMs + config.handlerTimeoutMs
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
-  // RFC 9110, section 10.1.1: an expectation that nobody knows may be ignored. Node's own answer has no body.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.server.on('connect', createConnectHandler(contract, log))
+  watchConnections(app.server)
   return app
 }
 
@@ -219,14 +227,14 @@ function isDescribed(
 }
 
 // Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has
-// to end them, or a client's keep-alive would hold the stop up.
-function closeConnectionsWithTheServer(app: FastifyInstance): void {
+// to end them, or a client's keep-alive would hold the stop up. So has one that comes before the whole request.
+function closeConnections(app: FastifyInstance): void {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (closing) reply.header('Connection', 'close')
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isAnsweredEarly(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)
   })
 }

@@ -2,44 +2,69 @@
 // on the socket itself, in the one error body.
 
 import { randomUUID } from 'node:crypto'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
+import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
 import type { Contract } from './contract/document.js'
 import { type ApiError, errorBody, requestFault, toApiError } from './errors.js'
 import { securityHeaders } from './security-headers.js'
 
 /** Makes the handler of Node's `clientError` event. */
 export function createClientErrorHandler(contract: Contract, log: Logger) {
+  // What comes after the fault is a fault again, and told of once.
+  const refused = new WeakSet<Socket>()
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || answerHasBegun(socket)) {
+    if (refused.has(socket)) return
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
+    refused.add(socket)
+    // Requests that came before it on the connection are under way: theirs are the first answers.
+    afterAnswers(socket, () => {
+      // A second answer in the midst of one would garble both.
+      if (!socket.writable || answerHasBegun(socket)) socket.destroy()
+      else refuse(socket, error)
+    })
+  }
+
+  function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
     const requestId = randomUUID()
     const body = errorBody(clientFault(error, contract), contract)
     log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
-    const payload = JSON.stringify(body)
-    const headers = {
-      ...securityHeaders,
-      'X-Request-Id': requestId,
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': Buffer.byteLength(payload),
-      Connection: 'close',
-    }
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(`HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`)
+    endSlowly(socket, lastAnswer(requestId, body))
   }
+}
+
+/** Makes the handler of Node's `connect` event: this is no proxy, and Node would close the connection without a word. */
+export function createConnectHandler(contract: Contract, log: Logger) {
+  return (_request: unknown, stream: Duplex): void => {
+    const socket = stream as Socket // of an HTTP server, it is none other
+    socket.on('error', () => socket.destroy()) // Node has let go of it
+    const requestId = randomUUID()
+    const body = errorBody(requestFault('malformed_request', contract), contract)
+    log.info({ requestId, status: body.status, reason: 'CONNECT' }, 'request refused')
+    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body)))
+  }
+}
+
+function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>): string {
+  const payload = JSON.stringify(body)
+  const headers = {
+    ...securityHeaders,
+    'X-Request-Id': requestId,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(payload),
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
 }
 
 function clientFault(error: NodeJS.ErrnoException, contract: Contract): ApiError {
   const known = toApiError(error, contract)
   if (known.code !== 'internal_error') return known
   return requestFault('malformed_request', contract, error)
-}
-
-// A second answer in the midst of one would garble both. Node keeps the message at work on the socket, under
-// a name that its own default handler uses and its types leave out.
-function answerHasBegun(socket: Socket): boolean {
-  return (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true
 }

@@ -3,7 +3,8 @@
 // all that has to be looked at. They are linked to each other, for a Map of them costs more than everything else here.
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { unavailable } from './errors.js'
+import type { Contract } from './contract/document.js'
+import { type ApiError, requestFault, unavailable } from './errors.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,8 +21,11 @@ interface Deadline {
 
 const checkEveryMs = 50
 
-/** Answers 503 to whatever has no answer after so many milliseconds. A handler that comes too late finds `reply.sent`. */
-export function addDeadline(app: FastifyInstance, timeoutMs: number): void {
+/**
+ * Answers 503 to whatever has no answer after so many milliseconds, and 408 to what has not come whole by then: it is the
+ * caller who is late. A handler that comes too late finds `reply.sent`.
+ */
+export function addDeadline(app: FastifyInstance, timeoutMs: number, contract: Contract): void {
   const waiting = new Deadlines()
   app.decorateRequest('deadline', undefined)
   app.addHook('onRequest', (request, reply, done) => {
@@ -33,7 +37,8 @@ export function addDeadline(app: FastifyInstance, timeoutMs: number): void {
     done()
   })
   const timer = setInterval(() => {
-    for (const reply of waiting.takeUntil(performance.now())) giveUp(reply, timeoutMs)
+    for (const reply of waiting.takeUntil(performance.now()))
+      giveUp(reply, lateness(reply, timeoutMs, contract))
   }, checkEveryMs).unref()
   app.addHook('onClose', async () => clearInterval(timer))
 }
@@ -75,9 +80,14 @@ class Deadlines {
   }
 }
 
-function giveUp(reply: FastifyReply, timeoutMs: number): void {
+function lateness({ request: { raw } }: FastifyReply, timeoutMs: number, contract: Contract): ApiError {
+  const cause = new Error(`no answer within ${timeoutMs} ms`)
+  return raw.complete ? unavailable(cause) : requestFault('request_timeout', contract, cause)
+}
+
+function giveUp(reply: FastifyReply, error: ApiError): void {
   if (reply.sent) return
   // An answer that has begun cannot become another.
   if (reply.raw.headersSent) reply.raw.destroy()
-  else void reply.send(unavailable(new Error(`no answer within ${timeoutMs} ms`)))
+  else void reply.send(error)
 }

@@ -1,0 +1,64 @@
+// What a connection owes its client beyond a request and its answer: half of it may be closed, a body may be announced and
+// never sent, an answer may come before the body has.
+
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+// To read on after the last answer: a socket that is closed with bytes unread resets the connection, and a client
+// that still sends would lose the answer with it (RFC 9112, section 9.6).
+const lingerMs = 1_000
+
+/** Has the server keep to that, on every connection. */
+export function watchConnections(server: Server): void {
+  // A client may end its half once it has asked (RFC 9112, section 9.6). Node would do what it asks and not answer.
+  // Its types leave this out.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  // RFC 9110, section 10.1.1: 100 asks for the body, so it waits until somebody reads one. Whatever refuses the
+  // request before then is the answer instead.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    request.once('resume', () => {
+      if (!response.headersSent) response.writeContinue()
+    })
+    server.emit('request', request, response)
+  })
+  // RFC 9110, section 10.1.1: an expectation that nobody knows may be ignored. Node's own answer has no body.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
+/**
+ * Whether a request is answered before all of it has come. Where its rest ends, and the next request begins, nobody waits to
+ * find out: the connection has to be closed, and is so once the client can have read the answer.
+ */
+export function isAnsweredEarly({ complete, socket }: IncomingMessage): boolean {
+  if (complete !== false || !socket?.writable) return false
+  // Node calls it after the last answer.
+  socket.destroySoon = () => endSlowly(socket)
+  return true
+}
+
+/** Sends the last bytes of a connection, and leaves the client a moment to read them. */
+export function endSlowly(socket: Socket, bytes = ''): void {
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(bytes)
+  socket.resume()
+}
+
+/** Calls back when every request that came whole on a connection has its answer. */
+export function afterAnswers(socket: Socket, then: () => void): void {
+  const current = currentAnswer(socket)
+  if (current === undefined || !current.req.complete) then()
+  else current.once('close', () => afterAnswers(socket, then)) // by then, the next in line is the current one
+}
+
+/** Whether the answer to a request that is still coming is on its way. */
+export function answerHasBegun(socket: Socket): boolean {
+  return currentAnswer(socket)?.headersSent === true
+}
+
+// Node keeps the message at work on the socket, under a name that its own default handler uses and its types
+// leave out.
+function currentAnswer(socket: Socket): ServerResponse | undefined {
+  const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage
+  return message instanceof ServerResponse ? message : undefined
+}
