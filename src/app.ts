@@ -19,7 +19,7 @@ import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import type { Config } from './config.js'
-import { isAnsweredEarly, watchConnections } from './connections.js'
+import { closeAfter, comesAfterTheLast, isLast, watchConnections } from './connections.js'
 import { defaultErrorStatuses } from './contract/defaults.js'
 import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
@@ -86,15 +86,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(null, body),
   )
   app.addHook('onRequest', async (request, reply) => {
+    // Behind one whose end nobody is sure of: it may be no request at all, and is not to be done.
+    if (comesAfterTheLast(request.raw)) return reply.hijack()
     const route = request.routeOptions
     request.matched = route
     greet(request, reply, route)
+    const isRefused = isAmbiguous(request)
+    if (isRefused) closeAfter(request.raw)
     if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-    if (isAmbiguous(request)) {
-      reply.header('Connection', 'close') // whoever passed it on may have seen another request in it
-      throw requestFault('malformed_request', contract)
-    }
+    if (isRefused) throw requestFault('malformed_request', contract)
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
@@ -234,7 +235,7 @@ function closeConnections(app: FastifyInstance): void {
     closing = true
   })
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (isAnsweredEarly(request.raw) || closing) reply.header('Connection', 'close')
+    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)
   })
 }

@@ -34,7 +34,9 @@ export function createClientErrorHandler(contract: Contract, log: Logger) {
     const requestId = randomUUID()
     const body = errorBody(clientFault(error, contract), contract)
     log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
-    endSlowly(socket, lastAnswer(requestId, body))
+    // A request that is merely late would be done after all, if its rest were read.
+    const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
+    endSlowly(socket, lastAnswer(requestId, body), how)
   }
 }
 

@@ -25,23 +25,43 @@ export function watchConnections(server: Server): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
+const lastRequests = new WeakMap<Socket, IncomingMessage>()
+
+/** Makes a request the last of its connection: whoever passed it on may have seen another request in it. */
+export function closeAfter(request: IncomingMessage): void {
+  if (!lastRequests.has(request.socket)) lastRequests.set(request.socket, request)
+}
+
+/** Whether a request follows one that was to be the last. Node hands over what it reads, answered or not. */
+export function comesAfterTheLast(request: IncomingMessage): boolean {
+  const last = lastRequests.get(request.socket)
+  return last !== undefined && last !== request
+}
+
 /**
- * Whether a request is answered before all of it has come. Where its rest ends, and the next request begins, nobody waits to
- * find out: the connection has to be closed, and is so once the client can have read the answer.
+ * Whether the connection has to be closed with the answer to a request: it was made the last, or it is answered before all of
+ * it has come. Where its rest ends, and the next request begins, nobody waits to find out.
  */
-export function isAnsweredEarly({ complete, socket }: IncomingMessage): boolean {
-  if (complete !== false || !socket?.writable) return false
+export function isLast(request: IncomingMessage): boolean {
+  const { complete, socket } = request
+  if (lastRequests.get(socket) === request) return true
+  if (complete !== false || !socket.writable) return false
+  closeAfter(request)
   // Node calls it after the last answer.
   socket.destroySoon = () => endSlowly(socket)
   return true
 }
 
-/** Sends the last bytes of a connection, and leaves the client a moment to read them. */
-export function endSlowly(socket: Socket, bytes = ''): void {
+/**
+ * Sends the last bytes of a connection, and leaves the client a moment to read them.
+ * @param how whether what still comes is read and dropped, or left where it is
+ */
+export function endSlowly(socket: Socket, bytes = '', how: 'reading' | 'deaf' = 'reading'): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytes)
-  socket.resume()
+  if (how === 'reading') socket.resume()
+  else socket.pause()
 }
 
 /** Calls back when every request that came whole on a connection has its answer. */

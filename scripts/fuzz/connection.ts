@@ -36,11 +36,17 @@ export class Connection {
     if (this.#received.length > 0) throw this.#broken(`bytes that nobody asked for: ${this.#excerpt()}`)
     const socket = this.#socket !== undefined && !this.#ended ? this.#socket : await this.#open()
     socket.write(bytes)
-    const timer = setTimeout(() => socket.destroy(new Error('too late')), answerWithinMs)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      socket.destroy()
+    }, answerWithinMs)
     try {
       const answer = await this.#readAnswer(method)
-      if (answer.headers.get('connection') === 'close') await this.#readEnd()
+      if (answer.headers.get('connection') === 'close') await this.#readEnd(method)
       return answer
+    } catch (error) {
+      throw isLate ? new WireError(`no answer within ${answerWithinMs / 1000} s`) : error
     } finally {
       clearTimeout(timer)
     }
@@ -121,9 +127,11 @@ export class Connection {
     return this.#take(Number(length))
   }
 
-  async #readEnd(): Promise<void> {
-    while (!this.#ended && this.#received.length === 0) await this.#more()
-    if (this.#received.length > 0) throw this.#broken(`bytes after the last answer: ${this.#excerpt()}`)
+  async #readEnd(method: string): Promise<void> {
+    while (!this.#ended) await this.#more()
+    // Whoever could not read the request did not know that HEAD wants no body.
+    if (this.#received.length > 0 && method !== 'HEAD')
+      throw this.#broken(`bytes after the last answer: ${this.#excerpt()}`)
     this.close()
   }
 
