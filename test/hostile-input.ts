@@ -333,7 +333,7 @@ t.test('bodies that are hostile as JSON are refused, and soon', async (t) => {
   const fields = Array.from({ length: 7_000 }, (_, i) => `"${i}":1`).join()
   const cases: [title: string, body: string | Uint8Array, message: RegExp][] = [
     ['nested deeply', `{"name":${'['.repeat(60_000)}`, /nested too deeply/],
-    ['wide', `{${fields}}`.slice(0, bytesMax), /body\.\S+ is not a known field|not valid JSON/],
+    ['wide', `{${fields}}`.slice(0, bytesMax), /body\[0\] is not a known field/],
     ['naming a field twice', '{"name":"Rex","name":"Rex","categoryId":1}', /twice/],
     ['with __proto__', '{"name":"Rex","categoryId":1,"__proto__":{"status":"sold"}}', /__proto__/],
     ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],

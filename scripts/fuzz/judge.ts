@@ -34,7 +34,7 @@ function judgeStatus({ expected, hasKey }: Request, { status }: Answer): string 
 const internals = [
   /node_modules|\bat \S+ \(|\bat (?:async )?\w+:\/\/|\.[cm]?[jt]s:\d+|\bnode:internal/,
   /\b(?:select|insert|update|delete)\b.{1,80}\b(?:from|into|set|where)\b/is,
-  /postgres|sqlstate|relation "|syntax error|\bpg_|redis|\bFST_|\bHPE_|\bERR_[A-Z]|\bE(?:CONN|PIPE|NOENT)/i,
+  /postgres|sqlstate|relation \\?"|syntax error|\bpg_|redis|\bFST_|\bHPE_|\bERR_[A-Z]|\bE(?:CONN|PIPE|NOENT)/i,
   /\/(?:home|root|tmp|usr|var|app)\/\w/,
 ]
 

@@ -46,6 +46,7 @@ function requestsOf(
 ): Arbitrary<Request> {
   const one = twistsOf(operation, contract)
   const twists = fc.oneof(
+    { withCrossShrink: true }, // whatever fails is tried without any, too
     { weight: 4, arbitrary: fc.constant<Twist[]>([]) },
     { weight: 5, arbitrary: fc.tuple(one) },
     {

@@ -45,12 +45,12 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const shares = Array.from({ length: lanes }, (_, lane) => Math.floor((count + lane) / lanes))
   await Promise.all(shares.map((share, lane) => run.lane(arbitrary, share, seed * lanes + lane)))
   const seconds = (performance.now() - began) / 1000
-  return { requests: run.sent, seconds, statuses: run.statuses, failures: [...run.failures.values()] }
+  return { requests: run.sent, seconds, statuses: run.statuses, failures: run.failures }
 }
 
 class Run {
   readonly statuses = new Map<number, number>()
-  readonly failures = new Map<string, Failure>()
+  readonly failures: Failure[] = []
   sent = 0
 
   constructor(
@@ -61,8 +61,8 @@ class Run {
   // After a failure it goes on with what is left, and passes over failures of that kind.
   async lane(arbitrary: fc.Arbitrary<Request>, count: number, seed: number): Promise<void> {
     const connection = new Connection(this.origin)
-    for (let left = count, turn = 0; left > 0 && this.failures.size < failuresMax; turn++) {
-      const pursued: { kind?: string } = {}
+    for (let left = count, turn = 0; left > 0 && this.failures.length < failuresMax; turn++) {
+      const pursued: { fault?: string } = {}
       const property = fc.asyncProperty(fc.limitShrink(arbitrary, shrinksMax), async (request) => {
         left--
         return this.#isRight(request, connection, pursued)
@@ -71,21 +71,28 @@ class Run {
       if (!details.failed) break
       const [request] = details.counterexample ?? []
       if (request === undefined) throw details.errorInstance ?? new Error('nothing could be generated')
-      this.#note(request, pursued.kind ?? '')
+      this.#note(request)
     }
     connection.close()
   }
 
-  // While it shrinks, a failure of another kind is none: it would lead away from the one that is pursued.
-  async #isRight(request: Request, connection: Connection, pursued: { kind?: string }): Promise<boolean> {
+  // While it shrinks, another fault is none: it would lead away from the one that is pursued.
+  async #isRight(request: Request, connection: Connection, pursued: { fault?: string }): Promise<boolean> {
     const problem = await this.#send(request, connection)
-    if (problem === undefined) return true
-    const kind = kindOf(request, problem)
-    if (this.failures.has(kind)) return true
-    if (pursued.kind !== undefined && pursued.kind !== kind) return true
-    pursued.kind = kind
+    if (problem === undefined || this.#isKnown(request, problem)) return true
+    const fault = faultOf(request, problem)
+    if (pursued.fault !== undefined && pursued.fault !== fault) return true
+    pursued.fault = fault
     this.#problems.set(request, problem)
     return false
+  }
+
+  // It takes no more than is known to bring the same about.
+  #isKnown(request: Request, problem: string): boolean {
+    return this.failures.some((known) => {
+      const isSame = faultOf(known.request, known.problem) === faultOf(request, problem)
+      return isSame && kinds(known.request).every((kind) => kinds(request).includes(kind))
+    })
   }
 
   readonly #problems = new WeakMap<Request, string>()
@@ -102,18 +109,21 @@ class Run {
     }
   }
 
-  #note(request: Request, kind: string): void {
-    const problem = this.#problems.get(request) ?? kind
-    if (this.failures.size < failuresMax) {
-      this.failures.set(kind, { request, problem, curl: toCurl(request, this.origin) })
-    }
+  // Another lane may have come upon it meanwhile.
+  #note(request: Request): void {
+    const problem = this.#problems.get(request) ?? 'it failed once'
+    if (this.failures.length >= failuresMax || this.#isKnown(request, problem)) return
+    this.failures.push({ request, problem, curl: toCurl(request, this.origin) })
   }
 }
 
-// Two failures are of a kind when the same is wrong in the same place, whatever the values.
-function kindOf({ operation, twists }: Request, problem: string): string {
-  const words = problem.replace(/"(?:[^"\\]|\\.)*"|\d{4,}/g, '…')
-  return [operation, ...twists.map((each) => each.split(' ')[0]), words].join(' ')
+// The same is wrong in the same place, whatever the values.
+function faultOf({ operation }: Request, problem: string): string {
+  return `${operation} ${problem.replace(/"(?:[^"\\]|\\.)*"|-?\d{4,}/g, '…')}`
+}
+
+function kinds({ twists }: Request): string[] {
+  return twists.map((each) => each.split(' ')[0] ?? '')
 }
 
 const stockSize = 10
