@@ -14,15 +14,17 @@ export interface Operations {
     request: {
       params: Record<never, never>
       query: Record<never, never>
-      headers: Record<never, never>
+      headers: LowerCase<NonNullable<operations['createPet']['parameters']['header']>>
       body: NonNullable<operations['createPet']['requestBody']>['content']['application/json']
     }
     response:
       | { status: 201; headers: { 'Location': operations['createPet']['responses'][201]['headers']['Location'] }; body: operations['createPet']['responses'][201]['content']['application/json'] }
       | { status: 400; body: operations['createPet']['responses'][400]['content']['application/json'] }
       | { status: 401; body: operations['createPet']['responses'][401]['content']['application/json'] }
+      | { status: 409; body: operations['createPet']['responses'][409]['content']['application/json'] }
       | { status: 413; body: operations['createPet']['responses'][413]['content']['application/json'] }
       | { status: 415; body: operations['createPet']['responses'][415]['content']['application/json'] }
+      | { status: 422; body: operations['createPet']['responses'][422]['content']['application/json'] }
       | { status: 429; body: operations['createPet']['responses'][429]['content']['application/json'] }
       | { status: 500; body: operations['createPet']['responses'][500]['content']['application/json'] }
       | { status: 503; body: operations['createPet']['responses'][503]['content']['application/json'] }

@@ -25,9 +25,11 @@ import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
 import { findClientKey } from './database/api-keys.js'
 import { type Database, isUnavailable } from './database/connect.js'
+import type { Transact } from './database/renewable.js'
 import { addDeadline } from './deadline.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
+import { createOnce, purgeRegularly } from './idempotency.js'
 import { countWork, createSheddingServer, type Work } from './overload.js'
 import { RequestLog } from './request-log.js'
 import { requestPath } from './request-path.js'
@@ -50,8 +52,8 @@ type Route = FastifyRequest['routeOptions']
 export interface AppParts {
   readonly config: Config
   readonly contract: Contract
-  /** Without lanes, the pool serves handlers too. */
-  readonly database: Pick<Database, 'sql'> & Partial<Pick<Database, 'lanes'>>
+  /** Without lanes, the pool serves handlers too; and transactions, where nothing else does. */
+  readonly database: Pick<Database, 'sql'> & Partial<Pick<Database, 'lanes' | 'transact'>>
   readonly log: Logger
   /** The handlers of the contract's operations, unless others are given. */
   readonly handlers?: Handlers
@@ -100,6 +102,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
   closeConnections(app)
+  const purge = purgeRegularly(database.sql, contract.idempotency.keepHours, (err) =>
+    log.warn({ err }, 'purge failed'),
+  )
+  app.addHook('onClose', async () => purge.stop())
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
   addServiceRoutes(app, { contract, sql: database.sql, counters })
@@ -108,11 +114,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     await addRoutes(scope, {
       contract,
       handlers,
+      once: createOnce(database.transact ?? poolTransact(database.sql), contract.idempotency.keepHours),
       lanes: database.lanes ?? { reads: database.sql, writes: database.sql },
       securityChecks: { 'http bearer': requireClient },
     })
   })
   return app
+}
+
+function poolTransact(sql: Database['sql']): Transact {
+  return (work) => sql.begin(work as never) as ReturnType<typeof work>
 }
 
 function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClient {

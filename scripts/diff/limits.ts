@@ -1,4 +1,5 @@
-// What every request is held to: sizes (`x-limits`) and numbers of requests (`x-rate-limits`).
+// What every request is held to: sizes (`x-limits`) and numbers of requests (`x-rate-limits`); and how long its answer is
+// kept (`x-idempotency`).
 
 import { type Comparison, type Spot, tell } from './comparison.js'
 import { eachKey, type Pair, step } from './node.js'
@@ -7,11 +8,20 @@ import { child } from './references.js'
 /** Tells of limits that became stricter, which breaks callers at the edge, or milder. */
 export function compareLimits(comparison: Comparison): void {
   compareNumbers(comparison, { place: 'x-limits', where: '' }, child(comparison, comparison, 'x-limits'))
+  compareKeeping(comparison, child(comparison, comparison, 'x-idempotency'))
   const rates = child(comparison, comparison, 'x-rate-limits')
   for (const part of ['anonymous', 'ban']) {
     compareNumbers(comparison, { place: 'x-rate-limits', where: part }, child(comparison, rates, part))
   }
   comparePlans(comparison, child(comparison, rates, 'plans'))
+}
+
+function compareKeeping(comparison: Comparison, pair: Pair): void {
+  const [before, after] = [pair.before.keepHours, pair.after.keepHours]
+  if (before === after) return
+  const isShorter = typeof before === 'number' && typeof after === 'number' && after < before
+  const spot = { place: 'x-idempotency', where: '' }
+  tell(comparison, spot, isShorter ? 'major' : 'minor', step('keepHours', before, after), pair, 'keepHours')
 }
 
 // A ban comes sooner when its rejections are counted over a longer time.

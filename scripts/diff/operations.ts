@@ -69,11 +69,20 @@ function compareOperation(comparison: Comparison, before: Operation, after: Oper
     // Nobody sends it, but code generated from the contract calls it.
     tell(comparison, spot, 'minor', what, pair, 'operationId')
   }
+  compareIdempotency(comparison, spot, pair)
   compareDeprecation(comparison, spot, pair)
   compareSecurity(comparison, spot, pair)
   compareParameters(comparison, spot, before, after)
   compareBody(comparison, spot, pair)
   compareResponses(comparison, spot, child(comparison, pair, 'responses'))
+}
+
+// Who relied on it would do things twice.
+function compareIdempotency(comparison: Comparison, spot: Spot, pair: Pair): void {
+  const [before, after] = [pair.before['x-idempotent'] === true, pair.after['x-idempotent'] === true]
+  if (before === after) return
+  const what = after ? 'idempotent' : 'no longer idempotent'
+  tell(comparison, spot, after ? 'minor' : 'major', what, pair, 'x-idempotent')
 }
 
 const alone = (node: Node): Pair => ({ before: node, after: node })

@@ -38,6 +38,8 @@ export interface Operation {
   readonly path: string
   readonly isSecured: boolean
   readonly isDeprecated: boolean
+  /** The same `Idempotency-Key` may have come with another request. */
+  readonly isIdempotent: boolean
   readonly parameters: readonly Parameter[]
   readonly body: { readonly required: boolean; readonly schemas: ReadonlyMap<string, Schema> } | undefined
   /** By status, class (`4xx`) or `default`. */
@@ -111,6 +113,7 @@ function readOperation(path: string, method: string, node: Node, item: Node, doc
     path,
     isSecured: security.length > 0 && security.every((each) => Object.keys(each).length > 0),
     isDeprecated: (node.deprecated as unknown) === true,
+    isIdempotent: (node['x-idempotent'] as unknown) === true,
     parameters: parameters.map((each) => ({
       name: String(each.name),
       in: String(each.in) as Parameter['in'],

@@ -78,9 +78,10 @@ function assemble(
       draft.headers.push(['Content-Type', body.type])
     }
     for (const twist of chosen) twist.apply(draft)
-    const isFree = operation.parameters.some(
+    const isOpaqueThere = operation.parameters.some(
       ({ name, schema }) => isOpaque(schema) && parameters.query.some((each) => each.startsWith(`${name}=`)),
     )
+    const isFree = isOpaqueThere || (operation.isIdempotent && parameters.headers.length > 0)
     const basis = expectationOf(operation, caller, isFree)
     return toRequest(draft, chosen, basis, caller.isValid)
   })

@@ -17,6 +17,7 @@ export function twistsOf(operation: Operation, contract: Contract): Arbitrary<Tw
     ...targetTwists(operation, contract),
     ...queryTwists(operation, contract),
     ...headerTwists(contract),
+    ...parameterHeaderTwists(operation),
     ...typeTwists(operation),
     ...bodyTwists(operation, contract),
     ...framingTwists(operation),
@@ -226,6 +227,26 @@ const harmless: [string, string][] = [
   ['X-Request-Id', '"\\'],
   ['__proto__', '1'],
 ]
+
+// Texts that a header can hold: blanks at its ends are none of it.
+function parameterHeaderTwists({ parameters }: Operation): Arbitrary<Twist>[] {
+  return parameters
+    .filter((each) => each.in === 'header')
+    .map(({ name, schema }) =>
+      hostileText(schema)
+        .filter(({ text }) => /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/.test(text))
+        .map(({ text, isValid }) =>
+          twist(
+            'header',
+            isValid === false ? 'refused' : 'either',
+            `${name}: ${text.slice(0, 40)}`,
+            (draft) => {
+              draft.headers = [...draft.headers.filter(([each]) => each !== name), [name, text]]
+            },
+          ),
+        ),
+    )
+}
 
 function headerTwists({ limits }: Contract): Arbitrary<Twist>[] {
   const taken = fc

@@ -13,9 +13,11 @@ export const defaultErrorStatuses = {
   route_not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
+  idempotency_key_in_use: 409,
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
+  idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
   key_banned: 429,
   headers_too_large: 431,
@@ -26,6 +28,9 @@ export const defaultErrorStatuses = {
 
 /** In bytes, without `x-limits`: what Fastify and Node have by themselves. */
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
+
+/** Without `x-idempotency`. */
+export const defaultIdempotency = { keepHours: 24 }
 
 /** Without `x-rate-limits`: nothing is counted. */
 export const unlimited: RateLimits = {

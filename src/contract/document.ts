@@ -6,7 +6,7 @@ import { toOneDialect } from './dialect.js'
 import { readOperations } from './operations.js'
 import { Reader } from './reader.js'
 import { ContractError, type ReadText, readSource } from './source.js'
-import { readErrorStatuses, readLimits, readRateLimits } from './terms.js'
+import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './terms.js'
 
 export { ContractError }
 
@@ -60,6 +60,8 @@ export interface Operation {
   readonly body: { readonly required: boolean; readonly mediaTypes: readonly string[] } | undefined
   readonly responses: ReadonlyMap<string, Response>
   readonly deprecation: Deprecation | undefined
+  /** A request for it may carry a key, and is then done once however often it arrives. */
+  readonly isIdempotent: boolean
 }
 
 /** Requests a minute and a day. */
@@ -99,6 +101,8 @@ export interface Contract {
   /** Whether requests are counted at all. */
   readonly isMetered: boolean
   readonly rateLimits: RateLimits
+  /** How long the answers of idempotent operations are kept. */
+  readonly idempotency: { readonly keepHours: number }
   /** Whether a field anywhere goes one way only: `readOnly` or `writeOnly`. */
   readonly hasOneWayFields: boolean
   /** In bytes. */
@@ -127,6 +131,7 @@ export async function readContract(file: string, readText?: ReadText): Promise<C
     ...readErrorStatuses(reader),
     ...readRateLimits(reader),
     limits: readLimits(reader),
+    idempotency: readIdempotency(reader),
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
   }
   if (reader.problems.length === 0) return contract

@@ -65,7 +65,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place} has no operationId`)
   checkPathParameters(reader, place, path, item, node)
-  return {
+  const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
     method: method.toUpperCase(),
@@ -78,7 +78,35 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     body: readBody(reader, node),
     responses: readResponses(reader, place, node),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
+    isIdempotent: node['x-idempotent'] === true,
   }
+  checkIdempotency(reader, place, node['x-idempotent'], operation)
+  return operation
+}
+
+// What callers need to know to use it, and the server to keep it.
+function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
+  if (mark === undefined || mark === false) return
+  const { method, parameters, responses, security } = operation
+  const isTaken = parameters.some(
+    (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
+  )
+  const faults: [isFault: boolean, text: string][] = [
+    [mark !== true, 'must be true or false'],
+    [['GET', 'HEAD', 'OPTIONS'].includes(method), `is for what changes something, and ${method} does not`],
+    [!isTaken, 'needs the header parameter Idempotency-Key'],
+    [!isDeclared(responses, '409'), 'needs an answer 409, for while the first request is under way'],
+    [!isDeclared(responses, '422'), 'needs an answer 422, for a key that belongs to another request'],
+    [
+      security.length === 0 || security.some((each) => each.length === 0),
+      'needs to know who calls: security',
+    ],
+  ]
+  for (const [isFault, text] of faults) if (isFault) reader.problem(`${place}: x-idempotent ${text}`)
+}
+
+function isDeclared(responses: Operation['responses'], status: string): boolean {
+  return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
 // glue lets an operation's parameters in the path, query or header take the place of its path's there, all of them.

@@ -14,9 +14,11 @@ import type {
 import glue from 'fastify-openapi-glue'
 import { stringify } from 'lossless-json'
 import type { OperationId } from '../../generated/operations.js'
-import type { StatementLanes } from '../database/connect.js'
-import { ApiError } from '../errors.js'
+import type { Sql, StatementLanes } from '../database/connect.js'
+import type { KeptAnswer } from '../database/idempotent-answers.js'
+import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
+import { idempotencyHeader, type Once } from '../idempotency.js'
 import { requestPath } from '../request-path.js'
 import { deprecationHeaders } from './deprecation.js'
 import { type Contract, ContractError, type Operation, type Schema } from './document.js'
@@ -44,11 +46,14 @@ export interface RouteParts {
   readonly contract: Contract
   readonly handlers: Handlers
   readonly lanes: StatementLanes
+  /** For requests that carry a key of their own. */
+  readonly once: Once
   /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
   readonly securityChecks: Readonly<Record<SecurityKind, SecurityCheck>>
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
+type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 /** Adds every operation of the contract to the server. */
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
@@ -181,24 +186,90 @@ function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
   }
 }
 
-function routeHandler(operation: Operation, parts: RouteParts): RouteOptions['handler'] {
+function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   // RFC 9110, section 9.2.1: a safe method changes nothing.
   const sql = ['GET', 'HEAD'].includes(operation.method) ? parts.lanes.reads : parts.lanes.writes
   const mediaTypes = answerTypes(operation)
-  return async (request, reply) => {
-    const { params, query, headers, body } = request
-    const path = requestPath(request.url)
-    const answer: Answer = await handler({ params, query, headers, body }, { sql, path })
+  const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
+    handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
+  const plainly: RouteHandler = async (request, reply) => {
+    const answer = await run(request, sql)
     if (reply.sent) return undefined // its time was up, and the caller has been told
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       reply.header(name, merged(reply, name, value))
     return send(request, reply.code(answer.status), answer.body, mediaTypes.get(String(answer.status)))
   }
+  if (!operation.isIdempotent) return plainly
+  const once: RouteHandler = async (request, reply) => {
+    const answer = await parts.once(request, (by) =>
+      keepable(request, reply, parts.contract, mediaTypes, () => run(request, by)),
+    )
+    if (reply.sent) return undefined
+    if (answer.isReplay) reply.header('Idempotent-Replayed', 'true')
+    for (const [name, value] of Object.entries(answer.headers)) reply.header(name, merged(reply, name, value))
+    return reply.code(answer.status).send(answer.body && Buffer.from(answer.body))
+  }
+  return (request, reply) =>
+    request.headers[idempotencyHeader] === undefined ? plainly(request, reply) : once(request, reply)
+}
+
+type MediaTypes = ReadonlyMap<string, string | undefined>
+
+// The handler's answer as bytes, held to the contract before anything is kept of it. What it throws to refuse the request is
+// an answer, too.
+async function keepable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  contract: Contract,
+  mediaTypes: MediaTypes,
+  run: () => Promise<Answer>,
+): Promise<KeptAnswer> {
+  const answer = await run().catch((error) => refusalOf(error, request, contract))
+  const { status, body } = answer
+  const mediaType = mediaTypes.get(String(status)) ?? (status >= 400 ? 'application/json' : '')
+  const headers = { ...present(answer.headers), ...(body !== undefined && contentType(mediaType)) }
+  checked(request, (check) => {
+    check.body(status, body)
+    const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    check.head(status, { ...reply.getHeaders(), ...Object.fromEntries(own) })
+  })
+  return { status, headers, body: toBytes(request, reply, answer, mediaType) }
+}
+
+function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
+  if (!(error instanceof ApiError)) throw error
+  const body = errorBody(error, contract)
+  const isDeclared = request.routeOptions.config.responseCheck?.declares(body.status) === true
+  if (body.status >= 500 || !isDeclared) throw error
+  return { status: body.status, headers: error.headers, body }
+}
+
+function present(headers: Answer['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+function contentType(mediaType: string): Record<string, string> {
+  return { 'Content-Type': isJson(mediaType) ? `${essence(mediaType)}; charset=utf-8` : mediaType }
+}
+
+function toBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, body }: Answer,
+  mediaType: string,
+): Uint8Array | undefined {
+  if (body === undefined) return undefined
+  if (!isJson(mediaType)) return Buffer.from(body as string) // or bytes, as its check has seen
+  const isExact = request.routeOptions.config.isExact || typeof body !== 'object'
+  const write = isExact ? undefined : reply.getSerializationFunction(String(status), essence(mediaType))
+  return Buffer.from(write?.(body as Record<string, unknown>) ?? toJson(body))
 }
 
 // Of several types the first of JSON counts, else the first.
-function answerTypes({ responses }: Operation): ReadonlyMap<string, string | undefined> {
+function answerTypes({ responses }: Operation): MediaTypes {
   return new Map(
     [...responses.values()].map(({ status, mediaTypes }) => [
       status,

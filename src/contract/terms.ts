@@ -1,7 +1,7 @@
 // The terms of use: how much a request may hold, how many are answered, and what goes wrong in which words. A document
 // that does not speak of them gets the defaults.
 
-import { defaultErrorStatuses, defaultLimits, unlimited } from './defaults.js'
+import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } from './defaults.js'
 import type { Contract, Quotas, RateLimits } from './document.js'
 import type { Node, Reader } from './reader.js'
 
@@ -11,6 +11,12 @@ export function readLimits(reader: Reader): Contract['limits'] {
   const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
   const { bodyBytes, urlBytes, headerBytes } = reader.counts('x-limits', given, names)
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
+}
+
+/** `x-idempotency`. */
+export function readIdempotency(reader: Reader): Contract['idempotency'] {
+  const given = { ...defaultIdempotency, ...reader.node(reader.document['x-idempotency']) }
+  return reader.counts('x-idempotency', given, ['keepHours'])
 }
 
 /** `x-rate-limits`. */

@@ -7,7 +7,7 @@ import { OperatorError } from '../operator-error.js'
 import { startEmbedded } from './embedded.js'
 import { createLanes } from './lanes.js'
 import { migrate } from './migrate.js'
-import { socketOption } from './socket.js'
+import { type Renewal, renewable, type Transact } from './renewable.js'
 
 /** postgres.js with int8 as bigint. Inside a transaction it is the transaction's. */
 export type Sql = postgres.ISql<{ bigint: bigint }>
@@ -16,8 +16,10 @@ export type Sql = postgres.ISql<{ bigint: bigint }>
 export type RootSql = postgres.Sql<{ bigint: bigint }>
 
 export interface Database {
-  /** For transactions, LISTEN, and what may take its time. */
+  /** For LISTEN, and what may take its time. */
   readonly sql: RootSql
+  /** For the transactions of requests. */
+  readonly transact: Transact
   /** For the statements of handlers. */
   readonly lanes: StatementLanes
   readonly embedded: boolean
@@ -40,6 +42,8 @@ export interface DatabaseOptions {
 }
 
 const poolMax = 4
+// One connection is left for whoever has to be known first.
+const transactionsMax = 3
 // A connection answers as many reads as the server has time for, and a second covers the first's pauses.
 // A write waits for the disk, and so do those behind it.
 const readLanes = 2
@@ -64,11 +68,13 @@ export async function connect({
 }: DatabaseOptions): Promise<Database> {
   const server = databaseUrl === undefined ? await startEmbedded(dataDir, log) : undefined
   const handle = (max: number, timeoutMs: number) =>
-    server
-      ? postgres({ ...server.connection, ...options(log, max, timeoutMs) })
-      : postgres(databaseUrl ?? '', options(log, max, timeoutMs))
-  const lane = () => handle(1, laneStatementTimeoutMs)
-  const sql = handle(poolMax, statementTimeoutMs)
+    renewable((renewal) =>
+      server
+        ? postgres({ ...server.connection, ...options(log, max, timeoutMs, renewal) })
+        : postgres(databaseUrl ?? '', options(log, max, timeoutMs, renewal)),
+    )
+  const lane = () => handle(1, laneStatementTimeoutMs).sql
+  const { sql, transact } = handle(poolMax, statementTimeoutMs)
   const [reads, writes] = [createLanes(readLanes, lane), createLanes(writeLanes, lane)]
   const close = async () => {
     await Promise.all([sql, reads, writes].map((each) => each.end({ timeout: closeTimeoutSeconds })))
@@ -77,26 +83,52 @@ export async function connect({
   try {
     await untilReachable(sql, startTimeoutMs, log)
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
-      throw notAllowed(error) ? unreachable(sql, error) : error
+      throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    return { sql, lanes: { reads: reads.sql, writes: writes.sql }, embedded: server !== undefined, close }
+    return {
+      sql,
+      transact: atOnce(transactionsMax, transact),
+      lanes: { reads: reads.sql, writes: writes.sql },
+      embedded: server !== undefined,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function options(log: Logger, max: number, timeoutMs: number) {
+// The others wait in the order they came.
+function atOnce(max: number, transact: Transact): Transact {
+  const waiting: (() => void)[] = []
+  let free = max
+  return async (work) => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await transact(work)
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
+}
+
+function options(log: Logger, max: number, timeoutMs: number, renewal: Renewal) {
   return {
     max,
     connect_timeout: connectTimeoutSeconds,
-    // Seconds before the next try: short, so that an outage ends for the service when it ends.
-    backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     types: { bigint: postgres.BigInt },
-    ...socketOption,
+    ...renewal,
     fetch_types: false, // only needed for arrays of types of one's own
-    connection: { application_name: 'animal-store', statement_timeout: timeoutMs },
+    connection: {
+      application_name: 'animal-store',
+      statement_timeout: timeoutMs,
+      // Of a service that froze in the midst of a transaction, which holds locks.
+      idle_in_transaction_session_timeout: timeoutMs,
+    },
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
   }
 }
@@ -118,6 +150,13 @@ async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Pro
 // SQLSTATE 42501: the role may not do what a migration does.
 function notAllowed(error: unknown): boolean {
   return (error as { code?: unknown }).code === '42501'
+}
+
+function mayNotMigrate(sql: RootSql, cause: unknown): Error {
+  return new OperatorError(
+    `The database lacks migrations, and the role "${sql.options.user}" may not apply them: ${(cause as Error).message}\nRun \`npm run migrate\` with the DATABASE_URL of its owner.`,
+    { cause },
+  )
 }
 
 // Host and database, but never the password.
@@ -149,9 +188,11 @@ const connectionErrors = new Set([
 /**
  * Whether an error says that the database cannot answer for now, rather than that a statement is wrong:
  * a connection that fails, or SQLSTATE 08 (connection), 53 (resources), 57 (operator intervention, which
- * a statement past its time is, too), 25006 (read-only: a replica before its promotion).
+ * a statement past its time is, too), 25006 (read-only: a replica before its promotion), 25P03 (a transaction past its time).
  */
 export function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && (connectionErrors.has(code) || /^(08|53|57)...$|^25006$/.test(code))
+  return (
+    typeof code === 'string' && (connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$/.test(code))
+  )
 }

@@ -5,7 +5,7 @@
 import net from 'node:net'
 
 /** What postgres.js knows of a server when it asks for a socket. */
-interface Target {
+export interface Target {
   readonly host: readonly string[]
   readonly port: readonly number[]
   readonly path?: string | (() => string)
@@ -20,7 +20,7 @@ export const socketOption = { socket: createSocket }
  * A socket for postgres.js that is on its way to the server and always ends as if without an error; the error
  * itself has been told by then. It takes the hosts of the URL in turn.
  */
-function createSocket({ host, port, path }: Target): net.Socket {
+export function createSocket({ host, port, path }: Target): net.Socket {
   const turn = attempts++ % host.length
   const socket =
     typeof path === 'string' && path !== '' ? net.connect(path) : net.connect(port[turn] ?? 5432, host[turn])

@@ -91,11 +91,55 @@ const list = ['paths', '/pets', 'get']
 const get = ['paths', '/pets/{petId}', 'get']
 const codes = ['components', 'schemas', 'ErrorCode']
 
+const post = ['paths', '/pets', 'post']
+
 const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
   [
     'an operation without a name',
     (document) => document.deleteIn([...list, 'operationId']) && document.deleteIn([...get, 'x-successor']),
     'GET /pets has no operationId',
+  ],
+  [
+    'x-idempotent without the header',
+    (document) => document.deleteIn([...post, 'parameters']),
+    'POST /pets: x-idempotent needs the header parameter Idempotency-Key',
+  ],
+  [
+    'x-idempotent that is neither true nor false',
+    (document) => document.setIn([...post, 'x-idempotent'], 'yes'),
+    'POST /pets: x-idempotent must be true or false',
+  ],
+  [
+    'x-idempotent on what is safe',
+    (document) => {
+      document.setIn([...list, 'x-idempotent'], true)
+      document.addIn([...list, 'parameters'], { $ref: '#/components/parameters/IdempotencyKey' })
+    },
+    'GET /pets: x-idempotent is for what changes something, and GET does not',
+  ],
+  [
+    'x-idempotent without its answers',
+    (document) => {
+      for (const status of ['409', 'default']) document.deleteIn([...post, 'responses', status])
+    },
+    'POST /pets: x-idempotent needs an answer 409, for while the first request is under way',
+  ],
+  [
+    'x-idempotent without the other answer',
+    (document) => {
+      for (const status of ['422', 'default']) document.deleteIn([...post, 'responses', status])
+    },
+    'POST /pets: x-idempotent needs an answer 422, for a key that belongs to another request',
+  ],
+  [
+    'x-idempotent for anybody',
+    (document) => document.setIn([...post, 'security'], []),
+    'POST /pets: x-idempotent needs to know who calls: security',
+  ],
+  [
+    'answers kept for no time',
+    (document) => document.setIn(['x-idempotency', 'keepHours'], 0),
+    'x-idempotency needs keepHours, whole numbers above 0',
   ],
   [
     'two operations of one name',

@@ -32,7 +32,7 @@ t.test("the service's own migrations bring an empty database to its form, once",
   const sql = await emptyDatabase(t)
   const applied = await migrate(sql, migrationsFolder)
   t.strictSame(applied.slice(0, 2), ['0001-pets.sql', '0002-api-keys.sql'])
-  t.strictSame(await tables(sql), ['api_keys', 'pets', 'schema_migrations'])
+  t.strictSame(await tables(sql), ['api_keys', 'idempotent_answers', 'pets', 'schema_migrations'])
   t.strictSame(await migrate(sql, migrationsFolder), [])
   t.equal(await isMigrated(sql, migrationsFolder), true)
 })

@@ -412,6 +412,14 @@ const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: re
     ['breaking  x-limits  bodyBytes 65536 -> 32768'],
   ],
   [
+    'an operation that becomes idempotent',
+    [
+      ['operationId: createPet', 'operationId: createPet\n      x-idempotent: true'],
+      ['x-limits:', 'x-idempotency:\n  keepHours: 24\n\nx-limits:'],
+    ],
+    ['minor     POST /pets  idempotent', 'minor     x-idempotency  keepHours 24 added'],
+  ],
+  [
     'words that several operations share, told of once',
     [['Whole seconds to wait', 'Seconds to wait']],
     ['patch     components  headers.RetryAfter: description changed'],
