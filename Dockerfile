@@ -22,7 +22,9 @@ COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
 COPY package.json openapi.yaml ./
 # `docker compose exec service keys list`
-RUN printf '#!/bin/sh\nexec node /app/dist/scripts/keys.js "$@"\n' > /usr/local/bin/keys && chmod 755 /usr/local/bin/keys
+RUN for name in keys migrate; do \
+    printf '#!/bin/sh\nexec node /app/dist/scripts/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
+  done
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \

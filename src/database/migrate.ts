@@ -24,6 +24,8 @@ const lockId = 7_253_009_114
  */
 export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
+  // With nothing to do it waits for nobody, and a role that may do nothing will do.
+  if (missingOf(migrations, await appliedMigrations(sql)).length === 0) return []
   return sql.begin(async (transaction) => {
     // However long another instance's migrations take, or these.
     await transaction`set local statement_timeout = 0`
@@ -46,15 +48,18 @@ async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise
       checksum text not null,
       applied_at timestamptz not null default now()
     )`
-  const applied = await appliedMigrations(sql)
-  const missing = migrations.filter(({ name }) => !applied.has(name))
+  const missing = missingOf(migrations, await appliedMigrations(sql))
+  for (const migration of missing) await apply(sql, migration)
+  return missing.map(({ name }) => name)
+}
+
+function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
   for (const { name, checksum } of migrations) {
     if ((applied.get(name) ?? checksum) !== checksum) {
       throw new Error(`Migration ${name} was edited after it was applied. Restore it, and write a new one.`)
     }
   }
-  for (const migration of missing) await apply(sql, migration)
-  return missing.map(({ name }) => name)
+  return migrations.filter(({ name }) => !applied.has(name))
 }
 
 async function apply(sql: Sql, { name, text, checksum }: Migration): Promise<void> {
@@ -63,6 +68,8 @@ async function apply(sql: Sql, { name, text, checksum }: Migration): Promise<voi
 }
 
 async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {
+  const [table] = await sql<{ name: string | null }[]>`select to_regclass('schema_migrations')::text as name`
+  if (table?.name == null) return new Map()
   const rows = await sql<{ name: string; checksum: string }[]>`select name, checksum from schema_migrations`
   return new Map(rows.map(({ name, checksum }) => [name, checksum]))
 }
