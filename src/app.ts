@@ -19,7 +19,13 @@ import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import type { Config } from './config.js'
-import { closeAfter, comesAfterTheLast, isLast, watchConnections } from './connections.js'
+import {
+  closeAfter,
+  closeSilentConnections,
+  comesAfterTheLast,
+  isLast,
+  watchConnections,
+} from './connections.js'
 import { defaultErrorStatuses } from './contract/defaults.js'
 import type { Contract } from './contract/document.js'
 import { addRoutes } from './contract/routes.js'
@@ -39,6 +45,8 @@ import { addServiceRoutes } from './service-routes.js'
 declare module 'fastify' {
   interface FastifyInstance {
     gate: Gate
+    /** From now on `/readyz` says no, and every answer ends its connection: the server will close. */
+    announceClose(): void
   }
   interface FastifyRequest {
     /** `routeOptions`, which Fastify makes anew each time they are asked for. Undefined where no hook has run. */
@@ -101,14 +109,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // Before the body is read: what it holds does not matter where nothing takes it.
     if (request.is404) throw notFound(request, allowedMethods(request))
   })
-  closeConnections(app)
+  const isClosing = closeConnections(app)
   const purge = purgeRegularly(database.sql, contract.idempotency.keepHours, (err) =>
     log.warn({ err }, 'purge failed'),
   )
   app.addHook('onClose', async () => purge.stop())
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
-  addServiceRoutes(app, { contract, sql: database.sql, counters })
+  addServiceRoutes(app, { contract, sql: database.sql, counters, isClosing })
   await app.register(async (scope) => {
     countWork(scope, work)
     await addRoutes(scope, {
@@ -198,7 +206,6 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
   app.server.timeout = config.requestTimeoutMs + config.handlerTimeoutMs
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
   app.server.on('connect', createConnectHandler(contract, log))
-  watchConnections(app.server)
   return app
 }
 
@@ -240,15 +247,23 @@ function isDescribed(
 
 // Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has
 // to end them, or a client's keep-alive would hold the stop up. So has one that comes before the whole request.
-function closeConnections(app: FastifyInstance): void {
+function closeConnections(app: FastifyInstance): () => boolean {
+  const open = watchConnections(app.server)
   let closing = false
-  app.addHook('preClose', async () => {
+  app.decorate('announceClose', () => {
     closing = true
   })
+  let silent: ReturnType<typeof closeSilentConnections> | undefined
+  app.addHook('preClose', async () => {
+    closing = true
+    silent = closeSilentConnections(open)
+  })
+  app.addHook('onClose', async () => silent?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
     if (isLast(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)
   })
+  return () => closing
 }
 
 // glue warns of a declared type that has no parser by its name.

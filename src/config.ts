@@ -21,6 +21,8 @@ export interface Config {
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly handlerTimeoutMs: number
+  /** How long a stop goes on taking requests, for whoever sends them to find others. */
+  readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
   /** Requests worked at at once. */
@@ -61,6 +63,7 @@ export function readConfig(environment: Environment): Config {
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
     keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),
     handlerTimeoutMs: read('HANDLER_TIMEOUT_MS', 10_000, integerBetween(100, 600_000)),
+    shutdownDelayMs: read('SHUTDOWN_DELAY_MS', 0, integerBetween(0, 600_000)),
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),

@@ -8,8 +8,13 @@ import type { Socket } from 'node:net'
 // that still sends would lose the answer with it (RFC 9112, section 9.6).
 const lingerMs = 1_000
 
-/** Has the server keep to that, on every connection. */
-export function watchConnections(server: Server): void {
+/** Has the server keep to that, on every connection; gives those that are open. */
+export function watchConnections(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   // A client may end its half once it has asked (RFC 9112, section 9.6). Node would do what it asks and not answer.
   // Its types leave this out.
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -23,6 +28,22 @@ export function watchConnections(server: Server): void {
   })
   // RFC 9110, section 10.1.1: an expectation that nobody knows may be ignored. Node's own answer has no body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  return open
+}
+
+const silenceMs = 100
+
+/**
+ * Closes connections on which nothing has ever come, until it is stopped: Node does not count them as idle, and they would hold
+ * a stop up. One that is just being opened has a moment to speak.
+ */
+export function closeSilentConnections(open: ReadonlySet<Socket>): { stop(): void } {
+  let silent: Socket[] = []
+  const timer = setInterval(() => {
+    for (const socket of silent) if (socket.bytesRead === 0) socket.destroy()
+    silent = [...open].filter(({ bytesRead }) => bytesRead === 0)
+  }, silenceMs)
+  return { stop: () => clearInterval(timer) }
 }
 
 const lastRequests = new WeakMap<Socket, IncomingMessage>()

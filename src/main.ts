@@ -1,5 +1,6 @@
 // The process: configuration, contract, database, server, signals, exit code.
 
+import { setTimeout } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
@@ -36,12 +37,15 @@ async function listen(
   return app
 }
 
-// SIGTERM and SIGINT: answer what was accepted, then let the database go. A deadline bounds it; a second
+// SIGTERM and SIGINT: say so, for a while if wanted, answer what was accepted, then let the database go. A deadline bounds it; a second
 // signal ends it at once.
 function stopGracefully(app: FastifyInstance, database: Database, config: Config): void {
-  closeWithGrace({ delay: config.shutdownTimeoutMs, logger: app.log }, async ({ signal, err }) => {
+  const { shutdownDelayMs, shutdownTimeoutMs } = config
+  closeWithGrace({ delay: shutdownDelayMs + shutdownTimeoutMs, logger: app.log }, async ({ signal, err }) => {
     if (err) app.log.fatal({ err }, 'stopping: an error nobody caught')
     else app.log.info({ signal }, 'stopping')
+    app.announceClose()
+    await setTimeout(shutdownDelayMs)
     await app.close()
     await database.close()
     app.log.info('stopped')

@@ -13,10 +13,13 @@ export interface ServiceParts {
   readonly contract: Contract
   readonly sql: Sql
   readonly counters: Counters
+  readonly isClosing: () => boolean
 }
 
 /** Adds `/healthz` (the process lives), `/readyz` (it can serve) and the contract itself. */
-export function addServiceRoutes(app: FastifyInstance, { contract, sql, counters }: ServiceParts): void {
+export function addServiceRoutes(app: FastifyInstance, parts: ServiceParts): void {
+  const { contract, sql, counters, isClosing } = parts
+
   app.get('/healthz', async () => ({ status: 'ok' }))
 
   app.get('/readyz', async (_, reply) => {
@@ -24,6 +27,7 @@ export function addServiceRoutes(app: FastifyInstance, { contract, sql, counters
     const migrated = await isMigrated(sql, migrationsFolder).catch((error: unknown) => {
       throw unavailable(error)
     })
+    if (isClosing()) throw unavailable(new Error('the server is about to close'))
     if (!migrated) throw unavailable(new Error('migrations are missing'))
     if (reply.sent) return undefined // its time was up, and the caller has been told
     // Without Redis it serves all the same, so this is told and not refused.

@@ -122,6 +122,21 @@ t.test('a stop answers what was accepted first', async (t) => {
   t.match(await ended, { code: 0 })
 })
 
+t.test('a stop may be announced, and requests are served until then', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_DELAY_MS: '1500' })
+  const { origin } = new URL(service.base)
+  const headers = bearer(keyOf(service))
+  t.match(await send(`${origin}/readyz`), { status: 200 })
+  const ended = service.stop()
+  await service.logged('stopping')
+  t.match(await send(`${origin}/readyz`), { status: 503 })
+  const answer = await send(`${service.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+  t.equal(answer.status, 201)
+  t.equal(answer.headers.get('connection'), 'close', 'the next request has to find another')
+  t.match(await ended, { code: 0 })
+})
+
 t.test('a stop is bounded by its deadline', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_TIMEOUT_MS: '300' })
