@@ -3,6 +3,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -23,9 +24,17 @@ export interface Service {
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
+/** What is run: what `npm run build` made, or in a test that has made nothing, the sources. */
+export type Program = 'build' | 'sources'
+
+const programs: Readonly<Record<Program, readonly string[]>> = {
+  build: [built('src/main.js')],
+  sources: ['--import', 'tsx', path.join(projectRoot, 'src/main.ts')],
+}
+
 /** Starts the service and waits until it says where it listens. */
-export async function startService(environment: Environment): Promise<Service> {
-  const child = spawn(process.execPath, [built('src/main.js')], {
+export async function startService(environment: Environment, program: Program = 'build'): Promise<Service> {
+  const child = spawn(process.execPath, programs[program], {
     cwd: projectRoot,
     env: environmentOf({ PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -72,6 +81,15 @@ export async function temporaryDirectory(): Promise<{ directory: string; remove:
   const directory = await mkdtemp(path.join(os.tmpdir(), 'animal-store-'))
   await chmod(directory, 0o755)
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as net.AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 function built(file: string): string {
