@@ -17,6 +17,7 @@ import { createGate, type Gate, requireClient } from './access/gate.js'
 import { createCounters } from './access/limiters.js'
 import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
+import { isAmbiguous } from './ambiguity.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import type { Config } from './config.js'
 import {
@@ -101,7 +102,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const route = request.routeOptions
     request.matched = route
     greet(request, reply, route)
-    const isRefused = isAmbiguous(request)
+    const isRefused = isAmbiguous(request.raw)
     if (isRefused) closeAfter(request.raw)
     if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
@@ -139,20 +140,6 @@ function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClien
     const key = await findClientKey(sql, hash)
     return key && toClient(key, rateLimits.plans)
   }
-}
-
-// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 wants one host, and a coding that nobody here takes off is as good as a body that
-// nobody can delimit. (501 is for codings that a server may come to know, and a 5xx is a fault of the service.) Of two
-// keys, or two types, nobody could say which was meant; Node takes the first.
-function isAmbiguous({ raw: { rawHeaders, httpVersion } }: FastifyRequest): boolean {
-  const seen = { host: 0, authorization: 0, 'content-type': 0 }
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase() ?? ''
-    if (name === 'transfer-encoding' && rawHeaders[i + 1]?.toLowerCase() !== 'chunked') return true
-    if (name === 'host' || name === 'authorization' || name === 'content-type') seen[name]++
-  }
-  const isRepeated = seen.host > 1 || seen.authorization > 1 || seen['content-type'] > 1
-  return isRepeated || (seen.host === 0 && httpVersion === '1.1')
 }
 
 // What every answer carries, whatever becomes of the request.

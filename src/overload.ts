@@ -3,9 +3,17 @@
 // what the answer costs.
 
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { isAmbiguous } from './ambiguity.js'
+import { comesAfterTheLast } from './connections.js'
 import type { Contract } from './contract/document.js'
 import { errorBody, unavailable } from './errors.js'
 import { requestPath } from './request-path.js'
@@ -48,11 +56,14 @@ export function createSheddingServer(
   log: Logger,
 ): (handle: RequestListener, options: { http?: ServerOptions | null }) => Server {
   const refuse = createRefusal(contract, log)
+  // What has to be looked at more closely, or leaves its connection in doubt, is not for here.
+  const isPlain = (request: IncomingMessage) =>
+    requestPath(request.url ?? '').startsWith(`${contract.prefix}/`) &&
+    !isAmbiguous(request) &&
+    !comesAfterTheLast(request)
   return (handle, { http }) =>
     createServer(http ?? {}, (request, response) => {
-      const isRefused =
-        work.count >= work.max && requestPath(request.url ?? '').startsWith(`${contract.prefix}/`)
-      if (isRefused) refuse(request, response)
+      if (work.count >= work.max && isPlain(request)) refuse(request, response)
       else handle(request, response)
     })
 }
