@@ -9,6 +9,7 @@ import { type Contract, ContractError, readContract } from '../src/contract/docu
 import { unmetSecurity } from '../src/contract/security.js'
 import { readSource } from '../src/contract/source.js'
 import { contractFile, projectRoot } from '../src/project.js'
+import { generateClient } from './generate/client.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './generate/handlers.js'
 import { lintContract } from './generate/lint.js'
 import { generateOperations } from './generate/operations.js'
@@ -76,6 +77,7 @@ async function generatedDifferences(contract: Contract): Promise<Difference[]> {
     ['types.ts', await generateTypes(contractFile, contract)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
+    ['client.ts', generateClient(contract)],
   ])
   const present = await readdir(path.join(projectRoot, generatedFolder)).catch(() => [])
   const left = present.filter((name) => !contents.has(name)).map((name) => orphan(generatedFolder, name))

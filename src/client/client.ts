@@ -1,0 +1,159 @@
+// A client of any contract whose table is given: a function for each operation. Types are the business of index.ts.
+
+import createFetchClient from 'openapi-fetch'
+import { createNotice } from './deprecation.js'
+import { ApiError } from './error.js'
+import { type ExchangeOptions, exchange } from './exchange.js'
+import { decode, encode } from './json.js'
+import { linkTo } from './links.js'
+import { type Clock, systemClock } from './retry.js'
+import type { ClientOperation, ClientTable } from './table.js'
+
+/** How a client is made. */
+export interface ClientOptions {
+  /** The server's address with the contract's prefix: `https://api.example.com/v1`. */
+  readonly baseUrl: string
+  /** The API key. */
+  readonly key: string
+  /** For one attempt, its body included. 30,000 unless given. */
+  readonly timeoutMs?: number
+  /** How often a call is tried at most, the first time included. 5 unless given. */
+  readonly attemptsMax?: number
+  /** Where the service asks for a longer wait, the call fails at once. 90,000 unless given. */
+  readonly waitMaxMs?: number
+  /** Where warnings go; `console.warn` unless given. */
+  readonly warn?: (message: string) => void
+  /** In place of the global `fetch`. */
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+/** Of one call. */
+export interface CallOptions {
+  /** Ends the call, whatever it waits for. */
+  readonly signal?: AbortSignal
+}
+
+/** What an operation is called with. */
+export interface CallRequest extends CallOptions {
+  readonly path?: object
+  readonly query?: object
+  readonly header?: object
+  readonly body?: unknown
+}
+
+/** What an operation answers with. */
+export interface CallAnswer {
+  readonly data: unknown
+  readonly response: Response
+}
+
+export interface AnyClient {
+  readonly operations: Readonly<Record<string, (request?: CallRequest) => Promise<CallAnswer>>>
+  pages(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
+}
+
+const idempotencyKey = 'Idempotency-Key'
+
+/** Makes the client of a table. */
+export function buildClient(
+  table: ClientTable,
+  options: ClientOptions,
+  clock: Clock = systemClock,
+): AnyClient {
+  const { baseUrl, key } = options
+  const exchangeOptions = withDefaults(options, clock)
+  const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
+  const headers = { Authorization: `Bearer ${key}` }
+  const http = createFetchClient({ baseUrl, headers, bodySerializer: encode })
+  // The paths are a table's here, not types.
+  const request = http.request as unknown as (method: string, path: string, init: object) => Promise<Raw>
+
+  const send = (id: string, operation: ClientOperation, sent: Request): Promise<Response> => {
+    const fetch = async (each: Request) => {
+      const response = await exchangeOptions.fetch(each)
+      notice(id, response.headers) // an error's too
+      return response
+    }
+    return exchange(sent, operation, { ...exchangeOptions, fetch })
+  }
+
+  const call = async (
+    id: string,
+    { path, query, header, body, signal }: CallRequest = {},
+  ): Promise<CallAnswer> => {
+    const operation = operationOf(table, id)
+    const { data, response } = await request(operation.method, operation.path, {
+      params: { path, query, header: operation.idempotent ? withIdempotencyKey(header) : header },
+      body,
+      ...(signal && { signal }),
+      parseAs: 'text',
+      fetch: (sent: Request) => send(id, operation, sent),
+    })
+    return answerOf(table, operation, response, data)
+  }
+
+  // A link is followed as it is, with the key, so it must not lead to another server.
+  const follow = async (id: string, target: string, signal: AbortSignal | undefined): Promise<CallAnswer> => {
+    const operation = operationOf(table, id)
+    const url = new URL(target, baseUrl)
+    if (url.origin !== new URL(baseUrl).origin)
+      throw new ApiError('unexpected_answer', `The next page is at ${url.origin}.`)
+    const response = await send(id, operation, new Request(url, { headers, ...(signal && { signal }) }))
+    return answerOf(table, operation, response, await response.text())
+  }
+
+  async function* pages(id: string, sent: CallRequest = {}): AsyncGenerator<unknown, void, undefined> {
+    for (let page = await call(id, sent); ; ) {
+      yield page.data
+      const next = linkTo('next', page.response.headers.get('Link'))
+      if (next === undefined) return
+      page = await follow(id, next, sent.signal)
+    }
+  }
+
+  const ids = Object.keys(table.operations)
+  return {
+    operations: Object.fromEntries(ids.map((id) => [id, (sent?: CallRequest) => call(id, sent)])),
+    pages,
+  }
+}
+
+// What openapi-fetch makes of an answer that is to be text.
+interface Raw {
+  readonly data?: string
+  readonly response: Response
+}
+
+function withDefaults(options: ClientOptions, clock: Clock): ExchangeOptions {
+  const { timeoutMs = 30_000, attemptsMax = 5, waitMaxMs = 90_000 } = options
+  return { fetch: options.fetch ?? ((request) => fetch(request)), timeoutMs, attemptsMax, waitMaxMs, clock }
+}
+
+function operationOf({ operations }: ClientTable, id: string): ClientOperation {
+  const operation = Object.hasOwn(operations, id) ? operations[id] : undefined
+  if (operation === undefined) throw new TypeError(`${id} is no operation of the contract`)
+  return operation
+}
+
+function answerOf(
+  { schemas }: ClientTable,
+  { int64 = {} }: ClientOperation,
+  response: Response,
+  text: string | undefined,
+): CallAnswer {
+  try {
+    const data = text ? decode(text, int64[String(response.status)], schemas) : undefined
+    return { data, response }
+  } catch (error) {
+    throw new ApiError('unexpected_answer', 'The answer is not JSON.', response, error)
+  }
+}
+
+// By getRandomValues: browsers keep randomUUID for pages that came over TLS.
+function withIdempotencyKey(header: object | undefined): object {
+  const given = Object.keys(header ?? {}).some((name) => name.toLowerCase() === idempotencyKey.toLowerCase())
+  if (given) return header ?? {}
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return { ...header, [idempotencyKey]: hex }
+}

@@ -1,0 +1,32 @@
+// What the client knows of the contract at run time: generated/client.ts is of this form.
+
+/** Where int64 stand in a value: right here, where a `$ref` leads, or further in. */
+export type Place = 'int64' | `#/${string}` | Places
+
+export interface Places {
+  /** Null: none there. */
+  readonly properties?: Readonly<Record<string, Place | null>>
+  /** Of every other property. */
+  readonly additional?: Place
+  /** Of an array, by position. */
+  readonly prefix?: readonly (Place | null)[]
+  /** Of every other element. */
+  readonly items?: Place
+  /** Of a value that is held to several schemas, or to one of several. */
+  readonly each?: readonly Place[]
+}
+
+export interface ClientOperation {
+  readonly method: string
+  readonly path: string
+  /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
+  readonly idempotent?: true
+  /** Where int64 stand in the body, by status. */
+  readonly int64?: Readonly<Record<string, Place>>
+}
+
+export interface ClientTable {
+  readonly operations: Readonly<Record<string, ClientOperation>>
+  /** By `$ref`. */
+  readonly schemas: Readonly<Record<string, Place>>
+}

@@ -1,0 +1,111 @@
+// What a client meets on the way, by servers that do just that.
+
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { ApiError } from '../../src/client/error.js'
+import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
+import { freePort } from '../fixtures/service.js'
+
+const get = { method: 'GET', path: '/' }
+const post = { method: 'POST', path: '/' }
+
+async function listen(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
+  const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
+  return { fetch, timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000, clock, ...others }
+}
+
+async function errorFrom(promise: Promise<unknown>): Promise<ApiError> {
+  const error = await promise.catch((reason) => reason)
+  if (error instanceof ApiError) return error
+  throw new Error(`not an ApiError: ${error}`)
+}
+
+t.test('a server that does not answer in time is given up, and not asked again', async (t) => {
+  let requests = 0
+  const url = await listen(t, () => {
+    requests++
+  })
+  const error = await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })))
+  t.match(error, { code: 'timeout', message: 'No answer within 50 ms.', status: undefined })
+  t.equal(requests, 1)
+})
+
+t.test('the time covers the body too', async (t) => {
+  const url = await listen(t, (_, response) => void response.write('['))
+  t.match(await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 }))), {
+    code: 'timeout',
+  })
+})
+
+t.test('a call is aborted while the server works on it', async (t) => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const url = await listen(t, () => controller.abort(reason))
+  const request = new Request(url, { signal: controller.signal })
+  t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'aborted', cause: reason })
+})
+
+t.test('a connection that breaks is made anew for what may be sent twice', async (t) => {
+  let requests = 0
+  const url = await listen(t, (request, response) => {
+    requests++
+    if (requests < 3) request.socket.destroy()
+    else response.end('[]')
+  })
+  const waits: number[] = []
+  t.equal(await (await exchange(new Request(url), get, optionsOf(waits))).text(), '[]')
+  t.strictSame(waits, [500, 1_000])
+  requests = 0
+  const creation = new Request(url, { method: 'POST', body: '{}' })
+  t.match(await errorFrom(exchange(creation, post, optionsOf(waits))), { code: 'unreachable' })
+  t.equal(requests, 1, 'and for nothing else')
+})
+
+t.test('a body is sent whole at each attempt', async (t) => {
+  const bodies: string[] = []
+  const url = await listen(t, async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    bodies.push(body)
+    response.writeHead(bodies.length < 3 ? 503 : 200).end('{}')
+  })
+  const request = new Request(url, { method: 'POST', body: '{"name":"Rex"}' })
+  await exchange(request, { ...post, idempotent: true }, optionsOf([]))
+  t.strictSame(bodies, Array(3).fill('{"name":"Rex"}'))
+})
+
+t.test('where nothing listens, that is said', async (t) => {
+  const request = new Request(`http://127.0.0.1:${await freePort()}/`)
+  t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'unreachable', cause: Error })
+})
+
+const strange: [title: string, status: number, body: string, message: RegExp][] = [
+  ['a page of a proxy', 502, '<html>Bad Gateway</html>', /HTTP status 502/],
+  ['nothing', 500, '', /HTTP status 500/],
+  ['other JSON', 404, '[1]', /HTTP status 404/],
+  ['null', 404, 'null', /HTTP status 404/],
+]
+for (const [title, status, body, message] of strange) {
+  t.test(`an error that says ${title} is named by its status`, async (t) => {
+    const url = await listen(t, (_, response) => void response.writeHead(status).end(body))
+    const error = await errorFrom(exchange(new Request(url), get, optionsOf([])))
+    t.match(error, { code: 'unexpected_answer', status, message })
+  })
+}
+
+t.test('an answer without a body is one', async (t) => {
+  const url = await listen(t, (_, response) => void response.writeHead(204).end())
+  const answer = await exchange(new Request(url), get, optionsOf([]))
+  t.strictSame([answer.status, await answer.text()], [204, ''])
+})

@@ -1,0 +1,244 @@
+// The client against the running service.
+
+import t, { type Test } from 'tap'
+import { table } from '../../generated/client.js'
+import { handlers } from '../../generated/handlers.js'
+import { type AnyClient, buildClient, type ClientOptions } from '../../src/client/client.js'
+import { ApiError, type Client, createClient } from '../../src/client/index.js'
+import type { Clock } from '../../src/client/retry.js'
+import type { ClientTable } from '../../src/client/table.js'
+import { unavailable } from '../../src/errors.js'
+import { type Service, startService } from '../fixtures/service.js'
+
+const max = 9223372036854775807n
+
+function clientOf({ base, key }: Service, options: Partial<ClientOptions> = {}): Client {
+  return createClient({ baseUrl: base, key, ...options })
+}
+
+// Notes how long it was asked to wait, and waits for nothing but what it is given to do meanwhile.
+function fakeClock(meanwhile: (ms: number) => unknown = () => {}): Clock & { waits: number[] } {
+  const waits: number[] = []
+  const wait = async (ms: number) => {
+    waits.push(ms)
+    await meanwhile(ms)
+  }
+  return { now: Date.now, random: () => 0, wait, waits }
+}
+
+function call(client: AnyClient, operation: string, request?: object) {
+  return client.operations[operation]?.(request) ?? Promise.reject(new Error(operation))
+}
+
+async function errorFrom(promise: Promise<unknown> | undefined): Promise<ApiError> {
+  const error = await promise?.then(
+    () => undefined,
+    (reason) => reason,
+  )
+  if (error instanceof ApiError) return error
+  throw new Error(`not an ApiError: ${error}`)
+}
+
+async function addPets({ sql }: Service, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => ({ name: `pet ${i}`, category_id: i }))
+  await sql`insert into pets ${sql(rows)}`
+}
+
+t.test('an animal is added and read, with int64 exact and always a bigint', async (t) => {
+  const store = clientOf(await startService(t), { warn: () => {} })
+  const { data: rex, response } = await store.createPet({
+    body: { name: 'Rex', categoryId: max, status: 'available' },
+  })
+  t.strictSame(rex, { id: 1n, name: 'Rex', categoryId: max, status: 'available' })
+  t.equal(response.headers.get('Location'), '/v1/pets/1')
+  t.strictSame((await store.getPet({ path: { petId: rex.id } })).data, rex)
+  t.strictSame((await store.listPets()).data, [rex])
+  t.strictSame((await store.listPets({ query: { status: 'sold' } })).data, [])
+})
+
+t.test('an id of any size is asked for as it is', async (t) => {
+  const service = await startService(t)
+  const store = clientOf(service, { warn: () => {} })
+  await service.sql`alter table pets alter column id restart with 9223372036854775806`
+  await addPets(service, 2)
+  t.equal((await store.getPet({ path: { petId: max } })).data.id, max)
+  t.equal((await store.getPet({ path: { petId: max - 1n } })).data.id, max - 1n)
+})
+
+t.test('pages are read one after the other, to the last', async (t) => {
+  const service = await startService(t)
+  await addPets(service, 7)
+  const asked: string[] = []
+  const store = clientOf(service, {
+    fetch: (request) => {
+      asked.push(request.url)
+      return fetch(request)
+    },
+  })
+  const sizes: number[] = []
+  for await (const page of store.pages('listPets', { query: { limit: 3 } })) sizes.push(page.length)
+  t.strictSame(sizes, [3, 3, 1])
+  asked.length = 0
+  for await (const [first] of store.pages('listPets', { query: { limit: 3 } })) {
+    t.match(first, { id: 1n, name: 'pet 0', categoryId: 0n })
+    break
+  }
+  t.equal(asked.length, 1, 'whoever stops early asks for no more')
+  const none: unknown[] = []
+  for await (const page of store.pages('listPets', { query: { status: 'sold' } })) none.push(page)
+  t.strictSame(none, [[]], 'no animals are one empty page')
+})
+
+t.test('a link to another server is not followed: the key stays here', async (t) => {
+  const service = await startService(t)
+  const store = clientOf(service, {
+    fetch: async (request) => {
+      const answer = await fetch(request)
+      const headers = { Link: '<https://evil.example/v1/pets>; rel="next"' }
+      return new Response(await answer.text(), { headers })
+    },
+  })
+  const pages = store.pages('listPets')
+  t.strictSame((await pages.next()).value, [])
+  t.match(await errorFrom(pages.next()), { code: 'unexpected_answer', message: /evil\.example/ })
+})
+
+t.test('an error tells its code, status and request', async (t) => {
+  const service = await startService(t)
+  const store = clientOf(service, { warn: () => {} })
+  const error = await errorFrom(store.getPet({ path: { petId: 5n } }))
+  t.match(error, {
+    name: 'ApiError',
+    code: 'pet_not_found',
+    status: 404,
+    message: 'There is no animal with id 5.',
+  })
+  t.equal(error.requestId, error.response?.headers.get('x-request-id'))
+  t.match(await errorFrom(clientOf(service, { key: 'x' }).listPets()), {
+    code: 'invalid_api_key',
+    status: 401,
+  })
+  t.match(await errorFrom(store.listPets({ query: { limit: 0 } })), { code: 'invalid_request', status: 400 })
+})
+
+t.test('a deprecated operation is told of once, with its sunset', async (t) => {
+  const service = await startService(t)
+  const warnings: string[] = []
+  const store = clientOf(service, { warn: (message) => warnings.push(message) })
+  await store.listPets()
+  await errorFrom(store.getPet({ path: { petId: 1n } }))
+  await addPets(service, 1)
+  for (const petId of [1n, 1n]) await store.getPet({ path: { petId } })
+  t.strictSame(warnings, [
+    'getPet is deprecated since 2026-11-20 and ends on 2030-12-05; use /v1/pets instead.',
+  ])
+})
+
+// A service whose operation fails so often before it works again.
+async function startFailing(t: Test, operation: 'listPets' | 'createPet', failures: number) {
+  let left = failures
+  const failing = async (...args: [never, never]) => {
+    if (left-- > 0) throw unavailable(new Error('away'))
+    return (handlers[operation] as (...args: unknown[]) => Promise<never>)(...args)
+  }
+  return startService(t, { handlers: { ...handlers, [operation]: failing } })
+}
+
+t.test('a service that is away for a moment is asked again when it says', async (t) => {
+  const { base, key } = await startFailing(t, 'listPets', 3)
+  const clock = fakeClock()
+  const store = buildClient(table, { baseUrl: base, key }, clock)
+  t.strictSame((await call(store, 'listPets')).data, [])
+  t.strictSame(clock.waits, [1_000, 1_000, 1_000])
+})
+
+t.test('a service that stays away is asked so often and no more', async (t) => {
+  const { base, key } = await startFailing(t, 'listPets', 99)
+  const clock = fakeClock()
+  const store = buildClient(table, { baseUrl: base, key, attemptsMax: 3 }, clock)
+  t.match(await errorFrom(call(store, 'listPets')), { code: 'unavailable', status: 503 })
+  t.equal(clock.waits.length, 2)
+})
+
+t.test('a creation without an idempotency key is never sent twice', async (t) => {
+  const service = await startFailing(t, 'createPet', 1)
+  const clock = fakeClock()
+  const store = buildClient(plain, { baseUrl: service.base, key: service.key }, clock)
+  const rex = { body: { name: 'Rex', categoryId: 1n } }
+  t.match(await errorFrom(call(store, 'createPet', rex)), { code: 'unavailable' })
+  t.strictSame(clock.waits, [])
+})
+
+t.test('a creation that takes an idempotency key has one, the same at each attempt', async (t) => {
+  const service = await startFailing(t, 'createPet', 2)
+  const keys: (string | null)[] = []
+  const watch = (request: Request) => {
+    keys.push(request.headers.get('Idempotency-Key'))
+    return fetch(request)
+  }
+  const store = buildClient(keyed, { baseUrl: service.base, key: service.key, fetch: watch }, fakeClock())
+  const rex = { body: { name: 'Rex', categoryId: 1n } }
+  t.match((await call(store, 'createPet', rex)).data, { id: 1n })
+  await call(store, 'createPet', rex)
+  const [first, second, third, other] = keys
+  t.match(first, /^[0-9a-f]{32}$/)
+  t.strictSame([second, third], [first, first])
+  t.not(other, first, 'another call has another')
+  await call(store, 'createPet', { ...rex, header: { 'idempotency-key': 'mine' } })
+  t.equal(keys.at(-1), 'mine', 'unless the caller gives one')
+})
+
+t.test('a key whose minute is used up waits for the next', async (t) => {
+  const first = await startService(t)
+  const { key } = await first.createKey({ perMinute: 2, perDay: 100 })
+  // Its place is taken by an instance that has counted nothing yet, as the next minute would.
+  let current = first
+  const redirect = (request: Request) =>
+    fetch(new Request(request.url.replace(first.origin, current.origin), request))
+  const clock = fakeClock(async () => {
+    current = await startService(t, { database: { sql: first.sql } })
+  })
+  const store = buildClient(table, { baseUrl: first.base, key, fetch: redirect }, clock)
+  for (let i = 0; i < 3; i++) t.strictSame((await call(store, 'listPets')).data, [])
+  const [wait = 0, ...others] = clock.waits
+  t.ok(wait > 50_000 && wait <= 60_000, `${wait} ms`)
+  t.strictSame(others, [])
+})
+
+t.test('a key whose day is used up is told at once', async (t) => {
+  const service = await startService(t)
+  const { key } = await service.createKey({ perMinute: 9, perDay: 1 })
+  const clock = fakeClock()
+  const store = buildClient(table, { baseUrl: service.base, key }, clock)
+  await call(store, 'listPets')
+  const error = await errorFrom(call(store, 'listPets'))
+  t.match(error, { code: 'rate_limit_exceeded', status: 429 })
+  t.ok(Number(error.response?.headers.get('Retry-After')) > 86_000)
+  t.strictSame(clock.waits, [])
+})
+
+t.test('a call is aborted while it waits to try again', async (t) => {
+  const { base, key } = await startFailing(t, 'listPets', 99)
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const clock = fakeClock(() => {
+    controller.abort(reason)
+    throw reason // as the system clock does
+  })
+  const store = buildClient(table, { baseUrl: base, key }, clock)
+  const error = await errorFrom(call(store, 'listPets', { signal: controller.signal }))
+  t.match(error, { code: 'aborted', cause: reason })
+  t.match(await errorFrom(call(store, 'listPets', { signal: AbortSignal.abort(reason) })), {
+    code: 'aborted',
+    cause: reason,
+  })
+})
+
+// As the contract has it without the mark, and with it.
+const { createPet } = table.operations
+const { idempotent: _, ...unmarked } = createPet ?? { method: '', path: '' }
+const plain: ClientTable = { ...table, operations: { ...table.operations, createPet: unmarked } }
+const keyed: ClientTable = {
+  ...table,
+  operations: { ...table.operations, createPet: { ...unmarked, idempotent: true } },
+}

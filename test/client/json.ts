@@ -1,0 +1,89 @@
+import t from 'tap'
+import { clientTable } from '../../scripts/generate/client.js'
+import { decode, encode } from '../../src/client/json.js'
+import type { Operation } from '../../src/contract/document.js'
+
+const int64 = { type: 'integer', format: 'int64' }
+const max = 9223372036854775807n
+
+// Reads a body as the client of a contract with that answer and those schemas would.
+function read(text: string, schema: object, schemas: object = {}): unknown {
+  const responses = { 200: { content: { 'application/json': { schema } } } }
+  const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
+  const operation = { id: 'x', method: 'GET', path: '/x' } as Operation
+  const table = clientTable({ document, operations: new Map([['x', operation]]) })
+  return decode(text, table.operations.x?.int64?.['200'], table.schemas)
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const tree = { type: 'object', properties: { id: int64, children: { type: 'array', items: ref('Tree') } } }
+
+const cases: [title: string, schema: object, text: string, value: unknown, schemas?: object][] = [
+  ['an int64, however small', int64, '1', 1n],
+  ['an int64 at its upper end', int64, '9223372036854775807', max],
+  ['an int64 at its lower end', int64, '-9223372036854775808', -max - 1n],
+  ['an int64 beyond what a double keeps', int64, '9007199254740993', 9007199254740993n],
+  ['an int64 that may be null, as a number', { type: ['integer', 'null'], format: 'int64' }, '5', 5n],
+  ['an int64 that may be null, as null', { type: ['integer', 'null'], format: 'int64' }, 'null', null],
+  ['an int32', { type: 'integer', format: 'int32' }, '7', 7],
+  ['a number of any size', { type: 'number' }, '100000000000000000000', 1e20],
+  ['a fraction', { type: 'number' }, '0.5', 0.5],
+  ['a field', { properties: { a: int64, b: { type: 'integer' } } }, '{"a":1,"b":1}', { a: 1n, b: 1 }],
+  ['a field that is named like a method', { properties: { a: int64 } }, '{"toString":1}', { toString: 1 }],
+  [
+    'any other field',
+    { additionalProperties: int64, properties: { a: {} } },
+    '{"a":1,"b":1}',
+    { a: 1, b: 1n },
+  ],
+  ['a field by a pattern', { patternProperties: { '^x': int64 } }, '{"x1":1}', { x1: 1n }],
+  ['an element', { items: { items: int64 } }, '[[1,2],[]]', [[1n, 2n], []]],
+  ['an element by position', { prefixItems: [{}, int64], items: {} }, '[1,1,1]', [1, 1n, 1]],
+  ['elements after those by position', { prefixItems: [{ type: 'object' }], items: int64 }, '[1,1]', [1, 1n]],
+  [
+    'what one of several schemas says',
+    { allOf: [{ properties: { a: int64 } }, { properties: { b: { oneOf: [{ type: 'string' }, int64] } } }] },
+    '{"a":1,"b":2,"c":3}',
+    { a: 1n, b: 2n, c: 3 },
+  ],
+  ['a schema by reference', ref('Id'), '1', 1n, { Id: int64 }],
+  [
+    'a schema by a chain of references',
+    ref('A'),
+    '[1]',
+    [1n],
+    { A: ref('B'), B: { items: ref('C') }, C: int64 },
+  ],
+  ['a schema whose name is escaped', { $ref: '#/components/schemas/a~1b%20c' }, '1', 1n, { 'a/b c': int64 }],
+  [
+    'a schema that leads back to itself',
+    ref('Tree'),
+    '{"id":1,"children":[{"id":2,"children":[{"id":3}]}]}',
+    { id: 1n, children: [{ id: 2n, children: [{ id: 3n }] }] },
+    { Tree: tree },
+  ],
+]
+
+for (const [title, schema, text, value, schemas] of cases) {
+  t.test(`${title} is read exactly, and as its type says`, async (t) => {
+    t.strictSame(read(text, schema, schemas), value)
+  })
+}
+
+t.test('what holds no int64 takes no room in the table', async (t) => {
+  const schemas = { A: { properties: { a: { type: 'string' } } }, B: { items: ref('B') } }
+  const responses = { 200: { content: { 'application/json': { schema: { anyOf: [ref('A'), ref('B')] } } } } }
+  const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
+  const operations = new Map([['x', { id: 'x', method: 'GET', path: '/x' } as Operation]])
+  t.strictSame(clientTable({ document, operations }), {
+    operations: { x: { method: 'GET', path: '/x' } },
+    schemas: {},
+  })
+})
+
+t.test('a bigint is written digit by digit', async (t) => {
+  t.equal(
+    encode({ id: max, list: [-1n, 1, 'x', null], left: undefined }),
+    `{"id":${max},"list":[-1,1,"x",null]}`,
+  )
+})

@@ -1,0 +1,79 @@
+// The client as others get it: from the build, by the package's name, and without Node.
+
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import ts from 'typescript'
+import { projectRoot } from '../../src/project.js'
+import { startService } from '../fixtures/service.js'
+
+const run = promisify(execFile)
+const strict = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+} satisfies ts.CompilerOptions
+
+function problemsOf(program: ts.Program): string[] {
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+    )
+}
+
+t.test('the README says what the client does', async (t) => {
+  await run('npm', ['run', '--silent', 'build'], { cwd: projectRoot })
+  const folder = t.testdir({ 'package.json': '{"type":"module"}' })
+  mkdirSync(path.join(folder, 'node_modules', '@types'), { recursive: true })
+  symlinkSync(projectRoot, path.join(folder, 'node_modules', 'animal-store-service'))
+  symlinkSync(
+    path.join(projectRoot, 'node_modules/@types/node'),
+    path.join(folder, 'node_modules/@types/node'),
+  )
+  const { base, key } = await startService(t)
+  const [, code = '', output] =
+    /```ts\n(import [^`]*animal-store-service\/client[^`]*)```\n```\n([^`]*)```/.exec(
+      readFileSync(path.join(projectRoot, 'README.md'), 'utf8'),
+    ) ?? []
+  const file = path.join(folder, 'readme.ts')
+  writeFileSync(file, code.replace('http://127.0.0.1:3000/v1', base))
+  t.strictSame(problemsOf(ts.createProgram([file], { ...strict, types: ['node'] })), [], 'its types fit')
+
+  const { outputText } = ts.transpileModule(readFileSync(file, 'utf8'), {
+    compilerOptions: { target: strict.target, module: ts.ModuleKind.ESNext },
+  })
+  writeFileSync(path.join(folder, 'readme.js'), outputText)
+  const env = { PATH: process.env.PATH ?? '', KEY: key }
+  const { stdout, stderr } = await run('sh', ['-c', `"${process.execPath}" readme.js 2>&1`], {
+    cwd: folder,
+    env,
+  })
+  t.equal(stdout + stderr, output)
+})
+
+t.test('the client needs neither Node nor the server', async (t) => {
+  const program = ts.createProgram([path.join(projectRoot, 'src/client/index.ts')], {
+    ...strict,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
+  })
+  t.strictSame(problemsOf(program), [])
+  const files = program.getSourceFiles().map(({ fileName }) => path.relative(projectRoot, fileName))
+  const own = files.filter((file) => !file.startsWith('node_modules/'))
+  t.strictSame(
+    own.filter((file) => !/^(src\/client\/\w+|generated\/(client|types|operations))\.ts$/.test(file)),
+    [],
+  )
+  const packages = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [])
+  const known = ['typescript', 'openapi-fetch', 'openapi-typescript-helpers', 'lossless-json']
+  t.strictSame(
+    packages.filter((name) => !known.includes(name)),
+    [],
+  )
+})
