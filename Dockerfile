@@ -21,8 +21,8 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
 COPY package.json openapi.yaml ./
-# `docker compose exec service keys list`
-RUN for name in keys migrate; do \
+# `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
+RUN for name in keys migrate seed; do \
     printf '#!/bin/sh\nexec node /app/dist/scripts/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
   done
 USER node

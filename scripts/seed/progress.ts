@@ -1,0 +1,56 @@
+// How far a long piece of work is: a bar that moves on a terminal, a line for each tenth elsewhere.
+
+/** Where progress is shown: a terminal, a file, a pipe. */
+export type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean }
+
+export interface Progress {
+  /** So many are done. */
+  show(done: number): void
+  /** Leaves the line to whatever comes next. */
+  end(): void
+}
+
+const barWidth = 30
+const redrawMs = 100
+
+/** @param now the time in milliseconds */
+export function createProgress(total: number, stream: ProgressStream, now: () => number): Progress {
+  const startedAt = now()
+  const rate = (done: number) => {
+    const seconds = (now() - startedAt) / 1000
+    return seconds > 0 ? `, ${Math.round(done / seconds).toLocaleString('en')} a second` : ''
+  }
+  const line = (done: number) => `${percent(done)} %  ${done.toLocaleString('en')} animals${rate(done)}`
+  const percent = (done: number) => (total === 0 ? 100 : Math.floor((done / total) * 100))
+  return stream.isTTY ? bar(stream, percent, line, now) : lines(stream, percent, line)
+}
+
+type Percent = (done: number) => number
+type Line = (done: number) => string
+
+function bar(stream: ProgressStream, percent: Percent, line: Line, now: () => number): Progress {
+  let drawnAt = Number.NEGATIVE_INFINITY
+  return {
+    show(done) {
+      const isLast = percent(done) === 100
+      if (!isLast && now() - drawnAt < redrawMs) return
+      drawnAt = now()
+      const filled = Math.floor((percent(done) / 100) * barWidth)
+      stream.write(`\r\x1b[K${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}  ${line(done)}`)
+    },
+    end: () => void stream.write('\r\x1b[K'),
+  }
+}
+
+function lines(stream: ProgressStream, percent: Percent, line: Line): Progress {
+  let tenth = 0
+  return {
+    show(done) {
+      const reached = Math.floor(percent(done) / 10)
+      if (reached === tenth) return
+      tenth = reached
+      stream.write(`${line(done)}\n`)
+    },
+    end() {},
+  }
+}
