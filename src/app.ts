@@ -34,6 +34,7 @@ import { findClientKey } from './database/api-keys.js'
 import { type Database, isUnavailable } from './database/connect.js'
 import type { Transact } from './database/renewable.js'
 import { addDeadline } from './deadline.js'
+import { addDocumentation } from './documentation.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
 import { createOnce, purgeRegularly } from './idempotency.js'
@@ -118,6 +119,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
 
   addServiceRoutes(app, { contract, sql: database.sql, counters, isClosing })
+  addDocumentation(app, contract)
   await app.register(async (scope) => {
     countWork(scope, work)
     await addRoutes(scope, {

@@ -18,3 +18,6 @@ export const contractFile: string = path.join(projectRoot, 'openapi.yaml')
 
 /** The numbered SQL files. They are not compiled, so both trees read the originals. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')
+
+/** What `/docs` is made of beside Swagger UI. Read as it is, too. */
+export const documentationFolder: string = path.join(projectRoot, 'src', 'documentation')

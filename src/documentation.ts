@@ -1,0 +1,103 @@
+// `/docs`: the contract as a page where one can try it. Swagger UI and its style are those that @fastify/swagger-ui ships;
+// nothing comes from anywhere else, and the page's Content-Security-Policy lets nothing else in.
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Contract } from './contract/document.js'
+import { documentationFolder } from './project.js'
+
+// Swagger UI writes styles into its elements, and draws its icons from `data:`.
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+interface Asset {
+  readonly type: string
+  readonly bytes: Buffer
+  readonly zipped: Buffer
+  readonly etag: string
+}
+
+/** Adds `/docs` with all that it loads, and leads `/` there. */
+export function addDocumentation(app: FastifyInstance, contract: Contract): void {
+  const html = Buffer.from(page(contract))
+  app.get('/', async (_, reply) => reply.redirect('docs'))
+  app.get('/docs', async (request, reply) => {
+    reply.header('Content-Security-Policy', policy)
+    return send(request, reply, await toAsset('text/html; charset=utf-8', html))
+  })
+  for (const [name, file, type] of files) {
+    // Read and zipped by the first who asks, and kept: most instances are never asked.
+    let asset: Promise<Asset> | undefined
+    app.get(`/docs/${name}`, async (request, reply) => {
+      asset ??= readFile(file).then((bytes) => toAsset(type, bytes))
+      return send(request, reply, await asset)
+    })
+  }
+}
+
+const swaggerFolder = path.join(
+  path.dirname(new URL(import.meta.resolve('@fastify/swagger-ui')).pathname),
+  'static',
+)
+const javascript = 'text/javascript; charset=utf-8'
+const css = 'text/css; charset=utf-8'
+const files = [
+  ['page.js', path.join(documentationFolder, 'page.js'), javascript],
+  ['page.css', path.join(documentationFolder, 'page.css'), css],
+  ['swagger-ui-bundle.js', path.join(swaggerFolder, 'swagger-ui-bundle.js'), javascript],
+  ['swagger-ui.css', path.join(swaggerFolder, 'swagger-ui.css'), css],
+] as const
+
+// Addresses are relative, for the service may stand behind a proxy that adds a path of its own.
+function page({ title, prefix }: Contract): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+</head>
+<body data-prefix="${escapeHtml(prefix)}">
+<p id="rounding" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows an answer.</p>
+<main id="documentation"><noscript>This page needs JavaScript. The contract itself: <a href="openapi.yaml">openapi.yaml</a></noscript></main>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/page.js"></script>
+</body>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? character)
+}
+
+async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  return { type, bytes, zipped: await promisify(gzip)(bytes), etag }
+}
+
+// `no-cache`: kept, but asked about each time, so that a new version is never mixed with an old one.
+async function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<unknown> {
+  const { etag, type, zipped, bytes } = asset
+  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: 'Accept-Encoding' }).type(type)
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (!/\bgzip\b/.test(String(request.headers['accept-encoding']))) return bytes
+  reply.header('Content-Encoding', 'gzip')
+  return zipped
+}
