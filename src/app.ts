@@ -1,7 +1,7 @@
 // The server: every Fastify option, and the parts in the order a request meets them.
 
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -38,6 +38,7 @@ import { addDocumentation } from './documentation.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
 import { createOnce, purgeRegularly } from './idempotency.js'
+import { addMetrics, type Metrics } from './metrics/metrics.js'
 import { countWork, createSheddingServer, type Work } from './overload.js'
 import { RequestLog } from './request-log.js'
 import { requestPath } from './request-path.js'
@@ -49,6 +50,8 @@ declare module 'fastify' {
     gate: Gate
     /** From now on `/readyz` says no, and every answer ends its connection: the server will close. */
     announceClose(): void
+    /** Answers with what is measured; whoever has a port for it lets it listen. Undefined where nothing is measured. */
+    metricsServer: Server | undefined
   }
   interface FastifyRequest {
     /** `routeOptions`, which Fastify makes anew each time they are asked for. Undefined where no hook has run. */
@@ -87,11 +90,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
-  const authenticate = createAuthenticate(clientFinder(database.sql, contract), contract.title)
+  const metrics = config.metricsPort === undefined ? undefined : addMetrics(app, database.sql, counters)
+  app.decorate('metricsServer', metrics?.server)
+  const { sql, lanes } = measured(database, metrics)
+  const authenticate = createAuthenticate(clientFinder(sql, contract), contract.title)
   app.decorate('gate', createGate(authenticate, contract.isMetered ? createMeter(counters) : unmetered))
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
   app.decorateRequest('refusal', undefined)
+  app.decorateRequest('refused', undefined)
   // Bodies are read as bytes, whatever their type; the operation they are for says which types it takes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...mediaTypes(contract), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
@@ -126,7 +133,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       contract,
       handlers,
       once: createOnce(database.transact ?? poolTransact(database.sql), contract.idempotency.keepHours),
-      lanes: database.lanes ?? { reads: database.sql, writes: database.sql },
+      lanes,
       securityChecks: { 'http bearer': requireClient },
     })
   })
@@ -135,6 +142,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
 function poolTransact(sql: Database['sql']): Transact {
   return (work) => sql.begin(work as never) as ReturnType<typeof work>
+}
+
+function measured({ sql, lanes = { reads: sql, writes: sql } }: AppParts['database'], metrics?: Metrics) {
+  if (metrics === undefined) return { sql, lanes }
+  const { watch } = metrics
+  return {
+    sql: watch(sql, 'pool'),
+    lanes: { reads: watch(lanes.reads, 'reads'), writes: watch(lanes.writes, 'writes') },
+  }
 }
 
 function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClient {

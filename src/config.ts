@@ -9,6 +9,8 @@ import { OperatorError } from './operator-error.js'
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where `/metrics` is answered, and nothing else; undefined: nothing is measured. */
+  readonly metricsPort: number | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
   /** Undefined: requests are counted in this process alone. */
@@ -55,6 +57,7 @@ export function readConfig(environment: Environment): Config {
   const config: Config = {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
+    metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
     redisUrl: read<string | undefined>('REDIS_URL', undefined, urlOf('redis:', 'rediss:')),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),

@@ -1,5 +1,6 @@
 // The process: configuration, contract, database, server, signals, exit code.
 
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
@@ -33,8 +34,15 @@ async function listen(
   log: pino.Logger,
 ): Promise<FastifyInstance> {
   const app = await buildApp({ config, contract, database, log })
-  await app.listen({ host: config.host, port: config.port })
+  await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
+  await listenForMetrics(app, config).catch(advise('METRICS_PORT'))
   return app
+}
+
+async function listenForMetrics({ metricsServer, log }: FastifyInstance, config: Config): Promise<void> {
+  if (metricsServer === undefined) return
+  await once(metricsServer.listen(config.metricsPort, config.host), 'listening')
+  log.info(metricsServer.address(), 'metrics at a port of their own')
 }
 
 // SIGTERM and SIGINT: say so, for a while if wanted, answer what was accepted, then let the database go. A deadline bounds it; a second
@@ -52,19 +60,24 @@ function stopGracefully(app: FastifyInstance, database: Database, config: Config
   })
 }
 
-// What a person can mend is said plainly; anything else is a fault of ours and shows where it happened.
+// What a person can mend is said plainly, with the variable that it takes.
 const mendable: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'The port is taken: stop what uses it, or set PORT to another.',
-  EACCES: 'Set PORT to a port above 1023.',
+  EADDRINUSE: 'The port is taken: stop what uses it, or set VARIABLE to another; 0 takes a free one.',
+  EACCES: 'Set VARIABLE to a port above 1023.',
   EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
   ENOTFOUND: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
 }
 
-function explain(error: unknown): string {
-  const { code = '', message, stack } = error as NodeJS.ErrnoException
-  if (error instanceof OperatorError) return message
-  const advice = mendable[code]
-  return advice === undefined ? (stack ?? message) : `${message}\n${advice}`
+function advise(variable: string) {
+  return (error: NodeJS.ErrnoException): never => {
+    const advice = mendable[error.code ?? '']?.replace('VARIABLE', variable)
+    throw advice === undefined ? error : new OperatorError(`${error.message}\n${advice}`, { cause: error })
+  }
+}
+
+// Anything else is a fault of ours and shows where it happened.
+function explain(error: Error): string {
+  return error instanceof OperatorError ? error.message : (error.stack ?? error.message)
 }
 
 start().catch((error) => {

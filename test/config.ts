@@ -16,6 +16,7 @@ function problemsOf(environment: Environment): string[] {
 const defaults = {
   host: '127.0.0.1',
   port: 3000,
+  metricsPort: undefined,
   databaseUrl: undefined,
   redisUrl: undefined,
   dataDir: undefined,
@@ -46,6 +47,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['PORT', '0', 'port', 0],
   ['PORT', '65535', 'port', 65_535],
   ['PORT', ' 8080 ', 'port', 8080],
+  ['METRICS_PORT', '9464', 'metricsPort', 9464],
   ['DATABASE_URL', 'postgres://u:p@db/x', 'databaseUrl', 'postgres://u:p@db/x'],
   ['REDIS_URL', 'redis://counters:6379/2', 'redisUrl', 'redis://counters:6379/2'],
   ['REDIS_URL', 'rediss://u:p@counters', 'redisUrl', 'rediss://u:p@counters'],
@@ -73,6 +75,7 @@ for (const [variable, text, field, value] of accepted) {
 }
 
 const refused: [variable: string, ...texts: string[]][] = [
+  ['METRICS_PORT', '-1', '65536', 'off'],
   ['PORT', '-1', '65536', '1e3', '0x10', '3000.5', 'http', '80 80'],
   ['DATABASE_URL', 'localhost', 'mysql://db/x', 'postgres'],
   ['REDIS_URL', 'localhost', 'http://counters', 'redis'],

@@ -5,6 +5,7 @@ import type { Quotas, RateLimits } from '../contract/document.js'
 /** A caller with a valid key. */
 export interface Client {
   readonly keyId: string
+  readonly plan: string
   readonly quotas: Quotas
   readonly expiresAt: Date | undefined
 }
@@ -30,5 +31,5 @@ export function toClient(key: ClientKey, plans: RateLimits['plans']): Client {
   const quotas = fixed === 'custom' ? agreed : fixed
   if (quotas === undefined)
     throw new Error(`key ${key.id} has the plan ${key.plan}, which gives it no quotas`)
-  return { keyId: String(key.id), quotas, expiresAt: key.expiresAt ?? undefined }
+  return { keyId: String(key.id), plan: key.plan, quotas, expiresAt: key.expiresAt ?? undefined }
 }

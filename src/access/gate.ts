@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
 import type { Authenticate } from './authentication.js'
 import type { Client } from './client.js'
-import type { Meter } from './rate-limit.js'
+import type { Meter, Refused } from './rate-limit.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +13,8 @@ declare module 'fastify' {
     client: Client | undefined
     /** Why there is no client, for whatever needs one. */
     refusal: ApiError | undefined
+    /** Set where it was one request too many. */
+    refused: Refused | undefined
   }
 }
 

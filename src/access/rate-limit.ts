@@ -14,11 +14,19 @@ export interface Meter {
   show(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
+/** What was used up. */
+export interface Refused {
+  readonly window: 'minute' | 'day' | 'ban' | 'address'
+  /** It is this request that got the key banned. */
+  readonly banBegins: boolean
+}
+
 // What a request is told: a window, and when it is refused why and how long.
 interface Verdict {
   readonly window: Count
   readonly refusal?: {
     readonly code: 'rate_limit_exceeded' | 'key_banned'
+    readonly window: Refused['window']
     readonly waitMs: number
     readonly why: string
   }
@@ -50,7 +58,9 @@ export function createMeter(counters: Counters, now: () => number = Date.now): M
       )
       setHeaders(reply, verdict)
       if (verdict.banBegins) request.log.warn({ keyId: client?.keyId }, 'key banned')
-      if (verdict.refusal) throw refused(verdict.refusal)
+      if (verdict.refusal === undefined) return
+      request.refused = { window: verdict.refusal.window, banBegins: verdict.banBegins === true }
+      throw refused(verdict.refusal)
     },
     async show({ ip }, reply) {
       setHeaders(reply, { window: await counters.run((limiters) => limiters.addresses(ip, peek)) })
@@ -83,7 +93,7 @@ function rejected({ minute, day }: Standing): Verdict {
   const window = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl) ? day : minute
   const name = window === day ? 'day' : 'minute'
   const why = `This ${name}'s requests are used up.`
-  return { window, refusal: { code: 'rate_limit_exceeded', waitMs: window.ttl, why } }
+  return { window, refusal: { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, why } }
 }
 
 // A ban ends by itself, but it opens no window that is used up beyond its end.
@@ -91,12 +101,12 @@ function banned(standing: Standing): Verdict {
   const usedUp = [standing.minute, standing.day].filter(({ remaining }) => remaining === 0)
   const waitMs = Math.max(standing.ban.ttl, ...usedUp.map(({ ttl }) => ttl))
   const why = 'This key is banned for calling on after it was told to wait.'
-  return { window: fullest(standing), refusal: { code: 'key_banned', waitMs, why } }
+  return { window: fullest(standing), refusal: { code: 'key_banned', window: 'ban', waitMs, why } }
 }
 
 async function meterAddress(limiters: Limiters, address: string): Promise<Verdict> {
   const window = await limiters.addresses(address)
   if (!window.isExceeded) return { window }
   const why = "This minute's requests without a valid key are used up."
-  return { window, refusal: { code: 'rate_limit_exceeded', waitMs: window.ttl, why } }
+  return { window, refusal: { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, why } }
 }

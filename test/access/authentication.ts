@@ -7,6 +7,7 @@ import type { ApiError } from '../../src/errors.js'
 const key = createApiKey()
 const client: Client = {
   keyId: '7',
+  plan: 'free',
   quotas: { perMinute: 60, perDay: 1000 },
   expiresAt: undefined,
 }

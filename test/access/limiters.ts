@@ -36,7 +36,12 @@ t.test('counters in memory', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     const limiters = await createLimiters(app, contract.rateLimits)
-    const client = { keyId: '1', quotas: { perMinute: 60, perDay: 1_000 }, expiresAt: undefined }
+    const client = {
+      keyId: '1',
+      plan: 'free',
+      quotas: { perMinute: 60, perDay: 1_000 },
+      expiresAt: undefined,
+    }
     const oldest = '192.0.2.1'
     await limiters.admit(client)
     await limiters.addresses(oldest)

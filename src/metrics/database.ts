@@ -1,0 +1,98 @@
+// The database: what the service waits for, and how the database sees the service.
+
+import { Gauge, Histogram, type Registry } from 'prom-client'
+import type { RootSql } from '../database/connect.js'
+import { watchStatements } from '../database/watch.js'
+import { secondsBuckets } from './requests.js'
+
+/** The same handle, with its statements counted and timed under that name. */
+export type WatchStatements = <Sql extends object>(sql: Sql, lane: string) => Sql
+
+// A scrape must not wait for a database that hangs.
+const timeoutMs = 1_000
+
+/** Statements by lane. */
+export function measureStatements(registry: Registry): WatchStatements {
+  const seconds = new Histogram({
+    name: 'animal_store_statement_seconds',
+    help: 'From a statement to its rows, its wait for a connection included',
+    labelNames: ['lane'],
+    buckets: secondsBuckets,
+    registers: [registry],
+  })
+  const underWay = new Map<string, number>()
+  new Gauge({
+    name: 'animal_store_statements_waiting',
+    help: 'Statements that have no answer yet',
+    labelNames: ['lane'],
+    registers: [registry],
+    collect() {
+      for (const [lane, count] of underWay) this.set({ lane }, count)
+    },
+  })
+  const change = (lane: string, by: number) => underWay.set(lane, (underWay.get(lane) ?? 0) + by)
+  return (sql, lane) => {
+    change(lane, 0)
+    return watchStatements(sql, () => {
+      const startedAt = performance.now()
+      change(lane, 1)
+      return () => {
+        change(lane, -1)
+        seconds.observe({ lane }, (performance.now() - startedAt) / 1000)
+      }
+    })
+  }
+}
+
+/** The connections, as the database sees them: whatever waits shows here, whatever the driver knows of it. */
+export function measureConnections(registry: Registry, sql: RootSql): void {
+  const registers = [registry]
+  let asked: Promise<Record<string, number> | undefined> | undefined
+  // Both gauges of a scrape ask at once, and are told the same.
+  const ask = () => {
+    asked ??= withinTime(countConnections(sql))
+      .catch(() => undefined)
+      .finally(() => {
+        asked = undefined
+      })
+    return asked
+  }
+  new Gauge({
+    name: 'animal_store_database_up',
+    help: 'Whether the database answers',
+    registers,
+    async collect() {
+      this.set((await ask()) === undefined ? 0 : 1)
+    },
+  })
+  new Gauge({
+    name: 'animal_store_database_connections',
+    help: 'Connections of all instances to the database, by what they do; lock: they wait for others',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const counts = await ask()
+      this.reset()
+      for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count)
+    },
+  })
+}
+
+async function countConnections(sql: RootSql): Promise<Record<string, number>> {
+  const [row] = await sql<Record<string, number>[]>`
+    select count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,
+           count(*) filter (where wait_event_type = 'Lock')::int as lock,
+           count(*) filter (where state = 'idle')::int as idle,
+           count(*) filter (where state like 'idle in transaction%')::int as transaction
+    from pg_stat_activity
+    where datname = current_database() and application_name = current_setting('application_name')`
+  return { ...row }
+}
+
+async function withinTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('too late')), timeoutMs)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,229 @@
+import { EventEmitter, once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { contract, send, startService } from '../fixtures/service.js'
+
+// Sample by sample: the name with its labels, as Prometheus writes them.
+async function scrape(url: string): Promise<Map<string, number>> {
+  const { status, text } = await send(url)
+  if (status !== 200) throw new Error(`${status}: ${text}`)
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/ (\S+)$/.exec(line)?.[1])]))
+}
+
+// Of the process there may be more at any time: a kind of garbage collection, say.
+function ownNames(samples: ReadonlyMap<string, number>): string[] {
+  return [...samples.keys()].filter((name) => name.startsWith('animal_store_'))
+}
+
+const requests = (operation: string, status: number) =>
+  `animal_store_request_seconds_count{operation="${operation}",status="${status}"}`
+
+// With a server for the metrics, which listens here as src/main.ts lets it.
+async function startMeasured(t: Test, env: Record<string, string> = {}) {
+  const service = await startService(t, { env: { METRICS_PORT: '9464', ...env } })
+  const server = service.app.metricsServer as Server
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const metrics = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`
+  return { ...service, metrics, samples: () => scrape(metrics) }
+}
+
+t.test('requests are counted and timed by operation and status', async (t) => {
+  const { call, origin, samples } = await startMeasured(t)
+  await call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  for (const path of ['/pets', '/pets', '/pets?limit=0', '/pets/1', '/pets/77', '/nowhere'])
+    await call('GET', path)
+  await call('DELETE', '/pets')
+  for (const path of ['/healthz', '/docs']) await send(origin + path)
+  const found = await samples()
+  const expected: [string, number][] = [
+    [requests('createPet', 201), 1],
+    [requests('listPets', 200), 2],
+    [requests('listPets', 400), 1],
+    [requests('getPet', 200), 1],
+    [requests('getPet', 404), 1],
+    [requests('none', 404), 1],
+    [requests('none', 405), 1],
+    [requests('none', 200), 2],
+  ]
+  for (const [name, count] of expected) t.equal(found.get(name), count, name)
+  const sum = found.get('animal_store_request_seconds_sum{operation="listPets",status="200"}') ?? 0
+  t.ok(sum > 0 && sum < 60)
+})
+
+t.test('refusals are counted by plan and window, bans by plan', async (t) => {
+  const { base, createKey, samples } = await startMeasured(t)
+  const { ban, anonymous } = contract.rateLimits
+  const minute = await createKey({ perMinute: 1, perDay: 99 })
+  const day = await createKey({ perMinute: 99, perDay: 1 })
+  const times = async (count: number, key: string) => {
+    for (let i = 0; i < count; i++) await send(`${base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  }
+  await times(1 + ban.rejections + 3, minute.key)
+  await times(1 + 2, day.key)
+  await times(anonymous.perMinute + 4, 'nonsense')
+  const found = await samples()
+  const refusals = (plan: string, window: string) =>
+    found.get(`animal_store_refusals_total{plan="${plan}",window="${window}"}`)
+  t.equal(refusals('enterprise', 'minute'), ban.rejections)
+  t.equal(refusals('enterprise', 'ban'), 3)
+  t.equal(refusals('enterprise', 'day'), 2)
+  t.equal(refusals('none', 'address'), 4)
+  t.equal(found.get('animal_store_bans_total{plan="enterprise"}'), 1)
+})
+
+t.test('who calls what is deprecated is told by key, for so many keys', async (t) => {
+  const { call, base, createKey, samples } = await startMeasured(t)
+  const name = (key: bigint | string) =>
+    `animal_store_deprecated_requests_total{operation="getPet",key="${key}"}`
+  await call('GET', '/pets')
+  t.notOk(ownNames(await samples()).some((each) => each.includes('deprecated_requests_total{')))
+  const keys = await Promise.all(Array.from({ length: 205 }, () => createKey()))
+  for (const { key } of [...keys, ...keys]) {
+    await send(`${base}/pets/1`, 'GET', { authorization: `Bearer ${key}` })
+  }
+  await send(`${base}/pets/1`) // without a key there is nobody to tell
+  const found = await samples()
+  for (const { id } of keys.slice(0, 200)) if (found.get(name(id)) !== 2) t.fail(`key ${id}`)
+  t.equal(found.get(name('other')), 10)
+})
+
+t.test('the database is measured by its statements and its connections', async (t) => {
+  const { call, sql, samples } = await startMeasured(t)
+  for (let i = 0; i < 3; i++) await call('GET', '/pets')
+  const before = await samples()
+  t.equal(before.get('animal_store_statement_seconds_count{lane="reads"}'), 3)
+  t.equal(before.get('animal_store_statement_seconds_count{lane="pool"}'), 1, 'the key, looked up once')
+  for (const lane of ['pool', 'reads', 'writes'])
+    t.equal(before.get(`animal_store_statements_waiting{lane="${lane}"}`), 0, lane)
+  t.equal(before.get('animal_store_database_up'), 1)
+  t.ok((before.get('animal_store_database_connections{state="active"}') ?? 0) >= 1)
+
+  const events = new EventEmitter()
+  const released = once(events, 'released')
+  const locked = once(events, 'locked')
+  const holding = sql.begin(async (transaction) => {
+    await transaction`lock table pets in exclusive mode`
+    events.emit('locked')
+    await released
+  })
+  await locked
+  const waiting = call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  let during = await samples()
+  while (!during.get('animal_store_database_connections{state="lock"}')) during = await samples()
+  t.equal(during.get('animal_store_statements_waiting{lane="writes"}'), 1)
+  t.equal(during.get('animal_store_database_connections{state="transaction"}'), 1)
+  events.emit('released')
+  await Promise.all([waiting, holding])
+})
+
+t.test('a database that is gone is told of, and so is all else', async (t) => {
+  const service = await startMeasured(t)
+  await service.sql.end({ timeout: 0 })
+  const found = await service.samples()
+  t.equal(found.get('animal_store_database_up'), 0)
+  t.notOk(found.has('animal_store_database_connections{state="active"}'))
+})
+
+t.test('the process is measured: memory, event loop, connections', async (t) => {
+  const { call, samples } = await startMeasured(t)
+  await call('GET', '/pets')
+  const found = await samples()
+  for (const name of [
+    'process_resident_memory_bytes',
+    'nodejs_heap_size_used_bytes',
+    'nodejs_eventloop_lag_p99_seconds',
+    'process_cpu_seconds_total',
+    'animal_store_connections',
+  ])
+    t.ok((found.get(name) ?? 0) > 0, name)
+  t.equal(found.get('animal_store_counters{place="memory"}'), 1)
+})
+
+t.test('where requests are counted is told', { skip: redisIsMissing }, async (t) => {
+  const redis = await startRedis(t)
+  const { call, samples } = await startMeasured(t, { REDIS_URL: redis.url })
+  const places = async () => {
+    const found = await samples()
+    return ['memory', 'redis', 'memory, for redis is away'].map((place) =>
+      found.get(`animal_store_counters{place="${place}"}`),
+    )
+  }
+  t.strictSame(await places(), [0, 1, 0])
+  await redis.kill()
+  await call('GET', '/pets')
+  t.strictSame(await places(), [0, 0, 1])
+})
+
+t.test('under load a scrape tells of all of it, and loses nothing', async (t) => {
+  const { call, samples } = await startMeasured(t)
+  const [callers, rounds] = [32, 20]
+  let scrapes = 0
+  let isOver = false
+  const caller = async () => {
+    for (let i = 0; i < rounds; i++) await call('GET', i % 2 === 0 ? '/pets' : '/pets/7')
+  }
+  const scraper = async () => {
+    for (; !isOver; scrapes++) await samples()
+  }
+  const scraping = scraper()
+  await Promise.all(Array.from({ length: callers }, caller))
+  isOver = true
+  await scraping
+  t.ok(scrapes > 0, `${scrapes} scrapes`)
+
+  const half = (callers * rounds) / 2
+  const found = await samples()
+  t.equal(found.get(requests('listPets', 200)), half)
+  t.equal(found.get(requests('getPet', 404)), half)
+  t.equal(found.get('animal_store_request_seconds_bucket{le="+Inf",operation="listPets",status="200"}'), half)
+  t.equal(found.get('animal_store_statement_seconds_count{lane="reads"}'), 2 * half)
+  t.equal(found.get('animal_store_statements_waiting{lane="reads"}'), 0)
+  t.ok((found.get('animal_store_connections') ?? 0) >= callers, 'those of the callers are kept alive')
+  t.equal([...found].find(([name]) => name.startsWith('animal_store_deprecated_requests_total{'))?.[1], half)
+})
+
+t.test('no label takes a value that a caller chooses', async (t) => {
+  const { call, origin, samples } = await startMeasured(t)
+  await call('GET', '/pets')
+  await send(`${origin}/nowhere`)
+  const before = ownNames(await samples())
+  const long = 'x'.repeat(40)
+  for (let i = 0; i < 20; i++) {
+    await send(`${origin}/${long}${i}`)
+    await send(`${origin}/v1/${long}${i}`, 'GET', { 'x-request-id': `${long}${i}`, 'user-agent': `${i}` })
+    await call('GET', `/pets?limit=1&status=${['available', 'sold', 'pending'][i % 3]}`)
+  }
+  t.strictSame(ownNames(await samples()), before)
+})
+
+t.test('callers cannot ask for the metrics, and whoever can asks for nothing else', async (t) => {
+  const service = await startProcess(t, { DATA_DIR: await temporaryDirectory(t), METRICS_PORT: '0' })
+  const { port } = await service.logged('metrics at a port of their own')
+  const { origin } = new URL(service.base)
+  t.equal((await send(`${origin}/metrics`)).status, 404)
+  const metrics = `http://127.0.0.1:${port}`
+  t.equal((await scrape(`${metrics}/metrics`)).get(requests('none', 404)), 1)
+  t.match((await send(`${metrics}/metrics`)).headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  for (const path of ['/', '/v1/pets', '/healthz']) t.equal((await send(metrics + path)).status, 404, path)
+  t.equal((await send(`${metrics}/metrics`, 'POST')).status, 404)
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test('without a port nothing is measured', async (t) => {
+  const { app, origin } = await startService(t)
+  t.equal(app.metricsServer, undefined)
+  t.equal((await send(`${origin}/metrics`)).status, 404)
+})
+
+t.test('a port for the metrics that is taken stops the start, and is named', async (t) => {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const METRICS_PORT = String((server.address() as AddressInfo).port)
+  const start = startProcess(t, { DATA_DIR: await temporaryDirectory(t), METRICS_PORT })
+  await t.rejects(start, /EADDRINUSE[\s\S]*set METRICS_PORT to another/)
+})
