@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -29,10 +30,11 @@ interface Asset {
   readonly etag: string
 }
 
-/** Adds `/docs` with all that it loads, and leads `/` there. */
+/** Adds `/docs` with all that it loads, and leads `/` there; what the contract has at either comes first. */
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
+  if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
+  if (isTaken('/docs', contract)) return
   const html = Buffer.from(page(contract))
-  app.get('/', async (_, reply) => reply.redirect('docs'))
   app.get('/docs', async (request, reply) => {
     reply.header('Content-Security-Policy', policy)
     return send(request, reply, await toAsset('text/html; charset=utf-8', html))
@@ -47,8 +49,12 @@ export function addDocumentation(app: FastifyInstance, contract: Contract): void
   }
 }
 
+function isTaken(path: string, { prefix, operations }: Contract): boolean {
+  return [...operations.values()].some((operation) => prefix + operation.path === path)
+}
+
 const swaggerFolder = path.join(
-  path.dirname(new URL(import.meta.resolve('@fastify/swagger-ui')).pathname),
+  path.dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui'))),
   'static',
 )
 const javascript = 'text/javascript; charset=utf-8'

@@ -1,5 +1,8 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { readContract } from '../src/contract/document.js'
+import type { Handlers } from '../src/handlers/handler.js'
+import { contractFile } from '../src/project.js'
 import { browserIsMissing, startBrowser } from './fixtures/browser.js'
 import { contract, type Service, send, startService } from './fixtures/service.js'
 
@@ -17,6 +20,21 @@ t.test('the root leads to the page, and all that the page names is there', async
     t.equal(answer.status, 200, name)
     t.match(answer.headers.get('content-type'), name.endsWith('.css') ? /^text\/css/ : /^text\/javascript/)
   }
+})
+
+t.test('what the contract has at the root comes first', async (t) => {
+  const text = `openapi: 3.1.0
+info: { title: Small, version: 1.0.0 }
+paths:
+  /: { get: { operationId: listPets, responses: { '200': { description: OK } } } }
+`
+  const small = await readContract(contractFile, async () => text)
+  const { origin } = await startService(t, {
+    contract: small,
+    handlers: { listPets: async () => ({ status: 200 }) } as unknown as Handlers,
+  })
+  t.match(await send(`${origin}/`), { status: 200, text: '' })
+  t.match((await send(`${origin}/docs`)).text, '<title>Small</title>')
 })
 
 t.test('a browser may load nothing from elsewhere', async (t) => {
