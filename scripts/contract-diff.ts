@@ -11,6 +11,7 @@ import { diffContracts } from './diff/contract.js'
 import { isNode, type Node } from './diff/node.js'
 import { toJson, toText } from './diff/report.js'
 import { judgeVersion } from './diff/version.js'
+import { paintFor } from './terminal.js'
 
 const usage = `Usage: npm run contract:diff -- [--json] <git ref>
 
@@ -44,7 +45,9 @@ async function main(): Promise<number> {
   const after = await parseContract()
   const changes = diffContracts(before, after)
   const judgement = judgeVersion(before, after, changes)
-  process.stdout.write(json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement))
+  process.stdout.write(
+    json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement, paintFor(process.stdout)),
+  )
   return judgement.bump === 'major' && !judgement.isEnough ? 1 : 0
 }
 

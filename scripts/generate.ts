@@ -15,14 +15,24 @@ import { lintContract } from './generate/lint.js'
 import { generateOperations } from './generate/operations.js'
 import { sunsets } from './generate/sunsets.js'
 import { generateTypes } from './generate/types.js'
+import { paintFor, type Style } from './terminal.js'
 
-const usage = `Usage: npm run generate [-- --check]
+const usage = `Usage: npm run generate [-- [--check] [--json]]
 
 Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A handler
 that exists is never touched.
 
   --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, and each operation
            past its sunset
+  --json   what was done or found, for scripts: {"files":[{"file":"…","state":"stale"}],"sunsets":[]}
+  --help   this
+
+Examples:
+  npm run generate
+  npm run --silent generate -- --check
+  npm run --silent generate -- --check --json | jq -r '.files[].file'
+
+Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something, 2 wrong usage.
 `
 
 const generatedFolder = 'generated'
@@ -35,7 +45,7 @@ interface Difference {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { check, help } = readArgs(args)
+  const { check = false, json = false, help } = readArgs(args)
   if (help) {
     process.stdout.write(usage)
     return 0
@@ -49,7 +59,40 @@ async function main(args: readonly string[]): Promise<number> {
   warn([...warnings, ...unmetSecurities(contract)])
   // Everything is worked out before anything is written: a run that fails leaves all as it was.
   const differences = [...(await generatedDifferences(contract)), ...(await handlerDifferences(contract))]
-  return check ? report(contract, differences) : write(differences)
+  const outcome = check ? found(contract, differences) : { files: await write(differences), sunsets: [] }
+  process.stdout.write(json ? `${JSON.stringify(outcome, null, 2)}\n` : toText(outcome, check))
+  if (!check) return 0
+  if (differences.length > 0) process.stderr.write('Run npm run generate.\n')
+  return outcome.files.length + outcome.sunsets.length > 0 ? 1 : 0
+}
+
+// What was found, or done.
+interface Outcome {
+  readonly files: readonly { readonly file: string; readonly state: State }[]
+  /** Operations past their time, a line each. */
+  readonly sunsets: readonly string[]
+}
+
+type State = Difference['state'] | 'written' | 'added' | 'removed'
+
+const words: Record<State, readonly [style: Style, words: string]> = {
+  stale: ['red', 'is stale'],
+  missing: ['red', 'is missing'],
+  orphaned: ['red', 'is orphaned'],
+  written: ['green', 'written'],
+  added: ['green', 'added: a stub that answers 501 until you write it'],
+  removed: ['dim', 'removed'],
+}
+const orphanedHandler = 'is orphaned: its operation is gone from the contract, so remove it or rename it'
+
+function toText({ files, sunsets: past }: Outcome, check: boolean): string {
+  if (files.length + past.length === 0) return check ? '' : 'generated/ is up to date\n'
+  const paint = paintFor(process.stdout)
+  const lines = files.map(({ file, state }) => {
+    const [style, text] = words[state]
+    return `${file} ${paint(style, state === 'orphaned' && !check ? orphanedHandler : text)}`
+  })
+  return [...lines, ...past.map((line) => paint('red', line))].map((line) => `${line}\n`).join('')
 }
 
 function warn(lines: readonly string[]): void {
@@ -61,9 +104,13 @@ function unmetSecurities(contract: Contract): string[] {
   return unmet.flatMap((text) => (text === undefined ? [] : [`warning: ${text}: it can only answer 501`]))
 }
 
-function readArgs(args: readonly string[]): { check?: boolean; help?: boolean } {
+function readArgs(args: readonly string[]): { check?: boolean; json?: boolean; help?: boolean } {
   try {
-    const options = { check: { type: 'boolean' }, help: { type: 'boolean' } } as const
+    const options = {
+      check: { type: 'boolean' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    } as const
     return parseArgs({ args: [...args], options }).values
   } catch (error) {
     throw new UsageError((error as Error).message)
@@ -109,17 +156,14 @@ function orphan(folder: string, name: string): Difference {
   return { file: `${folder}/${name}`, state: 'orphaned' }
 }
 
-function report(contract: Contract, differences: readonly Difference[]): number {
-  for (const { file, state } of differences) process.stdout.write(`${file} is ${state}\n`)
-  if (differences.length > 0) process.stderr.write('Run npm run generate.\n')
+function found(contract: Contract, differences: readonly Difference[]): Outcome {
   const { past, soon } = sunsets(contract, Date.now())
-  for (const line of soon) process.stderr.write(`warning: ${line}\n`)
-  for (const line of past) process.stdout.write(`${line}\n`)
-  return differences.length + past.length > 0 ? 1 : 0
+  warn(soon.map((line) => `warning: ${line}`))
+  return { files: differences.map(({ file, state }) => ({ file, state })), sunsets: past }
 }
 
-async function write(differences: readonly Difference[]): Promise<number> {
-  if (differences.length === 0) process.stdout.write('generated/ is up to date\n')
+async function write(differences: readonly Difference[]): Promise<Outcome['files']> {
+  const files: { file: string; state: State }[] = []
   for (const { file, content } of differences) {
     const target = path.join(projectRoot, file)
     const isOurs = file.startsWith(`${generatedFolder}/`)
@@ -127,16 +171,14 @@ async function write(differences: readonly Difference[]): Promise<number> {
     // Never over a handler, not even one that came into being meanwhile.
     if (content !== undefined) await writeFile(target, content, { flag: isOurs ? 'w' : 'wx' })
     else if (isOurs) await rm(target)
-    process.stdout.write(`${file} ${outcome(content !== undefined, isOurs)}\n`)
+    files.push({ file, state: stateAfter(content !== undefined, isOurs) })
   }
-  return 0
+  return files
 }
 
-function outcome(isWritten: boolean, isOurs: boolean): string {
-  if (isWritten) return isOurs ? 'written' : 'added: a stub that answers 501 until you write it'
-  return isOurs
-    ? 'removed'
-    : 'is orphaned: its operation is gone from the contract, so remove it or rename it'
+function stateAfter(isWritten: boolean, isOurs: boolean): State {
+  if (isWritten) return isOurs ? 'written' : 'added'
+  return isOurs ? 'removed' : 'orphaned'
 }
 
 main(process.argv.slice(2)).then(

@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import Fastify from 'fastify'
+import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../src/access/api-key.js'
 import { type Client, toClient } from '../src/access/client.js'
@@ -21,11 +22,12 @@ import {
 import { connect, type RootSql } from '../src/database/connect.js'
 import { OperatorError } from '../src/operator-error.js'
 import { contractFile, migrationsFolder } from '../src/project.js'
+import { paintFor, table } from './terminal.js'
 
-const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
-       keys list
-       keys show ID
-       keys revoke ID
+const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
+       keys list [--json]
+       keys show ID [--json]
+       keys revoke ID [--json]
 
   create   makes a key and prints it, this once, on standard output
     --name        whose key it is, 1 to 255 characters
@@ -37,12 +39,18 @@ const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--pe
   show     one key, with what it has used of its minute and its day
   revoke   ends a key for good, on every running instance within a second
 
+  --json   the same for scripts
+  --help   this
+
 Examples:
   npm run --silent keys -- create --name "Web shop" --plan free
   npm run --silent keys -- create --name "Big shop" --plan enterprise --per-minute 5000 --per-day 2000000
+  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
   npm run --silent keys -- revoke 7
 
 It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
+
+Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage.
 `
 
 class UsageError extends OperatorError {}
@@ -52,12 +60,13 @@ type Command = (sql: RootSql, redisUrl: string | undefined) => Promise<string>
 
 function readCommand(args: readonly string[], contract: Contract): Command {
   const { positionals, values } = parse(args)
+  const { json = false, ...terms } = values
   const [command, ...rest] = positionals
-  if (command === 'create' && rest.length === 0) return create(newKey(values, contract))
-  if (Object.keys(values).length > 0) throw new UsageError(`${command ?? 'keys'} takes no options`)
-  if (command === 'list' && rest.length === 0) return async (sql) => table(await listApiKeys(sql))
-  if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract)
-  if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]))
+  if (command === 'create' && rest.length === 0) return create(newKey(terms, contract), json)
+  if (Object.keys(terms).length > 0) throw new UsageError(`${command ?? 'keys'} takes no option but --json`)
+  if (command === 'list' && rest.length === 0) return list(json)
+  if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract, json)
+  if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]), json)
   throw new UsageError('Say create, list, show ID or revoke ID.')
 }
 
@@ -67,9 +76,12 @@ const options = {
   expires: { type: 'string' },
   'per-minute': { type: 'string' },
   'per-day': { type: 'string' },
+  json: { type: 'boolean' },
 } as const
 
-type Values = { readonly [Name in keyof typeof options]?: string }
+type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: string } & {
+  readonly json?: boolean
+}
 
 function parse(args: readonly string[]): { positionals: string[]; values: Values } {
   try {
@@ -120,12 +132,20 @@ function expiry(text: string): Date {
   return date
 }
 
-function create(terms: KeyTerms): Command {
+function create(terms: KeyTerms, json: boolean): Command {
   return async (sql) => {
     const key = createApiKey()
     const id = await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
+    if (json) return toJson({ id, key, ...terms })
     process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
     return `${key}\n`
+  }
+}
+
+function list(json: boolean): Command {
+  return async (sql) => {
+    const keys = await listApiKeys(sql)
+    return json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys)
   }
 }
 
@@ -134,26 +154,32 @@ function readId(text = ''): bigint {
   throw new UsageError(`${JSON.stringify(text)} is no ID: list shows them`)
 }
 
-function revoke(id: bigint): Command {
+function revoke(id: bigint, json: boolean): Command {
   return async (sql) => {
     if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
-    return `Key ${id} is revoked.\n`
+    return json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`
   }
 }
 
-function show(id: bigint, { rateLimits }: Contract): Command {
+function show(id: bigint, { rateLimits }: Contract, json: boolean): Command {
   return async (sql, redisUrl) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, rateLimits.plans)
-    const usage =
+    const used =
       redisUrl === undefined ? await askUsage(sql, client) : await sharedUsage(client, rateLimits, redisUrl)
-    const { perMinute, perDay } = client.quotas
-    return `${table([key])}
-Used of this minute  ${usage.minute} of ${perMinute}
-Used of this day     ${usage.day} of ${perDay}
+    const { quotas } = client
+    if (json) return toJson({ ...key, state: state(key), quotas, used })
+    return `${keyTable([key])}
+Used of this minute  ${used.minute} of ${quotas.perMinute}
+Used of this day     ${used.day} of ${quotas.perDay}
 `
   }
+}
+
+// An id keeps all its digits.
+function toJson(value: unknown): string {
+  return `${stringify(value, undefined, 2)}\n`
 }
 
 async function sharedUsage(client: Client, limits: RateLimits, redisUrl: string): Promise<Usage> {
@@ -169,34 +195,29 @@ async function sharedUsage(client: Client, limits: RateLimits, redisUrl: string)
 
 const quiet = pino({ level: 'silent' })
 
-function table(keys: readonly ApiKey[]): string {
+function keyTable(keys: readonly ApiKey[]): string {
+  if (keys.length === 0) return 'There are no keys yet.\n'
   const rows = keys.map((key) => [
     String(key.id),
     key.name,
     planOf(key),
     iso(key.createdAt),
     iso(key.expiresAt),
-    state(key),
+    { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
   ])
-  const all = [['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], ...rows]
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
-  return all
-    .map(
-      (row) =>
-        `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(process.stdout))
 }
 
 function planOf({ plan, perMinute, perDay }: ApiKey): string {
   return perMinute === null ? plan : `${plan} ${perMinute}/min ${perDay}/day`
 }
 
-function state({ revokedAt, expiresAt }: ApiKey): string {
-  if (revokedAt !== null) return `revoked ${iso(revokedAt)}`
+function stateOf(key: ApiKey): string {
+  return key.revokedAt === null ? state(key) : `revoked ${iso(key.revokedAt)}`
+}
+
+function state({ revokedAt, expiresAt }: ApiKey): 'revoked' | 'expired' | 'valid' {
+  if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && expiresAt.getTime() <= Date.now() ? 'expired' : 'valid'
 }
 
@@ -205,7 +226,7 @@ function iso(date: Date | null): string {
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  if (args.includes('--help') || args[0] === 'help') {
+  if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
     process.stdout.write(usage)
     return
   }

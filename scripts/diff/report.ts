@@ -1,5 +1,6 @@
 // What changed, in words for people and in JSON for scripts.
 
+import type { Paint } from '../terminal.js'
 import type { Bump, Change } from './comparison.js'
 import type { Judgement } from './version.js'
 
@@ -11,9 +12,9 @@ export function toJson(ref: string, changes: readonly Change[], judgement: Judge
 }
 
 /** A line for each change, then what they come to. */
-export function toText(ref: string, changes: readonly Change[], judgement: Judgement): string {
+export function toText(ref: string, changes: readonly Change[], judgement: Judgement, paint: Paint): string {
   if (changes.length === 0) return `No changes since ${ref}: no new version is called for.\n`
-  return `${[...changes.map(lineOf), '', summaryOf(changes, judgement)].join('\n')}\n`
+  return `${[...changes.map((change) => paint(styles[change.bump], lineOf(change))), '', summaryOf(changes, judgement)].join('\n')}\n`
 }
 
 /** One change: `breaking  GET /pets  query.limit: maximum 100 -> 50`. */
@@ -22,6 +23,7 @@ export function lineOf({ bump, place, where, what }: Change): string {
   return `${mark}  ${place}  ${where === '' ? what : `${where}: ${what}`}`
 }
 
+const styles = { major: 'red', minor: 'green', patch: 'dim' } as const
 const labels: Record<Bump, string> = { major: 'breaking', minor: 'minor', patch: 'patch' }
 
 function summaryOf(changes: readonly Change[], judgement: Judgement): string {

@@ -61,6 +61,11 @@ t.test('a new operation gets a stub that compiles, and no handler that exists is
   const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
   const check = await generate(copy, '--check')
   t.match(check, { code: 1, stdout: /^src\/handlers\/listToys\.ts is missing$/m })
+  t.match(JSON.parse((await generate(copy, '--check', '--json')).stdout).files, [
+    { file: 'generated/types.ts', state: 'stale' },
+    ...['operations', 'handlers', 'client'].map((name) => ({ file: `generated/${name}.ts` })),
+    { file: 'src/handlers/listToys.ts', state: 'missing' },
+  ])
   const { code, stdout } = await generate(copy)
   t.equal(code, 0)
   t.match(stdout, /^src\/handlers\/listToys\.ts added: a stub that answers 501 until you write it$/m)
@@ -73,6 +78,7 @@ t.test('a new operation gets a stub that compiles, and no handler that exists is
     { code: 0, stdout: 'generated/ is up to date\n' },
     'a second run changes nothing',
   )
+  t.strictSame(JSON.parse((await generate(copy, '--json')).stdout), { files: [], sunsets: [] })
 })
 
 t.test('a handler whose operation is gone is named, kept, and does not compile', async (t) => {

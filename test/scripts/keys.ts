@@ -93,21 +93,52 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   )
   t.match(await keys('show', '98'), { code: 1, stderr: /^There is no key 98\.\n$/ })
 
+  t.match(JSON.parse((await keys('show', '2', '--json')).stdout), {
+    id: 2,
+    name: 'Big shop',
+    plan: 'enterprise',
+    state: 'valid',
+    quotas: { perMinute: 7, perDay: 9 },
+    used: { minute: 1, day: 1 },
+  })
+  const read = JSON.parse((await keys('list', '--json')).stdout)
+  t.match(read, [{ id: 1, plan: 'free', state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
+  t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does it for scripts')
+
   t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
   let answer = await call(key)
   while (answer.status === 200) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
   t.match((await keys('list')).stdout, /Big shop .* revoked 2/)
+  const another = JSON.parse((await keys('create', '--name', 'x', '--plan', 'free', '--json')).stdout)
+  t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: 'free' })
+  t.equal((await call(another.key)).status, 200)
+  t.strictSame(JSON.parse((await keys('revoke', '4', '--json')).stdout), { id: 4, state: 'revoked' })
   t.match(await keys('revoke', '99'), { code: 1, stderr: /^There is no key 99\.\n$/ })
   await service.stop()
 })
 
 t.test('keys are made when the service does not run', async (t) => {
   const env = { DATA_DIR: await temporaryDirectory(t) }
+  t.match(await runProgram('scripts/keys.ts', ['list'], env), { code: 0, stdout: 'There are no keys yet.\n' })
   const made = await runProgram('scripts/keys.ts', ['create', '--name', 'early', '--plan', 'free'], env)
   const service = await startProcess(t, env)
   t.notMatch(service.welcome, /ask_/, 'the service makes no demo key where there is one')
   const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })
   t.equal(answer.status, 200)
   await service.stop()
+})
+
+t.test('help tells of every command by example, and of the exit codes', async (t) => {
+  const programs = ['keys', 'seed', 'generate', 'contract-diff'].map((name) => `scripts/${name}.ts`)
+  await Promise.all(
+    programs.map(async (program) => {
+      const ended = await runProgram(program, ['--help'], {})
+      t.match(
+        ended,
+        { code: 0, stderr: '', stdout: /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 / },
+        program,
+      )
+    }),
+  )
 })
