@@ -157,6 +157,7 @@ class Server implements EmbeddedServer {
         await this.#enter()
         return
       } catch (error) {
+        await this.#refuseStranger(error)
         if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOthers()))) {
           throw await this.failure(error)
         }
@@ -218,6 +219,17 @@ class Server implements EmbeddedServer {
         await delay(revivalMs)
       }
     }
+  }
+
+  // A server that is up, and not behind the socket that ours would open: somebody runs one of their own on this data.
+  async #refuseStranger(error: unknown): Promise<void> {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return
+    const text = await readFile(path.join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '')
+    const [pid, , , , , , , state] = text.split('\n')
+    if (state?.trim() !== 'ready') return
+    throw new EmbeddedError(
+      `The data directory ${this.directory} is locked: another PostgreSQL (process ${pid}) runs on it. Stop that one, or set DATA_DIR to another directory.`,
+    )
   }
 
   // PostgreSQL's own words for it; its log is not translated.
@@ -306,7 +318,7 @@ export async function defaultDirectory(): Promise<string> {
 async function prepareDirectory(directory: string): Promise<Identity> {
   try {
     const identity = await identityFor(directory)
-    await mkdir(directory, { recursive: true })
+    await makeFolder(directory)
     if (identity.uid !== undefined && identity.gid !== undefined) {
       await openEmptyFolder(path.dirname(directory))
       const closed = await closedFolder(path.dirname(directory), identity.uid)
@@ -324,6 +336,20 @@ async function prepareDirectory(directory: string): Promise<Identity> {
     throw new EmbeddedError(
       `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
     )
+  }
+}
+
+// One by one: Node's `recursive` tries for ever where a file system has no place for a folder, as /proc has none.
+async function makeFolder(directory: string): Promise<void> {
+  try {
+    await mkdir(directory)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return
+    const above = path.dirname(directory)
+    if (code !== 'ENOENT' || (await exists(above))) throw error
+    await makeFolder(above)
+    await makeFolder(directory)
   }
 }
 

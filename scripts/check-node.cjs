@@ -1,0 +1,19 @@
+// Says which Node is wanted, in words that an old one can read: later syntax would break before it could be said.
+'use strict'
+
+const { engines } = require('../package.json')
+
+const wanted = engines.node.replace('>=', '')
+
+if (isOlder(process.version.slice(1), wanted)) {
+  console.error(`This service needs Node ${wanted} or newer, and this is ${process.version}.`)
+  console.error('Install it from https://nodejs.org, or by a version manager: nvm install 22 && nvm use 22')
+  process.exit(1)
+}
+
+function isOlder(version, than) {
+  const theirs = than.split('.').map(Number)
+  const ours = version.split('.').map(Number)
+  const differing = theirs.findIndex((part, index) => part !== ours[index])
+  return differing !== -1 && ours[differing] < theirs[differing]
+}

@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { projectRoot } from '../../src/project.js'
+
+const script = path.join(projectRoot, 'scripts/check-node.cjs')
+
+// As that version of Node would run it.
+async function check(version: string): Promise<{ code: number; stderr: string }> {
+  const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
+  const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
+  return promisify(execFile)(process.execPath, args, { env: {} }).then(
+    ({ stderr }) => ({ code: 0, stderr }),
+    (error) => error,
+  )
+}
+
+for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3']) {
+  t.test(`Node ${version} is told which is wanted`, async (t) => {
+    const message = new RegExp(
+      `^This service needs Node 20\\.19\\.0 or newer, and this is ${version}\\.\nInstall`,
+    )
+    t.match(await check(version), { code: 1, stderr: message })
+  })
+}
+
+for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {
+  t.test(`Node ${version} will do`, async (t) => t.strictSame(await check(version), { code: 0, stderr: '' }))
+}
