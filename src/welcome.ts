@@ -11,7 +11,10 @@ export async function welcome(
   { sql, embedded }: Database,
   origin: string,
 ): Promise<string> {
-  const lines = [`${contract.title} ${contract.version} at ${origin}${contract.prefix}`]
+  const lines = [
+    `${contract.title} ${contract.version} at ${origin}${contract.prefix}`,
+    `Documentation to try it on: ${origin}/docs`,
+  ]
   const key = embedded ? await demoKey(contract, sql) : undefined
   if (key !== undefined) {
     lines.push(

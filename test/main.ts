@@ -37,6 +37,8 @@ t.test('the first start shows a demo key and a curl line that works when pasted'
   const { stdout } = await run('sh', ['-c', line.replace('curl', 'curl --silent')])
   t.match(stdout, /^HTTP\/1.1 200 OK/)
   t.match(stdout, /\[\]$/)
+  const [page = ''] = /http:\S+\/docs$/m.exec(first.welcome) ?? []
+  t.equal((await send(page)).status, 200, 'and names the page to try it on')
   t.match(await first.stop(), { code: 0 })
 
   const second = await startProcess(t, { DATA_DIR: dataDir })

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
 import { projectRoot } from '../../src/project.js'
+import { browserIsMissing, startBrowser } from '../fixtures/browser.js'
 import { startService } from '../fixtures/service.js'
 
 const run = promisify(execFile)
@@ -55,6 +56,35 @@ t.test('the README says what the client does', async (t) => {
     env,
   })
   t.equal(stdout + stderr, output)
+})
+
+t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
+  const { origin, base, key } = await startService(t)
+  const page = await (await startBrowser(t)).newPage()
+  const names = ['openapi-fetch', 'lossless-json']
+  const imports = names.map((name) => [
+    name,
+    import.meta.resolve(name).replace(/.*\/node_modules/, '/node_modules'),
+  ])
+  const map = JSON.stringify({ imports: Object.fromEntries(imports) })
+  // From the service's origin, which lets no other in.
+  await page.route(/\/(dist|node_modules)\//, (route) =>
+    route.fulfill({ path: path.join(projectRoot, new URL(route.request().url()).pathname) }),
+  )
+  await page.route(`${origin}/client`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: `<script type="importmap">${map}</script>` }),
+  )
+  await page.goto(`${origin}/client`)
+  const told = await page.evaluate(`(async () => {
+    const { createClient } = await import('/dist/src/client/index.js')
+    const store = createClient({ baseUrl: '${base}', key: '${key}' })
+    const { data } = await store.createPet({ body: { name: 'Rex', categoryId: 9223372036854775807n } })
+    const pages = []
+    for await (const page of store.pages('listPets', { query: { limit: 1 } })) pages.push(page.length)
+    const error = await store.getPet({ path: { petId: 9n } }).catch(({ code }) => code)
+    return [typeof data.id, String(data.categoryId), pages, error]
+  })()`)
+  t.strictSame(told, ['bigint', '9223372036854775807', [1], 'pet_not_found'])
 })
 
 t.test('the client needs neither Node nor the server', async (t) => {
