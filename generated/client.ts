@@ -7,6 +7,7 @@ export const table: ClientTable = {
     "createPet": {
       "method": "POST",
       "path": "/pets",
+      "idempotent": true,
       "int64": {
         "201": "#/components/schemas/Pet"
       }

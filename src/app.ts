@@ -83,14 +83,14 @@ const timeoutCheckMs = 1_000
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, database, log, handlers = contractHandlers } = parts
-  const work: Work = { count: 0, max: config.workMax }
+  const work: Work = { count: 0, refused: 0, max: config.workMax }
   const app = createServer(config, contract, log, work)
   const allowedMethods = collectMethods(app)
   addDeadline(app, config.handlerTimeoutMs, contract)
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
-  const metrics = config.metricsPort === undefined ? undefined : addMetrics(app, database.sql, counters)
+  const metrics = config.metricsPort === undefined ? undefined : addMetrics(app, database.sql, counters, work)
   app.decorate('metricsServer', metrics?.server)
   const { sql, lanes } = measured(database, metrics)
   const authenticate = createAuthenticate(clientFinder(sql, contract), contract.title)

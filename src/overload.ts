@@ -28,6 +28,8 @@ declare module 'fastify' {
 /** The requests of operations that have arrived whole and are not answered yet. */
 export interface Work {
   count: number
+  /** So far, for there was work enough. */
+  refused: number
   readonly max: number
 }
 
@@ -63,8 +65,9 @@ export function createSheddingServer(
     !comesAfterTheLast(request)
   return (handle, { http }) =>
     createServer(http ?? {}, (request, response) => {
-      if (work.count >= work.max && isPlain(request)) refuse(request, response)
-      else handle(request, response)
+      if (work.count < work.max || !isPlain(request)) return handle(request, response)
+      work.refused++
+      return refuse(request, response)
     })
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import net from 'node:net'
 import t from 'tap'
 import { send, startService } from './fixtures/service.js'
@@ -5,7 +7,7 @@ import { send, startService } from './fixtures/service.js'
 const pet = { name: 'Rex', categoryId: 1 }
 
 t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', async (t) => {
-  const service = await startService(t, { env: { WORK_MAX: '1' } })
+  const service = await startService(t, { env: { WORK_MAX: '1', METRICS_PORT: '9464' } })
   const { call, origin, base, auth } = service
 
   // Bodies that do not come take up no place.
@@ -38,6 +40,14 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   t.match(await send(`${base}/pets`, 'HEAD', auth), { status: 503, text: '' })
   t.match(await send(`${origin}/healthz`), { status: 200 })
   t.match(await send(`${origin}/openapi.json`), { status: 200 })
+
+  const metrics = service.app.metricsServer as Server
+  await once(metrics.listen(0, '127.0.0.1'), 'listening')
+  const { port } = metrics.address() as net.AddressInfo
+  const { text } = await send(`http://127.0.0.1:${port}/metrics`)
+  t.match(text, /^animal_store_work 1$/m)
+  const { length: count } = service.log.filter(({ reason }) => reason === 'overload')
+  t.match(text, new RegExp(`^animal_store_overload_refusals_total ${count}$`, 'm'))
 
   released.resolve()
   await held
