@@ -56,7 +56,7 @@ function methodTwists({ method, path }: Operation, { operations }: Contract): Ar
     const target = operations.find((each) => each.path === path && each.method === asked)
     return twist('method', target ? 'either' : 'refused', `method ${name}`, (draft) => {
       draft.method = name
-      draft.operation = target ?? draft.operation
+      if (draft.operation?.id !== '') draft.operation = target ?? draft.operation // unless its target is no operation's
       if (!target) unroute(draft)
     })
   })
