@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../src/database/connect.js'
 import { isMigrated, migrate } from '../../src/database/migrate.js'
 import { migrationsFolder } from '../../src/project.js'
-import { createDatabase } from '../fixtures/service.js'
+import { createDatabase, startService } from '../fixtures/service.js'
 
 const files = {
   '0001-first.sql': "create table runs (name text not null);\ninsert into runs values ('first');\n",
@@ -118,4 +118,36 @@ t.test('a migration may take longer than a statement of the service', async (t) 
   t.strictSame(await runs(sql), ['0'])
   const [after] = await sql`show statement_timeout`
   t.not(after?.statement_timeout, undefined)
+})
+
+t.test('an older instance serves while a newer one migrates, and after it', async (t) => {
+  const { call, sql } = await startService(t)
+  const folder = t.testdir({})
+  cpSync(migrationsFolder, folder, { recursive: true })
+  writeFileSync(
+    path.join(folder, '9999-newer.sql'),
+    `alter table pets add column weight_grams integer;
+    create index pets_weight_grams on pets (weight_grams);
+    create table toys (id bigint primary key);
+    insert into pets (name, category_id) select 'pet ' || n, n from generate_series(1, 20000) as n;`,
+  )
+  let isMigrating = true
+  const statuses: number[] = []
+  const client = async () => {
+    while (isMigrating) {
+      const body = { name: 'Rex', categoryId: 1 }
+      const headers = { 'idempotency-key': crypto.randomUUID() }
+      statuses.push((await call('POST', '/pets', { body })).status)
+      statuses.push((await call('POST', '/pets', { body, headers })).status)
+      statuses.push((await call('GET', '/pets')).status)
+    }
+  }
+  const clients = Array.from({ length: 4 }, client)
+  t.strictSame(await migrate(sql, folder), ['9999-newer.sql'])
+  isMigrating = false
+  await Promise.all(clients)
+  t.ok(statuses.length >= 12)
+  t.strictSame([...new Set(statuses)].sort(), [200, 201])
+  t.match(await call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }), { status: 201 })
+  t.equal(await isMigrated(sql, migrationsFolder), true, 'to itself, everything is there')
 })
