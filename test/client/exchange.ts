@@ -38,7 +38,7 @@ t.test('a server that does not answer in time is given up, and not asked again',
   })
   const error = await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })))
   t.match(error, { code: 'timeout', message: 'No answer within 50 ms.', status: undefined })
-  t.equal(requests, 1)
+  t.ok(requests <= 1) // none, where it was given up before it was there
 })
 
 t.test('the time covers the body too', async (t) => {
