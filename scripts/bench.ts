@@ -34,7 +34,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
 
   --database-url  a PostgreSQL to use, in a database of the run's own; otherwise one is started
   --only          these baselines alone: ${baselines.map(({ name }) => name).join(', ')}
-  --out           where the results go; docs/bench
+  --out           where the results go; scripts/bench/results
 `
 
 const { values: flags } = parseArgs({
@@ -48,7 +48,7 @@ const { values: flags } = parseArgs({
     sustained: { type: 'string' },
     'database-url': { type: 'string' },
     only: { type: 'string' },
-    out: { type: 'string', default: path.join(projectRoot, 'docs/bench') },
+    out: { type: 'string', default: path.join(projectRoot, 'scripts/bench/results') },
     help: { type: 'boolean', default: false },
   },
 })

@@ -231,8 +231,8 @@ async function keepable(
   const headers = { ...present(answer.headers), ...(body !== undefined && contentType(mediaType)) }
   checked(request, (check) => {
     check.body(status, body)
-    const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-    check.head(status, { ...reply.getHeaders(), ...Object.fromEntries(own) })
+    const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+    check.head(status, (name) => own.get(name) ?? reply.getHeader(name))
   })
   return { status, headers, body: toBytes(request, reply, answer, mediaType) }
 }
@@ -240,7 +240,7 @@ async function keepable(
 function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
   if (!(error instanceof ApiError)) throw error
   const body = errorBody(error, contract)
-  const isDeclared = request.routeOptions.config.responseCheck?.declares(body.status) === true
+  const isDeclared = request.matched?.config.responseCheck?.declares(body.status) === true
   if (body.status >= 500 || !isDeclared) throw error
   return { status: body.status, headers: error.headers, body }
 }
@@ -263,7 +263,7 @@ function toBytes(
 ): Uint8Array | undefined {
   if (body === undefined) return undefined
   if (!isJson(mediaType)) return Buffer.from(body as string) // or bytes, as its check has seen
-  const isExact = request.routeOptions.config.isExact || typeof body !== 'object'
+  const isExact = request.matched?.config.isExact || typeof body !== 'object'
   const write = isExact ? undefined : reply.getSerializationFunction(String(status), essence(mediaType))
   return Buffer.from(write?.(body as Record<string, unknown>) ?? toJson(body))
 }

@@ -188,6 +188,23 @@ t.test('a creation that takes an idempotency key has one, the same at each attem
   t.equal(keys.at(-1), 'mine', 'unless the caller gives one')
 })
 
+t.test('a creation whose answer is lost is sent again, and done once', async (t) => {
+  const { base, key, sql } = await startService(t)
+  let isLost = false
+  const losing = async (request: Request) => {
+    const answer = await fetch(request)
+    if (isLost) return answer
+    isLost = true
+    await answer.arrayBuffer()
+    throw new TypeError('the connection broke')
+  }
+  const store = buildClient(table, { baseUrl: base, key, fetch: losing }, fakeClock())
+  const { data, response } = await call(store, 'createPet', { body: { name: 'Rex', categoryId: 1n } })
+  t.match(data, { id: 1n })
+  t.equal(response.headers.get('Idempotent-Replayed'), 'true')
+  t.match(await sql`select count(*)::int as count from pets`, [{ count: 1 }])
+})
+
 t.test('a key whose minute is used up waits for the next', async (t) => {
   const first = await startService(t)
   const { key } = await first.createKey({ perMinute: 2, perDay: 100 })
