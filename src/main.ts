@@ -53,7 +53,7 @@ function stopGracefully(app: FastifyInstance, database: Database, config: Config
     if (err) app.log.fatal({ err }, 'stopping: an error nobody caught')
     else app.log.info({ signal }, 'stopping')
     app.announceClose()
-    await setTimeout(shutdownDelayMs)
+    if (shutdownDelayMs > 0) await setTimeout(shutdownDelayMs)
     await app.close()
     await database.close()
     app.log.info('stopped')
