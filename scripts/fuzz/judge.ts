@@ -9,6 +9,10 @@ import { forgedHost } from './twists.js'
 /** The first thing that is wrong with the answer to a request, if anything. */
 export function judge(request: Request, answer: Answer, contract: Contract): string | undefined {
   const operation = contract.operations.find(({ id }) => id === request.operation)
+  // `/`, however it is written, leads to the page beside the operations.
+  if (operation === undefined && answer.status === 302 && answer.headers.get('location') === 'docs') {
+    return judgeWords(answer)
+  }
   return (
     judgeStatus(request, answer) ??
     judgeWords(answer) ??
