@@ -36,6 +36,7 @@ export function plot(turns: readonly Turn[], titles: Titles): string {
     return [heading, ...drawn].join('\n')
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" font-family="system-ui, sans-serif" font-size="12">
+<title>Requests a second of each service at each operation</title>
 <rect width="${width}" height="${y}" fill="#ffffff"/>
 ${groups.join('\n')}
 </svg>
