@@ -197,13 +197,16 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     clientErrorHandler: createClientErrorHandler(contract, log),
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
+      if (comesAfterTheLast(request.raw)) return reply.hijack()
       greet(request, reply, undefined)
-      try {
-        if (isMetered(request, undefined, contract)) await app.gate(request, reply)
-        answerError(error, request, reply, contract)
-      } catch (refusal) {
-        answerError(refusal, request, reply, contract)
-      }
+      if (isAmbiguous(request.raw)) closeAfter(request.raw)
+      const metered = isMetered(request, undefined, contract) ? app.gate(request, reply) : Promise.resolve()
+      const refusal = await metered.then(
+        () => error,
+        (gateRefusal: unknown) => gateRefusal,
+      )
+      if (isLast(request.raw)) reply.header('Connection', 'close')
+      answerError(refusal, request, reply, contract)
     },
   })
   app.server.maxConnections = config.connectionsMax

@@ -347,3 +347,19 @@ t.test('bodies that are hostile as JSON are refused, and soon', async (t) => {
   }
   t.equal((await send(`${service.origin}/healthz`)).status, 200)
 })
+
+t.test(
+  'what follows a request that is in doubt is not done, though its target cannot be routed',
+  async (t) => {
+    const { origin, auth, log } = await startService(t)
+    const host = `Host: localhost\r\nAuthorization: ${auth.authorization}\r\n`
+    const inDoubt = `GET /v1/pets/1%zz HTTP/1.1\r\n${host}Transfer-Encoding: gzip, chunked\r\n\r\n`
+    const received = await sendRaw(origin, `${inDoubt}0\r\n\r\nGET /v1/pets HTTP/1.1\r\n${host}\r\n`)
+    t.match(received, /^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n/i)
+    t.equal(received.match(/HTTP\/1\.1/g)?.length, 1)
+    t.strictSame(
+      log.filter(({ status }) => status === 200),
+      [],
+    )
+  },
+)
