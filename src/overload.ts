@@ -13,11 +13,11 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { isAmbiguous } from './ambiguity.js'
+import { bareAnswer } from './bare-answer.js'
 import { comesAfterTheLast } from './connections.js'
 import type { Contract } from './contract/document.js'
 import { errorBody, unavailable } from './errors.js'
 import { requestPath } from './request-path.js'
-import { securityHeaders } from './security-headers.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -74,17 +74,12 @@ export function createSheddingServer(
 function createRefusal(contract: Contract, log: Logger): RequestListener {
   const refusal = unavailable(undefined)
   const body = errorBody(refusal, contract)
-  const payload = JSON.stringify(body)
-  const headers = {
-    ...securityHeaders,
-    ...refusal.headers,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(payload),
-  }
+  const answer = bareAnswer(body)
+  const headers = { ...answer.headers, ...refusal.headers }
   return ({ method }, response) => {
     const requestId = randomUUID()
     response.writeHead(body.status, { ...headers, 'X-Request-Id': requestId })
-    response.end(method === 'HEAD' ? undefined : payload)
+    response.end(method === 'HEAD' ? undefined : answer.payload)
     log.warn({ requestId, method, status: body.status, reason: 'overload' }, 'request refused')
   }
 }
