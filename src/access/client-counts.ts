@@ -14,19 +14,14 @@ export interface Tallies {
   readonly day: Tally
 }
 
-/** A rejection noted, and the ban that it began or met, if it was one too many. */
-export interface RejectionTallies {
-  readonly rejections: Tally
-  readonly ban: Tally | undefined
-}
-
 /** Client counts, wherever they are kept. */
 export interface ClientCounts {
   /** Counts in both windows if the client is not banned and neither of them is used up. */
   admit(client: Client): Tallies | Promise<Tallies>
   /** The same without counting. */
   look(client: Client): Tallies | Promise<Tallies>
-  reject(client: Client): RejectionTallies | Promise<RejectionTallies>
+  /** Notes a rejection; gives the ban that it began or met, if it was one too many. */
+  reject(client: Client): Tally | undefined | Promise<Tally | undefined>
 }
 
 export const minuteMs = 60_000
@@ -61,10 +56,10 @@ export class MemoryClientCounts implements ClientCounts {
     return { isAdmitted, ban: before.ban, minute, day }
   }
 
-  reject({ keyId }: Client): RejectionTallies {
-    const rejections = this.#rejections.count(keyId, this.rules.withinSeconds * 1000)
-    const isBan = rejections.current > this.rules.rejections
-    return { rejections, ban: isBan ? this.#bans.count(keyId, this.rules.banSeconds * 1000) : undefined }
+  reject({ keyId }: Client): Tally | undefined {
+    const { current } = this.#rejections.count(keyId, this.rules.withinSeconds * 1000)
+    if (current <= this.rules.rejections) return undefined
+    return this.#bans.count(keyId, this.rules.banSeconds * 1000)
   }
 }
 
@@ -98,10 +93,9 @@ const admit = `${functions}
 
 // KEYS: rejections, ban. ARGV: how many are allowed, within what time, length of the ban.
 const reject = `${functions}
-  local rejections, rejectionsTtl = count(KEYS[1], ARGV[2])
   local ban, banTtl = 0, 0
-  if rejections > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], ARGV[3]) end
-  return { rejections, rejectionsTtl, ban, banTtl }
+  if count(KEYS[1], ARGV[2]) > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], ARGV[3]) end
+  return { ban, banTtl }
 `
 
 /** Counts that all instances share. */
@@ -136,18 +130,17 @@ export class RedisClientCounts implements ClientCounts {
     }
   }
 
-  async reject({ keyId }: Client): Promise<RejectionTallies> {
+  async reject({ keyId }: Client): Promise<Tally | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
     const keys = [key('rejections', keyId), key('ban', keyId)] as const
     const answer = await this.#run.rejectClient(...keys, rejections, withinSeconds * 1000, banSeconds * 1000)
-    const ban = tally(answer[2], answer[3])
-    return { rejections: tally(answer[0], answer[1]), ban: ban.current === 0 ? undefined : ban }
+    return answer[0] === 0 ? undefined : tally(...answer)
   }
 }
 
 interface Scripts {
   admitClient(...args: (string | number)[]): Promise<[number, number, number, number, number, number, number]>
-  rejectClient(...args: (string | number)[]): Promise<[number, number, number, number]>
+  rejectClient(...args: (string | number)[]): Promise<[number, number]>
 }
 
 // The braces keep a key's counts together in a cluster of Redis servers, as a script wants them.

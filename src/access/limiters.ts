@@ -12,7 +12,6 @@ import {
   MemoryClientCounts,
   minuteMs,
   RedisClientCounts,
-  type RejectionTallies,
   type Tallies,
 } from './client-counts.js'
 import { MemoryStore, type Tally } from './memory-store.js'
@@ -40,19 +39,13 @@ export interface Standing {
   readonly day: Count
 }
 
-/** A client's rejection was counted. */
-export interface Rejection {
-  /** Undefined where it was not one too many. */
-  readonly ban: Count | undefined
-}
-
 /** A flood of addresses cannot push out a key. */
 export interface Limiters {
   /** Counts a request, if it may be. */
   admit(client: Client): Promise<Standing>
   look(client: Client): Promise<Standing>
-  /** Counts a refused request, and bans the client if it is one too many. */
-  reject(client: Client): Promise<Rejection>
+  /** Counts a refused request; gives the ban of the client if it was one too many. */
+  reject(client: Client): Promise<Count | undefined>
   readonly addresses: Limiter<string>
 }
 
@@ -122,8 +115,8 @@ export async function createLimiters(
     admit: (client) => standing(client, 'admit'),
     look: (client) => standing(client, 'look'),
     async reject(client) {
-      const tallies = (await ask({ how: 'reject', client })) as RejectionTallies
-      return { ban: tallies.ban && countOf(tallies.ban, 1) }
+      const ban = (await ask({ how: 'reject', client })) as Tally | undefined
+      return ban && countOf(ban, 1)
     },
     addresses,
   }
@@ -137,7 +130,7 @@ function countOf({ current, ttl }: Tally, max: number): Count {
 interface Question {
   readonly how: keyof ClientCounts
   readonly client: Client
-  answer?: Tallies | RejectionTallies
+  answer?: Tallies | Tally | undefined
 }
 
 // The plugin knows one window to a limiter, and hands its store the key as it was made: so the key is the question, and
@@ -147,7 +140,7 @@ async function createAsk(app: FastifyInstance, counts: ClientCounts) {
     incr(key: string, callback: (error: Error | null, result?: Tally) => void): void {
       const question = key as unknown as Question
       const answer = counts[question.how](question.client)
-      const note = (given: Tallies | RejectionTallies) => {
+      const note = (given: Question['answer']) => {
         question.answer = given
         callback(null, { current: 0, ttl: 0 })
       }

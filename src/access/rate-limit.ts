@@ -79,7 +79,7 @@ async function meterClient(limiters: Limiters, client: Client): Promise<Verdict>
   const standing = await limiters.admit(client)
   if (standing.isAdmitted) return { window: fullest(standing) }
   if (standing.ban.remaining === 0) return banned(standing)
-  const { ban } = await limiters.reject(client)
+  const ban = await limiters.reject(client)
   if (ban === undefined) return rejected(standing)
   return { ...banned({ ...standing, ban }), banBegins: !ban.isExceeded }
 }
