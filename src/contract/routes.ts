@@ -196,8 +196,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const plainly: RouteHandler = async (request, reply) => {
     const answer = await run(request, sql)
     if (reply.sent) return undefined // its time was up, and the caller has been told
-    for (const [name, value] of Object.entries(answer.headers ?? {}))
-      reply.header(name, merged(reply, name, value))
+    addHeaders(reply, answer.headers)
     return send(request, reply.code(answer.status), answer.body, mediaTypes.get(String(answer.status)))
   }
   if (!operation.isIdempotent) return plainly
@@ -207,7 +206,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
     )
     if (reply.sent) return undefined
     if (answer.isReplay) reply.header('Idempotent-Replayed', 'true')
-    for (const [name, value] of Object.entries(answer.headers)) reply.header(name, merged(reply, name, value))
+    addHeaders(reply, answer.headers)
     return reply.code(answer.status).send(answer.body && Buffer.from(answer.body))
   }
   return (request, reply) =>
@@ -228,7 +227,10 @@ async function keepable(
   const answer = await run().catch((error) => refusalOf(error, request, contract))
   const { status, body } = answer
   const mediaType = mediaTypes.get(String(status)) ?? (status >= 400 ? 'application/json' : '')
-  const headers = { ...present(answer.headers), ...(body !== undefined && contentType(mediaType)) }
+  const headers = {
+    ...present(answer.headers),
+    ...(body !== undefined && { 'Content-Type': contentType(mediaType) }),
+  }
   checked(request, (check) => {
     check.body(status, body)
     const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
@@ -251,8 +253,8 @@ function present(headers: Answer['headers'] = {}): Record<string, string> {
   )
 }
 
-function contentType(mediaType: string): Record<string, string> {
-  return { 'Content-Type': isJson(mediaType) ? `${essence(mediaType)}; charset=utf-8` : mediaType }
+function contentType(mediaType: string): string {
+  return isJson(mediaType) ? `${essence(mediaType)}; charset=utf-8` : mediaType
 }
 
 function toBytes(
@@ -279,7 +281,7 @@ function answerTypes({ responses }: Operation): MediaTypes {
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, body: unknown, mediaType = ''): FastifyReply {
-  if (isJson(mediaType)) reply.type(`${essence(mediaType)}; charset=utf-8`)
+  if (isJson(mediaType)) reply.type(contentType(mediaType))
   if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
     if (request.matched?.config.isExact) reply.serializer(toJson)
     return reply.send(body)
@@ -288,10 +290,7 @@ function send(request: FastifyRequest, reply: FastifyReply, body: unknown, media
   checked(request, (check) => check.body(reply.statusCode, body))
   if (body === undefined) return reply.send()
   if (!isJson(mediaType)) return reply.type(mediaType).send(body)
-  return reply
-    .type(`${essence(mediaType)}; charset=utf-8`)
-    .serializer(String)
-    .send(toJson(body))
+  return reply.serializer(String).send(toJson(body))
 }
 
 function toJson(value: unknown): string {
@@ -307,30 +306,30 @@ interface Answer {
   readonly body?: unknown
 }
 
+function addHeaders(reply: FastifyReply, headers: Answer['headers'] = {}): void {
+  for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
+}
+
 // A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
 function merged(reply: FastifyReply, name: string, value: string | undefined): string | undefined {
   const present = name === 'Link' ? reply.getHeader(name) : undefined
   return present === undefined ? value : `${present}, ${value}`
 }
 
-const checkBody: preSerializationHookHandler = (request, reply, body, done) => {
-  try {
-    checked(request, (check) => check.body(reply.statusCode, body))
-  } catch (error) {
-    done(error as Error)
-    return
-  }
-  done(null, body)
-}
+const checkBody = checking((check, reply, body) => check.body(reply.statusCode, body))
+const checkHead = checking((check, reply) => check.head(reply.statusCode, (name) => reply.getHeader(name)))
 
-const checkHead: onSendHookHandler = (request, reply, payload, done) => {
-  try {
-    checked(request, (check) => check.head(reply.statusCode, (name) => reply.getHeader(name)))
-  } catch (error) {
-    done(error as Error)
-    return
+function checking(run: (check: ResponseCheck, reply: FastifyReply, payload: unknown) => void) {
+  const hook: preSerializationHookHandler & onSendHookHandler = (request, reply, payload, done) => {
+    try {
+      checked(request, (check) => run(check, reply, payload))
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    done(null, payload)
   }
-  done(null, payload)
+  return hook
 }
 
 function checked(request: FastifyRequest, run: (check: ResponseCheck) => void): void {
