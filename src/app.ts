@@ -105,13 +105,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(null, body),
   )
   app.addHook('onRequest', async (request, reply) => {
-    // Behind one whose end nobody is sure of: it may be no request at all, and is not to be done.
     if (comesAfterTheLast(request.raw)) return reply.hijack()
     const route = request.routeOptions
     request.matched = route
-    greet(request, reply, route)
-    const isRefused = isAmbiguous(request.raw)
-    if (isRefused) closeAfter(request.raw)
+    const isRefused = receive(request, reply, route)
     if (isMetered(request, route, contract)) await app.gate(request, reply)
     if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
     if (isRefused) throw requestFault('malformed_request', contract)
@@ -160,11 +157,14 @@ function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClien
   }
 }
 
-// What every answer carries, whatever becomes of the request.
-function greet(request: FastifyRequest, reply: FastifyReply, route: Route | undefined): void {
+// What every answer carries, whatever becomes of the request; tells whether it is in doubt, and then its connection's last.
+function receive(request: FastifyRequest, reply: FastifyReply, route: Route | undefined): boolean {
   reply.headers(securityHeaders).header('X-Request-Id', request.id)
   const { headers } = route?.config ?? {}
   if (headers) reply.headers(headers)
+  const isInDoubt = isAmbiguous(request.raw)
+  if (isInDoubt) closeAfter(request.raw)
+  return isInDoubt
 }
 
 // By route, for a path may be written in several ways; by path where there is no route.
@@ -198,8 +198,7 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
       if (comesAfterTheLast(request.raw)) return reply.hijack()
-      greet(request, reply, undefined)
-      if (isAmbiguous(request.raw)) closeAfter(request.raw)
+      receive(request, reply, undefined)
       const metered = isMetered(request, undefined, contract) ? app.gate(request, reply) : Promise.resolve()
       const refusal = await metered.then(
         () => error,

@@ -53,7 +53,10 @@ export function closeAfter(request: IncomingMessage): void {
   if (!lastRequests.has(request.socket)) lastRequests.set(request.socket, request)
 }
 
-/** Whether a request follows one that was to be the last. Node hands over what it reads, answered or not. */
+/**
+ * Whether a request follows one that was to be the last: it may be no request at all, and is not to be done. Node hands over
+ * what it reads, answered or not.
+ */
 export function comesAfterTheLast(request: IncomingMessage): boolean {
   const last = lastRequests.get(request.socket)
   return last !== undefined && last !== request
