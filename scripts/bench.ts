@@ -14,11 +14,11 @@ import { type Generator, startGenerator } from './bench/generator.js'
 import { measureGrowth } from './bench/growth.js'
 import { measureOverload } from './bench/overload.js'
 import { plot } from './bench/plot.js'
-import { hasRedis, startRedis } from './bench/redis.js'
 import { comparisonTables, type Goal, titlesOf, whole } from './bench/report.js'
 import { measureStarts } from './bench/start-time.js'
 import { baselines, type RunningSubject, type Subject, service, startSubject } from './bench/subjects.js'
 import { measureSustained } from './bench/sustained.js'
+import { hasRedis, RedisServer } from './stack/redis.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
                      [--database-url URL] [--only NAME,NAME] [--out FOLDER]
@@ -135,8 +135,8 @@ async function comparison(run: Run): Promise<Results> {
 
 async function redis(run: Run): Promise<Results> {
   if (!hasRedis) throw new Error('there is no redis-server in PATH')
-  const server = await startRedis(run.folder)
-  run.stops.push(server.stop)
+  const server = await RedisServer.start(run.folder)
+  run.stops.push(() => server.kill())
   const shared = {
     ...service,
     name: 'service-redis',

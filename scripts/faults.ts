@@ -1,7 +1,6 @@
 // Faults, done on purpose to real processes under load, and what came of the promises. Exit codes: 0 all were kept, 1 one
 // was not.
 
-import { hasRedis } from './bench/redis.js'
 import {
   cutConnections,
   deploy,
@@ -12,6 +11,7 @@ import {
   stopService,
 } from './faults/plays.js'
 import { type Report, Stage } from './faults/stage.js'
+import { hasRedis } from './stack/redis.js'
 
 async function main(): Promise<number> {
   const stage = await Stage.open('build')

@@ -6,7 +6,8 @@ import { contractFile } from '../src/project.js'
 import { readFuzzContract } from './fuzz/contract.js'
 import type { Keys } from './fuzz/requests.js'
 import { type FuzzResult, fuzz } from './fuzz/run.js'
-import { createOpenKey, runKeys, type Service, startService, temporaryDirectory } from './stack/service.js'
+import { makeTemporaryDirectory } from './stack/directory.js'
+import { createOpenKey, runKeys, type Service, startService } from './stack/service.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
 
@@ -101,7 +102,7 @@ function targetOf({ origin, key }: { origin: string; key: string }): Target {
 }
 
 async function startTarget(): Promise<Target> {
-  const { directory, remove } = await temporaryDirectory()
+  const { directory, remove } = await makeTemporaryDirectory()
   const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
   const service = await startService(environment).catch(async (error) => {
     await remove()

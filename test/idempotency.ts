@@ -4,6 +4,7 @@ import { purgeAnswers } from '../src/database/idempotent-answers.js'
 import { insertPet } from '../src/database/pets.js'
 import { ApiError } from '../src/errors.js'
 import type { Handlers } from '../src/handlers/handler.js'
+import { holdInserts } from './fixtures/locks.js'
 import { startProcess } from './fixtures/process.js'
 import { startDatabaseProxy } from './fixtures/proxy.js'
 import { contract, createDatabase, type Service, send, startService } from './fixtures/service.js'
@@ -149,19 +150,16 @@ t.test('50 requests at once with one key make one animal', async (t) => {
 
 t.test('while the first is under way, others are told to wait', async (t) => {
   const service = await startService(t)
-  let first: ReturnType<typeof create> | undefined
-  await service.sql.begin(async (transaction) => {
-    await transaction`lock table pets in exclusive mode`
-    first = create(service, 'slow')
-    const waits = () => service.sql`select 1 from pg_locks where locktype = 'relation' and not granted`
-    while ((await waits()).length === 0);
-    const second = await create(service, 'slow')
-    t.match(second, { status: 409, body: { code: 'idempotency_key_in_use', status: 409 } })
-    t.equal(second.headers.get('retry-after'), '1')
-  })
+  const held = await holdInserts(service.sql)
+  const first = create(service, 'slow')
+  await held.someoneWaits()
+  const second = await create(service, 'slow')
+  t.match(second, { status: 409, body: { code: 'idempotency_key_in_use', status: 409 } })
+  t.equal(second.headers.get('retry-after'), '1')
+  await held.release()
   const done = await first
-  t.equal(done?.status, 201)
-  t.equal((await create(service, 'slow')).text, done?.text)
+  t.equal(done.status, 201)
+  t.equal((await create(service, 'slow')).text, done.text)
 })
 
 t.test('what a handler refuses is kept, and has done nothing', async (t) => {

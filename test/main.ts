@@ -4,10 +4,12 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { freePort } from '../scripts/stack/port.js'
 import { startEmbedded } from '../src/database/embedded.js'
 import { silent } from './fixtures/cluster.js'
+import { holdInserts } from './fixtures/locks.js'
 import { runProgram, type ServiceProcess, startProcess, temporaryDirectory } from './fixtures/process.js'
-import { freePort, send } from './fixtures/service.js'
+import { send } from './fixtures/service.js'
 
 const run = promisify(execFile)
 
@@ -118,7 +120,7 @@ t.test('a stop answers what was accepted first', async (t) => {
   const ended = service.stop()
   await service.logged('stopping')
   await t.rejects(send(`${service.base}/pets`), 'it takes no new connection')
-  held.release()
+  await held.release()
   t.match(await answer, { status: 201 })
   t.equal((await answer).headers.get('connection'), 'close')
   t.match(await ended, { code: 0 })
@@ -149,7 +151,7 @@ t.test('a stop is bounded by its deadline', async (t) => {
   await held.someoneWaits()
   t.match(await service.stop(), { code: 1, stdout: /killed by timeout/ })
   await t.rejects(answer)
-  held.release()
+  await held.release()
 })
 
 t.test('a start that cannot be says why and exits 1', async (t) => {
@@ -181,30 +183,3 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
     t.notMatch(ended.stderr, /hidden|\n +at /, 'without a password or a stack')
   }
 })
-
-/** Makes every insertion wait until it is released. */
-async function holdInserts(sql: postgres.Sql) {
-  const released = deferred()
-  const locked = deferred()
-  void sql.begin(async (transaction) => {
-    await transaction`lock table pets in exclusive mode`
-    locked.resolve()
-    await released.promise
-  })
-  await locked.promise
-  const someoneWaits = async () => {
-    for (;;) {
-      const [row] = await sql`select count(*)::int as waiting from pg_locks where not granted`
-      if (row?.waiting > 0) return
-    }
-  }
-  return { release: released.resolve, someoneWaits }
-}
-
-function deferred() {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
-}

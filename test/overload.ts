@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net from 'node:net'
 import t from 'tap'
+import { holdInserts } from './fixtures/locks.js'
 import { send, startService } from './fixtures/service.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
@@ -15,14 +16,7 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   t.match(await call('GET', '/pets'), { status: 200 })
   for (const socket of slow) socket.destroy()
 
-  const locked = deferred()
-  const released = deferred()
-  const held = service.sql.begin(async (transaction) => {
-    await transaction`lock table pets in exclusive mode`
-    locked.resolve()
-    await released.promise
-  })
-  await locked.promise
+  const held = await holdInserts(service.sql)
   const waiting = call('POST', '/pets', { body: pet })
   await untilRefused(() => call('GET', '/pets'))
 
@@ -49,8 +43,7 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   const { length: count } = service.log.filter(({ reason }) => reason === 'overload')
   t.match(text, new RegExp(`^animal_store_overload_refusals_total ${count}$`, 'm'))
 
-  released.resolve()
-  await held
+  await held.release()
   t.match(await waiting, { status: 201 })
   t.match(await call('GET', '/pets'), { status: 200 })
   const [row] = await service.sql`select count(*)::int as count from pets`
@@ -70,12 +63,4 @@ function beginPost(origin: string, auth: Record<string, string>): Promise<net.So
   return new Promise((resolve) => {
     socket.write(`POST /v1/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
   })
-}
-
-function deferred() {
-  let resolve: (value?: unknown) => void = () => {}
-  const promise = new Promise((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }

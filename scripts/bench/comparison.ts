@@ -1,12 +1,12 @@
 // Interleaved rounds: in each, every operation of every subject has its turn, and a ratio is made of two turns of one
 // round. What else the machine does meanwhile, it does to both.
 
+import { cpuSeconds } from '../stack/processes.js'
 import type { BenchDatabase } from './database.js'
 import type { Generator } from './generator.js'
 import type { Latencies, LoadResult } from './load.js'
 import { type Operation, operations } from './operations.js'
 import { hasPgbench, type PgbenchResult, runPgbench } from './pgbench.js'
-import { cpuSeconds } from './processes.js'
 import type { RunningSubject } from './subjects.js'
 
 export interface Settings {

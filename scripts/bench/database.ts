@@ -2,9 +2,6 @@
 // own, migrated as the service does it, filled, with a key that nobody runs out of.
 
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { createApiKey, hashApiKey } from '../../src/access/api-key.js'
@@ -13,7 +10,8 @@ import type { RootSql } from '../../src/database/connect.js'
 import { startEmbedded } from '../../src/database/embedded.js'
 import { migrate } from '../../src/database/migrate.js'
 import { migrationsFolder } from '../../src/project.js'
-import { nameOf, parentOf } from './processes.js'
+import { makeTemporaryDirectory } from '../stack/directory.js'
+import { nameOf, parentOf } from '../stack/processes.js'
 
 export interface BenchDatabase {
   /** How every subject reaches it: DATABASE_URL, and libpq's variables for what a URL cannot say. */
@@ -71,8 +69,7 @@ const options = {
 }
 
 async function ownServer(): Promise<Server> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'animal-store-bench-'))
-  await chmod(directory, 0o755) // as root, the database's user goes through it
+  const { directory, remove } = await makeTemporaryDirectory()
   const server = await startEmbedded(directory, pino({ level: 'silent' }))
   const { host, port, username } = server.connection
   return {
@@ -86,7 +83,7 @@ async function ownServer(): Promise<Server> {
     }),
     stop: async () => {
       await server.stop()
-      await rm(directory, { recursive: true, force: true })
+      await remove()
     },
   }
 }

@@ -1,8 +1,6 @@
 // From the start of the process to its first answer.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
+import { makeTemporaryDirectory } from '../stack/directory.js'
 import type { BenchDatabase } from './database.js'
 import { whole } from './report.js'
 import { spreadOf } from './statistics.js'
@@ -12,7 +10,7 @@ const starts = 5
 
 /** Starts the service several times on either kind of database; gives a Markdown table. */
 export async function measureStarts(database: BenchDatabase, logFile: string): Promise<string> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'animal-store-bench-start-'))
+  const { directory, remove } = await makeTemporaryDirectory()
   try {
     await startTime({ DATA_DIR: directory }, logFile) // makes the database
     const embedded = await startTimes({ DATA_DIR: directory }, logFile)
@@ -25,7 +23,7 @@ export async function measureStarts(database: BenchDatabase, logFile: string): P
       '',
     ].join('\n')
   } finally {
-    await rm(directory, { recursive: true, force: true })
+    await remove()
   }
 }
 

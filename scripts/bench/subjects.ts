@@ -7,6 +7,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '../../src/project.js'
+import { freePort } from '../stack/port.js'
 
 export interface Subject {
   readonly name: string
@@ -96,14 +97,4 @@ function answers(port: number): Promise<boolean> {
     socket.on('error', () => resolve(false))
     socket.on('close', () => resolve(false))
   })
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,10 +1,10 @@
 // Minutes of unbroken load: the rate and the memory, as they go on.
 
+import { residentBytes } from '../stack/processes.js'
 import { served } from './comparison.js'
 import type { BenchDatabase } from './database.js'
 import type { Generator } from './generator.js'
 import { operations } from './operations.js'
-import { residentBytes } from './processes.js'
 import { whole } from './report.js'
 import { spreadOf } from './statistics.js'
 import type { RunningSubject } from './subjects.js'

@@ -1,11 +1,11 @@
 // The faults, one after the other.
 
 import net from 'node:net'
-import { canMeasureProcesses, residentBytes } from '../bench/processes.js'
-import { freePort, temporaryDirectory } from '../stack/service.js'
+import { makeTemporaryDirectory } from '../stack/directory.js'
+import { canMeasureProcesses, residentBytes } from '../stack/processes.js'
+import { RedisServer } from '../stack/redis.js'
 import { Balancer } from './balancer.js'
 import { delay } from './load.js'
-import { RedisServer } from './redis.js'
 import { type Report, type Stage, unless } from './stage.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
@@ -49,11 +49,11 @@ export function killDatabase(stage: Stage, times: number): Promise<Report> {
 export function freezeDatabase(stage: Stage, forMs: number): Promise<Report> {
   return withService(stage, {}, (origin, pid) =>
     stage.play(`PostgreSQL frozen for ${forMs} ms`, origin, async (load) => {
-      const before = memoryOf(pid)
+      const before = residentBytes(pid)
       await stage.faults.freeze()
       await delay(forMs)
       const alive = await fetch(`${origin}/healthz`)
-      const grown = memoryOf(pid) - before
+      const grown = residentBytes(pid) - before
       stage.faults.thaw()
       const back = await load.untilServed()
       await delay(500)
@@ -220,19 +220,14 @@ async function withService(
 }
 
 async function withRedis(act: (redis: RedisServer) => Promise<Report>): Promise<Report> {
-  const { directory, remove } = await temporaryDirectory()
-  const redis = new RedisServer(await freePort(), directory)
-  await redis.start()
+  const { directory, remove } = await makeTemporaryDirectory()
+  const redis = await RedisServer.start(directory)
   try {
     return await act(redis)
   } finally {
     await redis.kill()
     await remove()
   }
-}
-
-function memoryOf(pid: number): number {
-  return residentBytes(pid)
 }
 
 function longest(all: readonly number[]): number {

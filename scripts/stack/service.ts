@@ -2,9 +2,6 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import net from 'node:net'
-import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -74,22 +71,6 @@ export async function runKeys(args: readonly string[], environment: Environment)
 export function createOpenKey(environment: Environment): Promise<string> {
   const quotas = ['--per-minute', '2000000000', '--per-day', '2000000000']
   return runKeys(['create', '--name', 'script', '--plan', 'enterprise', ...quotas], environment)
-}
-
-/** An empty directory that the embedded database's user can pass through, and how to remove it. */
-export async function temporaryDirectory(): Promise<{ directory: string; remove: () => Promise<void> }> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'animal-store-'))
-  await chmod(directory, 0o755)
-  return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function built(file: string): string {

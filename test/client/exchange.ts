@@ -3,9 +3,9 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/stack/port.js'
 import { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
-import { freePort } from '../fixtures/service.js'
 
 const get = { method: 'GET', path: '/' }
 const post = { method: 'POST', path: '/' }

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import postgres from 'postgres'
 import t from 'tap'
+import { freePort } from '../../scripts/stack/port.js'
 import { createApiKey } from '../../src/access/api-key.js'
 import { isUnavailable, type RootSql } from '../../src/database/connect.js'
 import { socketOption } from '../../src/database/socket.js'
 import { connectTo, readCluster } from '../fixtures/cluster.js'
-import { createDatabase, freePort, send, startService } from '../fixtures/service.js'
+import { createDatabase, send, startService } from '../fixtures/service.js'
 
 const cases: [code: unknown, expected: boolean, what: string][] = [
   ['ECONNREFUSED', true, 'nobody listens'],

@@ -1,7 +1,8 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { holdInserts } from '../fixtures/locks.js'
 import { startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, send, startService } from '../fixtures/service.js'
@@ -102,23 +103,15 @@ t.test('the database is measured by its statements and its connections', async (
   t.equal(before.get('animal_store_database_up'), 1)
   t.ok((before.get('animal_store_database_connections{state="active"}') ?? 0) >= 1)
 
-  const events = new EventEmitter()
-  const released = once(events, 'released')
-  const locked = once(events, 'locked')
-  const holding = sql.begin(async (transaction) => {
-    await transaction`lock table pets in exclusive mode`
-    events.emit('locked')
-    await released
-  })
-  await locked
+  const held = await holdInserts(sql)
   const waiting = call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
   let during = await samples()
   while (!during.get('animal_store_database_connections{state="lock"}')) during = await samples()
   during = await samples() // the statement may have come in the midst of the last
   t.equal(during.get('animal_store_statements_waiting{lane="writes"}'), 1)
   t.equal(during.get('animal_store_database_connections{state="transaction"}'), 1)
-  events.emit('released')
-  await Promise.all([waiting, holding])
+  await held.release()
+  await waiting
 })
 
 t.test('a database that is gone is told of, and so is all else', async (t) => {

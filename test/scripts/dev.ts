@@ -5,10 +5,11 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/stack/port.js'
 import { projectRoot } from '../../src/project.js'
 import { copyProject } from '../fixtures/copy.js'
 import { temporaryDirectory } from '../fixtures/process.js'
-import { freePort, send } from '../fixtures/service.js'
+import { send } from '../fixtures/service.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
 
