@@ -120,11 +120,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     log.warn({ err }, 'purge failed'),
   )
   app.addHook('onClose', async () => purge.stop())
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, contract))
+  const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    answerError(error, request, reply, contract)
+  app.setErrorHandler(onError)
 
   addServiceRoutes(app, { contract, sql: database.sql, counters, isClosing })
   addDocumentation(app, contract)
   await app.register(async (scope) => {
+    // Of errors in answering one, Fastify asks the next handler up.
+    scope.setErrorHandler(onError)
     countWork(scope, work)
     await addRoutes(scope, {
       contract,

@@ -9,8 +9,11 @@ import type { Client } from './client.js'
 /** Reads a key that is not revoked, by its hash. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
-/** The bearer token's client. Rejects with `missing_api_key`, `invalid_api_key`, or what the look-up rejects with. */
-export type Authenticate = (authorization: string | undefined) => Promise<Client>
+/**
+ * The bearer token's client, at once where no look-up is needed.
+ * @throws {ApiError} `missing_api_key` or `invalid_api_key`; a look-up rejects with that, or with its own failure
+ */
+export type Authenticate = (authorization: string | undefined) => Client | Promise<Client>
 
 // A revocation anywhere is seen within this time, whatever becomes of connections in between: an age bound
 // needs no message to arrive. It costs each instance one indexed query a second for each key in use.
@@ -60,15 +63,20 @@ export function createAuthenticate(
     return lookup
   }
 
-  return async (authorization) => {
+  function valid(client: Client | undefined): Client {
+    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= now()
+    if (client === undefined || expired) throw invalidKey(realm)
+    return client
+  }
+
+  return (authorization) => {
     const key = bearerToken(authorization)
     if (key === undefined) throw missingKey(realm)
     const keyHash = hashApiKey(key)
     // What is known was a key when it was found.
-    const client = known(keyHash) ?? (isApiKey(key) ? await find(keyHash) : undefined)
-    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= now()
-    if (client === undefined || expired) throw invalidKey(realm)
-    return client
+    const client = known(keyHash)
+    if (client !== undefined || !isApiKey(key)) return valid(client)
+    return find(keyHash).then(valid)
   }
 }
 

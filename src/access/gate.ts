@@ -25,17 +25,23 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<voi
 export function createGate(authenticate: Authenticate, meter: Meter): Gate {
   return async (request, reply) => {
     try {
-      request.client = await authenticate(request.headers.authorization)
+      const found = authenticate(request.headers.authorization)
+      request.client =
+        found instanceof Promise ? await waitFor(found, () => meter.show(request, reply)) : found
     } catch (error) {
-      if (!(error instanceof ApiError)) {
-        // Nobody knows whose request this is, so nobody is charged for it.
-        await meter.show(request, reply)
-        throw error
-      }
+      if (!(error instanceof ApiError)) throw error
       request.refusal = error
     }
     await meter.count(request, reply)
   }
+}
+
+// Until it is known whose request this is, nobody is charged for it, and it is answered as an address's: the look-up may
+// fail, or take longer than an answer may.
+async function waitFor<T>(found: Promise<T>, show: () => Promise<void>): Promise<T> {
+  found.catch(() => {}) // it may fail while this waits for something else
+  await show()
+  return found
 }
 
 /** What an operation asks for that wants a bearer key. */

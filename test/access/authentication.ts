@@ -21,7 +21,8 @@ function setUp(clients: Record<string, Client> = { [key]: client }, findClient?:
     lookups.push(hash)
     return findClient ? findClient(hash) : known.get(hash)
   }
-  const authenticate = createAuthenticate(find, 'Test', () => clock.now)
+  const check = createAuthenticate(find, 'Test', () => clock.now)
+  const authenticate = async (authorization: string | undefined) => check(authorization)
   const revoke = (revoked: string) => void known.delete(hashApiKey(revoked))
   return { authenticate, clock, lookups, revoke, use: (used = key) => authenticate(`Bearer ${used}`) }
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Operation } from '../../src/contract/document.js'
 import { createResponseChecks, ResponseError, type ResponseSchemas } from '../../src/contract/responses.js'
+import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 
@@ -130,7 +131,11 @@ const calls: Record<Case['id'], Parameters<Service['call']>> = {
 
 t.test('a handler that breaks the contract', async (t) => {
   let answer: unknown
-  const answering = async () => answer
+  let refusal: ApiError | undefined
+  const answering = async () => {
+    if (refusal) throw refusal
+    return answer
+  }
   // What is tested is what the compiler would not let pass.
   const answers = { listPets: answering, createPet: answering, getPet: answering }
   const careless = { ...handlers, ...answers } as unknown as Handlers
@@ -160,6 +165,20 @@ t.test('a handler that breaks the contract', async (t) => {
   t.test('and answers rightly the next time is let through', async (t) => {
     answer = { status: 200, body: rex }
     t.match(await call('GET', '/pets/1'), { status: 200, text: '{"id":1,"name":"Rex","categoryId":3}' })
+  })
+
+  t.test('and breaks it in refusing', async (t) => {
+    log.length = 0
+    refusal = new ApiError('pet_not_found', 'No.', { headers: { 'X-RateLimit-Limit': 'many' } })
+    const received = await call('GET', '/pets/1')
+    refusal = undefined
+    t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+    t.equal(received.status, 500)
+    t.match(received.headers.get('content-type'), /^application\/json/)
+    const faults = log.filter(({ level }) => Number(level) >= 50)
+    t.match(faults, [
+      { err: { type: 'ResponseError', message: /^getPet 404: header X-RateLimit-Limit must/ } },
+    ])
   })
 
   t.test('breaks it for HEAD too', async (t) => {
