@@ -31,6 +31,7 @@ for (const [text, value] of numbers) {
   t.test(`the number ${text} is read exactly`, async (t) => {
     t.ok(Object.is(parse(text), value), String(parse(text)))
     t.strictSame(parse(`{"a":[${text}]}`), { a: [value] })
+    t.strictSame(parse(` {"a":[${text}]}`), { a: [value] }, 'also where no native parser is asked')
   })
 }
 
