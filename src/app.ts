@@ -40,6 +40,7 @@ import type { Handlers } from './handlers/handler.js'
 import { createOnce, purgeRegularly } from './idempotency.js'
 import { addMetrics, type Metrics } from './metrics/metrics.js'
 import { countWork, createSheddingServer, type Work } from './overload.js'
+import { callBack, proceed, type Soon } from './proceed.js'
 import { RequestLog } from './request-log.js'
 import { requestPath } from './request-path.js'
 import { securityHeaders } from './security-headers.js'
@@ -104,16 +105,21 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addContentTypeParser([...mediaTypes(contract), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
-  app.addHook('onRequest', async (request, reply) => {
-    if (comesAfterTheLast(request.raw)) return reply.hijack()
+  const admit = (request: FastifyRequest, reply: FastifyReply): Soon<void> => {
     const route = request.routeOptions
     request.matched = route
-    const isRefused = receive(request, reply, route)
-    if (isMetered(request, route, contract)) await app.gate(request, reply)
-    if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-    if (isRefused) throw requestFault('malformed_request', contract)
-    // Before the body is read: what it holds does not matter where nothing takes it.
-    if (request.is404) throw notFound(request, allowedMethods(request))
+    const isInDoubt = receive(request, reply, route)
+    const passed = isMetered(request, route, contract) ? app.gate(request, reply) : undefined
+    return proceed(passed, () => {
+      if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
+      if (isInDoubt) throw requestFault('malformed_request', contract)
+      // Before the body is read: what it holds does not matter where nothing takes it.
+      if (request.is404) throw notFound(request, allowedMethods(request))
+    })
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    if (comesAfterTheLast(request.raw)) reply.hijack()
+    else callBack(() => admit(request, reply), done)
   })
   const isClosing = closeConnections(app)
   const purge = purgeRegularly(database.sql, contract.idempotency.keepHours, (err) =>
@@ -203,11 +209,12 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     frameworkErrors: async (error, request, reply) => {
       if (comesAfterTheLast(request.raw)) return reply.hijack()
       receive(request, reply, undefined)
-      const metered = isMetered(request, undefined, contract) ? app.gate(request, reply) : Promise.resolve()
-      const refusal = await metered.then(
-        () => error,
-        (gateRefusal: unknown) => gateRefusal,
-      )
+      let refusal: unknown = error
+      try {
+        if (isMetered(request, undefined, contract)) await app.gate(request, reply)
+      } catch (gateRefusal) {
+        refusal = gateRefusal
+      }
       if (isLast(request.raw)) reply.header('Connection', 'close')
       answerError(refusal, request, reply, contract)
     },
@@ -271,8 +278,13 @@ function closeConnections(app: FastifyInstance): () => boolean {
   })
   app.addHook('onClose', async () => silent?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
-    done(null, payload)
+    const send = () => {
+      if (isLast(request.raw) || closing) reply.header('Connection', 'close')
+      done(null, payload)
+    }
+    // Its end may have come with its beginning: Node calls with the one before it reads the other.
+    if (request.raw.complete) send()
+    else setImmediate(send)
   })
   return () => closing
 }

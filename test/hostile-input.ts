@@ -73,6 +73,12 @@ t.test('one connection', async (t) => {
     t.strictSame(received, [...asked.map((_, i) => [200, 400, 200, 404, 400][i % 5]), 400])
   })
 
+  t.test('stays open after a refusal of what has come whole', async (t) => {
+    const refused = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n\r\n${rex}`
+    const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    t.strictSame(statuses(await sendRaw(origin, refused + next)), [401, 200])
+  })
+
   t.test('answers a client that has closed its half', async (t) => {
     for (const request of [post(service, [length], rex), 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n']) {
       const socket = net.connect({

@@ -3,6 +3,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { ApiError } from '../errors.js'
+import type { Soon } from '../proceed.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 
@@ -13,7 +14,7 @@ export type FindClient = (keyHash: string) => Promise<Client | undefined>
  * The bearer token's client, at once where no look-up is needed.
  * @throws {ApiError} `missing_api_key` or `invalid_api_key`; a look-up rejects with that, or with its own failure
  */
-export type Authenticate = (authorization: string | undefined) => Client | Promise<Client>
+export type Authenticate = (authorization: string | undefined) => Soon<Client>
 
 // A revocation anywhere is seen within this time, whatever becomes of connections in between: an age bound
 // needs no message to arrive. It costs each instance one indexed query a second for each key in use.

@@ -3,6 +3,7 @@
 
 import type { Redis } from 'ioredis'
 import type { RateLimits } from '../contract/document.js'
+import type { Soon } from '../proceed.js'
 import type { Client } from './client.js'
 import { MemoryWindows, type Tally } from './memory-store.js'
 
@@ -17,11 +18,11 @@ export interface Tallies {
 /** Client counts, wherever they are kept. */
 export interface ClientCounts {
   /** Counts in both windows if the client is not banned and neither of them is used up. */
-  admit(client: Client): Tallies | Promise<Tallies>
+  admit(client: Client): Soon<Tallies>
   /** The same without counting. */
-  look(client: Client): Tallies | Promise<Tallies>
+  look(client: Client): Soon<Tallies>
   /** Notes a rejection; gives the ban that it began or met, if it was one too many. */
-  reject(client: Client): Tally | undefined | Promise<Tally | undefined>
+  reject(client: Client): Soon<Tally | undefined>
 }
 
 export const minuteMs = 60_000

@@ -3,6 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
+import { proceed, type Soon } from '../proceed.js'
 import type { Authenticate } from './authentication.js'
 import type { Client } from './client.js'
 import type { Meter, Refused } from './rate-limit.js'
@@ -18,30 +19,44 @@ declare module 'fastify' {
   }
 }
 
-/** Sets `client` or `refusal`, and the rate-limit headers. Throws when it is one request too many. */
-export type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+/** Sets `client` or `refusal`, and the rate-limit headers. Throws, or rejects, when it is one request too many. */
+export type Gate = (request: FastifyRequest, reply: FastifyReply) => Soon<void>
 
 /** Makes the gate. */
 export function createGate(authenticate: Authenticate, meter: Meter): Gate {
-  return async (request, reply) => {
+  function identify(request: FastifyRequest, reply: FastifyReply): Soon<void> {
     try {
       const found = authenticate(request.headers.authorization)
-      request.client =
-        found instanceof Promise ? await waitFor(found, () => meter.show(request, reply)) : found
+      if (found instanceof Promise) return identifyLater(request, reply, found)
+      request.client = found
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      request.refusal = error
+      refuse(request, error)
     }
-    await meter.count(request, reply)
   }
+
+  // Until it is known whose request this is, nobody is charged for it, and it is answered as an address's: the look-up may
+  // fail, or take longer than an answer may.
+  async function identifyLater(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    found: Promise<Client>,
+  ): Promise<void> {
+    found.catch(() => {}) // it may fail while this waits for something else
+    await meter.show(request, reply)
+    try {
+      request.client = await found
+    } catch (error) {
+      refuse(request, error)
+    }
+  }
+
+  return (request, reply) => proceed(identify(request, reply), () => meter.count(request, reply))
 }
 
-// Until it is known whose request this is, nobody is charged for it, and it is answered as an address's: the look-up may
-// fail, or take longer than an answer may.
-async function waitFor<T>(found: Promise<T>, show: () => Promise<void>): Promise<T> {
-  found.catch(() => {}) // it may fail while this waits for something else
-  await show()
-  return found
+// Whatever needs a client will say so; what is no refusal fails the request here.
+function refuse(request: FastifyRequest, error: unknown): void {
+  if (!(error instanceof ApiError)) throw error
+  request.refusal = error
 }
 
 /** What an operation asks for that wants a bearer key. */

@@ -1,11 +1,13 @@
-// The counters, by @fastify/rate-limit: in this process, or in Redis and then shared by every instance. While
-// Redis is away or slow, this process counts on its own.
+// The counters: in this process, or in Redis and then shared by every instance. While Redis is away or slow, this process
+// counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and counted in
+// one step, where the plugin would take a step for each (client-counts.ts).
 
 import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/document.js'
+import { proceed, type Soon } from '../proceed.js'
 import type { Client } from './client.js'
 import {
   type ClientCounts,
@@ -42,10 +44,10 @@ export interface Standing {
 /** A flood of addresses cannot push out a key. */
 export interface Limiters {
   /** Counts a request, if it may be. */
-  admit(client: Client): Promise<Standing>
-  look(client: Client): Promise<Standing>
+  admit(client: Client): Soon<Standing>
+  look(client: Client): Soon<Standing>
   /** Counts a refused request; gives the ban of the client if it was one too many. */
-  reject(client: Client): Promise<Count | undefined>
+  reject(client: Client): Soon<Count | undefined>
   readonly addresses: Limiter<string>
 }
 
@@ -56,7 +58,7 @@ export type CountersState = 'memory' | 'redis' | 'memory, for redis is away'
 export interface Counters {
   state(): CountersState
   /** Runs with the shared counters, or once more with this process's own if Redis fails it. */
-  run<T>(work: (limiters: Limiters) => Promise<T>): Promise<T>
+  run<T>(work: (limiters: Limiters) => Soon<T>): Soon<T>
 }
 
 // An attacker has as many as he likes.
@@ -77,18 +79,17 @@ export async function createCounters(
   const shared = await createLimiters(app, limits, link.redis)
   await link.open()
   app.addHook('onClose', async () => link.close())
+  const runShared = async <T>(work: (limiters: Limiters) => Soon<T>) => {
+    try {
+      return await link.whileListening(() => work(shared))
+    } catch (error) {
+      link.lost(error)
+      return work(own)
+    }
+  }
   return {
     state: () => (link.isUp ? 'redis' : 'memory, for redis is away'),
-    async run(work) {
-      if (link.isUp) {
-        try {
-          return await link.whileListening(() => work(shared))
-        } catch (error) {
-          link.lost(error)
-        }
-      }
-      return work(own)
-    },
+    run: (work) => (link.isUp ? runShared(work) : work(own)),
   }
 }
 
@@ -98,68 +99,23 @@ export async function createLimiters(
   { anonymous, ban }: RateLimits,
   redis?: Redis,
 ): Promise<Limiters> {
-  const counts = redis ? new RedisClientCounts(redis, ban) : new MemoryClientCounts(ban)
-  const ask = await createAsk(app, counts)
-  const addresses = await createAddressLimiter(app, anonymous.perMinute, redis)
-  const standing = async (client: Client, how: 'admit' | 'look') => {
-    const { isAdmitted, ...tallies } = (await ask({ how, client })) as Tallies
-    const { perMinute, perDay } = client.quotas
-    return {
-      isAdmitted,
-      ban: countOf(tallies.ban, 1),
-      minute: countOf(tallies.minute, perMinute),
-      day: countOf(tallies.day, perDay),
-    }
-  }
+  const counts: ClientCounts = redis ? new RedisClientCounts(redis, ban) : new MemoryClientCounts(ban)
+  const standing = ({ quotas }: Client, { isAdmitted, ...tallies }: Tallies): Standing => ({
+    isAdmitted,
+    ban: countOf(tallies.ban, 1),
+    minute: countOf(tallies.minute, quotas.perMinute),
+    day: countOf(tallies.day, quotas.perDay),
+  })
   return {
-    admit: (client) => standing(client, 'admit'),
-    look: (client) => standing(client, 'look'),
-    async reject(client) {
-      const ban = (await ask({ how: 'reject', client })) as Tally | undefined
-      return ban && countOf(ban, 1)
-    },
-    addresses,
+    admit: (client) => proceed(counts.admit(client), (tallies) => standing(client, tallies)),
+    look: (client) => proceed(counts.look(client), (tallies) => standing(client, tallies)),
+    reject: (client) => proceed(counts.reject(client), (tally) => tally && countOf(tally, 1)),
+    addresses: await createAddressLimiter(app, anonymous.perMinute, redis),
   }
 }
 
 function countOf({ current, ttl }: Tally, max: number): Count {
   return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
-}
-
-// What is asked of the client counts, and what they say.
-interface Question {
-  readonly how: keyof ClientCounts
-  readonly client: Client
-  answer?: Tallies | Tally | undefined
-}
-
-// The plugin knows one window to a limiter, and hands its store the key as it was made: so the key is the question, and
-// the store writes the answer on it.
-async function createAsk(app: FastifyInstance, counts: ClientCounts) {
-  class Store {
-    incr(key: string, callback: (error: Error | null, result?: Tally) => void): void {
-      const question = key as unknown as Question
-      const answer = counts[question.how](question.client)
-      const note = (given: Question['answer']) => {
-        question.answer = given
-        callback(null, { current: 0, ttl: 0 })
-      }
-      if (answer instanceof Promise) answer.then(note, callback)
-      else note(answer)
-    }
-
-    child(): Store {
-      return this
-    }
-  }
-  const count = await createLimiter<Question>(app, { store: Store }, (question) => question as never, {
-    max: 1,
-    timeWindow: minuteMs,
-  })
-  return async (question: Question) => {
-    await count(question)
-    return question.answer
-  }
 }
 
 async function createAddressLimiter(

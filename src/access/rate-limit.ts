@@ -3,15 +3,16 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
+import { proceed, type Soon } from '../proceed.js'
 import type { Client } from './client.js'
 import type { Count, Counters, Limiters, Standing } from './limiters.js'
 
 /** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
 export interface Meter {
   /** Throws `rate_limit_exceeded` or `key_banned` when the request is one too many. */
-  count(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  count(request: FastifyRequest, reply: FastifyReply): Soon<void>
   /** For a caller nobody could look up: the headers alone. */
-  show(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  show(request: FastifyRequest, reply: FastifyReply): Soon<void>
 }
 
 /** What was used up. */
@@ -36,7 +37,7 @@ interface Verdict {
 const peek = { increment: false }
 
 /** Where the contract limits nothing. */
-export const unmetered: Meter = { count: async () => {}, show: async () => {} }
+export const unmetered: Meter = { count: () => {}, show: () => {} }
 
 /**
  * Makes the meter: a known client by its key's plan, anyone else by address.
@@ -51,19 +52,23 @@ export function createMeter(counters: Counters, now: () => number = Date.now): M
     })
   }
   return {
-    async count(request, reply) {
-      const { client, ip } = request
-      const verdict = await counters.run((limiters) =>
-        client === undefined ? meterAddress(limiters, ip) : meterClient(limiters, client),
+    count(request, reply) {
+      const { client } = request
+      const counted = counters.run<Verdict>((limiters) =>
+        client === undefined ? meterAddress(limiters, request.ip) : meterClient(limiters, client),
       )
-      setHeaders(reply, verdict)
-      if (verdict.banBegins) request.log.warn({ keyId: client?.keyId }, 'key banned')
-      if (verdict.refusal === undefined) return
-      request.refused = { window: verdict.refusal.window, banBegins: verdict.banBegins === true }
-      throw refused(verdict.refusal)
+      return proceed(counted, (verdict) => {
+        const { refusal, banBegins } = verdict
+        setHeaders(reply, verdict)
+        if (banBegins) request.log.warn({ keyId: client?.keyId }, 'key banned')
+        if (refusal === undefined) return
+        request.refused = { window: refusal.window, banBegins: banBegins === true }
+        throw refused(refusal)
+      })
     },
-    async show({ ip }, reply) {
-      setHeaders(reply, { window: await counters.run((limiters) => limiters.addresses(ip, peek)) })
+    show({ ip }, reply) {
+      const counted = counters.run((limiters) => limiters.addresses(ip, peek))
+      return proceed(counted, (window) => setHeaders(reply, { window }))
     },
   }
 }
@@ -75,13 +80,15 @@ function refused({ code, waitMs, why }: NonNullable<Verdict['refusal']>): ApiErr
   })
 }
 
-async function meterClient(limiters: Limiters, client: Client): Promise<Verdict> {
-  const standing = await limiters.admit(client)
-  if (standing.isAdmitted) return { window: fullest(standing) }
-  if (standing.ban.remaining === 0) return banned(standing)
-  const ban = await limiters.reject(client)
-  if (ban === undefined) return rejected(standing)
-  return { ...banned({ ...standing, ban }), banBegins: !ban.isExceeded }
+function meterClient(limiters: Limiters, client: Client): Soon<Verdict> {
+  return proceed<Standing, Verdict>(limiters.admit(client), (standing) => {
+    if (standing.isAdmitted) return { window: fullest(standing) }
+    if (standing.ban.remaining === 0) return banned(standing)
+    return proceed(limiters.reject(client), (ban) => {
+      if (ban === undefined) return rejected(standing)
+      return { ...banned({ ...standing, ban }), banBegins: !ban.isExceeded }
+    })
+  })
 }
 
 function fullest({ minute, day }: Standing): Count {

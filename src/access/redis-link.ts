@@ -3,6 +3,7 @@
 
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import type { Soon } from '../proceed.js'
 
 // A connection that is silent for so many ticks, while an answer is awaited, is given up.
 const silentTicksMax = 6
@@ -54,7 +55,7 @@ export class RedisLink {
   }
 
   /** Does what asks Redis. If Redis falls silent meanwhile, all that was asked fails. */
-  async whileListening<T>(ask: () => Promise<T>): Promise<T> {
+  async whileListening<T>(ask: () => Soon<T>): Promise<T> {
     this.#awaited++
     this.#ticker ??= setInterval(() => this.#tick(), tickMs).unref()
     try {

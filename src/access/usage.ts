@@ -23,7 +23,7 @@ const questions = 'animal_store_usage'
 const answersTimeoutMs = 1_000
 
 /** What the counters say of a client, without counting. */
-export function readUsage(counters: Counters, client: Client): Promise<Usage> {
+export async function readUsage(counters: Counters, client: Client): Promise<Usage> {
   return counters.run(async (limiters) => {
     const { minute, day } = await limiters.look(client)
     return { minute: minute.max - minute.remaining, day: day.max - day.remaining }

@@ -19,6 +19,7 @@ import type { KeptAnswer } from '../database/idempotent-answers.js'
 import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import { idempotencyHeader, type Once } from '../idempotency.js'
+import { callBack } from '../proceed.js'
 import { requestPath } from '../request-path.js'
 import { deprecationHeaders } from './deprecation.js'
 import { type Contract, ContractError, type Operation, type Schema } from './document.js'
@@ -141,15 +142,7 @@ function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookH
 
 // A hook that returns a promise costs several turns of the loop's microtasks, and these have nothing to wait for.
 function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
-  return (request, _reply, done) => {
-    try {
-      check(request)
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    done()
-  }
+  return (request, _reply, done) => callBack(() => check(request), done)
 }
 
 // The compiler has seen that each handler takes what its operation declares; validation will have seen that the
@@ -190,19 +183,19 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   // RFC 9110, section 9.2.1: a safe method changes nothing.
   const sql = ['GET', 'HEAD'].includes(operation.method) ? parts.lanes.reads : parts.lanes.writes
-  const mediaTypes = answerTypes(operation)
+  const types = answerTypes(operation)
   const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
     handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
   const plainly: RouteHandler = async (request, reply) => {
     const answer = await run(request, sql)
     if (reply.sent) return undefined // its time was up, and the caller has been told
     addHeaders(reply, answer.headers)
-    return send(request, reply.code(answer.status), answer.body, mediaTypes.get(String(answer.status)))
+    return send(request, reply.code(answer.status), answer.body, types.get(String(answer.status)))
   }
   if (!operation.isIdempotent) return plainly
   const once: RouteHandler = async (request, reply) => {
     const answer = await parts.once(request, (by) =>
-      keepable(request, reply, parts.contract, mediaTypes, () => run(request, by)),
+      keepable(request, reply, parts.contract, types, () => run(request, by)),
     )
     if (reply.sent) return undefined
     if (answer.isReplay) reply.header('Idempotent-Replayed', 'true')
@@ -213,7 +206,15 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
     request.headers[idempotencyHeader] === undefined ? plainly(request, reply) : once(request, reply)
 }
 
-type MediaTypes = ReadonlyMap<string, string | undefined>
+// By status.
+type AnswerTypes = ReadonlyMap<string, AnswerType>
+
+interface AnswerType {
+  readonly mediaType: string
+  readonly isJson: boolean
+  /** Its `Content-Type`. */
+  readonly header: string
+}
 
 // The handler's answer as bytes, held to the contract before anything is kept of it. What it throws to refuse the request is
 // an answer, too.
@@ -221,22 +222,22 @@ async function keepable(
   request: FastifyRequest,
   reply: FastifyReply,
   contract: Contract,
-  mediaTypes: MediaTypes,
+  types: AnswerTypes,
   run: () => Promise<Answer>,
 ): Promise<KeptAnswer> {
   const answer = await run().catch((error) => refusalOf(error, request, contract))
   const { status, body } = answer
-  const mediaType = mediaTypes.get(String(status)) ?? (status >= 400 ? 'application/json' : '')
+  const type = types.get(String(status)) ?? (status >= 400 ? jsonAnswer : undefined)
   const headers = {
     ...present(answer.headers),
-    ...(body !== undefined && { 'Content-Type': contentType(mediaType) }),
+    ...(body !== undefined && type && { 'Content-Type': type.header }),
   }
   checked(request, (check) => {
     check.body(status, body)
     const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     check.head(status, (name) => own.get(name) ?? reply.getHeader(name))
   })
-  return { status, headers, body: toBytes(request, reply, answer, mediaType) }
+  return { status, headers, body: toBytes(request, reply, answer, type) }
 }
 
 function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
@@ -253,35 +254,44 @@ function present(headers: Answer['headers'] = {}): Record<string, string> {
   )
 }
 
-function contentType(mediaType: string): string {
-  return isJson(mediaType) ? `${essence(mediaType)}; charset=utf-8` : mediaType
-}
-
 function toBytes(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, body }: Answer,
-  mediaType: string,
+  type: AnswerType | undefined,
 ): Uint8Array | undefined {
   if (body === undefined) return undefined
-  if (!isJson(mediaType)) return Buffer.from(body as string) // or bytes, as its check has seen
+  if (!type?.isJson) return Buffer.from(body as string) // or bytes, as its check has seen
   const isExact = request.matched?.config.isExact || typeof body !== 'object'
-  const write = isExact ? undefined : reply.getSerializationFunction(String(status), essence(mediaType))
+  const write = isExact ? undefined : reply.getSerializationFunction(String(status), type.mediaType)
   return Buffer.from(write?.(body as Record<string, unknown>) ?? toJson(body))
 }
 
 // Of several types the first of JSON counts, else the first.
-function answerTypes({ responses }: Operation): MediaTypes {
-  return new Map(
-    [...responses.values()].map(({ status, mediaTypes }) => [
-      status,
-      mediaTypes.find(isJson) ?? mediaTypes[0],
-    ]),
-  )
+function answerTypes({ responses }: Operation): AnswerTypes {
+  const types = new Map<string, AnswerType>()
+  for (const { status, mediaTypes } of responses.values()) {
+    const declared = mediaTypes.find(isJson) ?? mediaTypes[0]
+    if (declared !== undefined) types.set(status, answerType(declared))
+  }
+  return types
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, body: unknown, mediaType = ''): FastifyReply {
-  if (isJson(mediaType)) reply.type(contentType(mediaType))
+function answerType(declared: string): AnswerType {
+  const mediaType = essence(declared)
+  if (!isJson(declared)) return { mediaType, isJson: false, header: declared }
+  return { mediaType, isJson: true, header: `${mediaType}; charset=utf-8` }
+}
+
+const jsonAnswer = answerType('application/json')
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: unknown,
+  type: AnswerType | undefined,
+): FastifyReply {
+  if (type?.isJson) reply.type(type.header)
   if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
     if (request.matched?.config.isExact) reply.serializer(toJson)
     return reply.send(body)
@@ -289,7 +299,7 @@ function send(request: FastifyRequest, reply: FastifyReply, body: unknown, media
   // Fastify shows text, bytes and nothing at all to no hook that could check them.
   checked(request, (check) => check.body(reply.statusCode, body))
   if (body === undefined) return reply.send()
-  if (!isJson(mediaType)) return reply.type(mediaType).send(body)
+  if (!type?.isJson) return reply.type(type?.header ?? '').send(body)
   return reply.serializer(String).send(toJson(body))
 }
 
