@@ -14,7 +14,7 @@ import { holdsApiKey } from './access/api-key.js'
 import { createAuthenticate, type FindClient } from './access/authentication.js'
 import { toClient } from './access/client.js'
 import { createGate, type Gate, requireClient } from './access/gate.js'
-import { createCounters } from './access/limiters.js'
+import { type Counters, createCounters } from './access/limiters.js'
 import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
 import { isAmbiguous } from './ambiguity.js'
@@ -38,7 +38,7 @@ import { addDocumentation } from './documentation.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
 import { createOnce, purgeRegularly } from './idempotency.js'
-import { addMetrics, type Metrics } from './metrics/metrics.js'
+import type { Metrics } from './metrics/metrics.js'
 import { countWork, createSheddingServer, type Work } from './overload.js'
 import { callBack, proceed, type Soon } from './proceed.js'
 import { RequestLog } from './request-log.js'
@@ -91,7 +91,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
   await answerUsage(database.sql, counters)
-  const metrics = config.metricsPort === undefined ? undefined : addMetrics(app, database.sql, counters, work)
+  const metrics =
+    config.metricsPort === undefined ? undefined : await startMetrics(app, parts, counters, work)
   app.decorate('metricsServer', metrics?.server)
   const { sql, lanes } = measured(database, metrics)
   const authenticate = createAuthenticate(clientFinder(sql, contract), contract.title)
@@ -145,6 +146,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     })
   })
   return app
+}
+
+// Loaded for those who want them, for it takes its time.
+async function startMetrics(app: FastifyInstance, { database }: AppParts, counters: Counters, work: Work) {
+  const { addMetrics } = await import('./metrics/metrics.js')
+  return addMetrics(app, database.sql, counters, work)
 }
 
 function poolTransact(sql: Database['sql']): Transact {

@@ -2,10 +2,11 @@
 // script in Redis. Step by step it would take three journeys there for every request, and others could come in between.
 
 import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
 import type { RateLimits } from '../contract/document.js'
 import type { Soon } from '../proceed.js'
 import type { Client } from './client.js'
-import { MemoryWindows, type Tally } from './memory-store.js'
+import { type Tally, Window } from './memory-store.js'
 
 /** What a store of client counts answers, in the order of its scripts. */
 export interface Tallies {
@@ -30,18 +31,22 @@ const dayMs = 86_400_000
 // As many as valid keys were made.
 const keysMax = 100_000
 
+interface ClientWindows {
+  readonly ban: Window
+  readonly minute: Window
+  readonly day: Window
+  readonly rejections: Window
+}
+
 /** Counts in this process. */
 export class MemoryClientCounts implements ClientCounts {
-  readonly #minutes = new MemoryWindows(keysMax)
-  readonly #days = new MemoryWindows(keysMax)
-  readonly #rejections = new MemoryWindows(keysMax)
-  readonly #bans = new MemoryWindows(keysMax)
+  readonly #clients = new LRUCache<string, ClientWindows>({ max: keysMax })
 
   constructor(readonly rules: RateLimits['ban']) {}
 
   look({ keyId }: Client): Tallies {
-    const [ban, minute, day] = [this.#bans.look(keyId), this.#minutes.look(keyId), this.#days.look(keyId)]
-    return { isAdmitted: false, ban, minute, day }
+    const { ban, minute, day } = this.#windowsOf(keyId)
+    return { isAdmitted: false, ban: ban.look(), minute: minute.look(), day: day.look() }
   }
 
   admit(client: Client): Tallies {
@@ -52,15 +57,22 @@ export class MemoryClientCounts implements ClientCounts {
       before.minute.current < quotas.perMinute &&
       before.day.current < quotas.perDay
     if (!isAdmitted) return before
-    const minute = this.#minutes.count(keyId, minuteMs)
-    const day = this.#days.count(keyId, dayMs)
-    return { isAdmitted, ban: before.ban, minute, day }
+    const { minute, day } = this.#windowsOf(keyId)
+    return { isAdmitted, ban: before.ban, minute: minute.count(minuteMs), day: day.count(dayMs) }
   }
 
   reject({ keyId }: Client): Tally | undefined {
-    const { current } = this.#rejections.count(keyId, this.rules.withinSeconds * 1000)
-    if (current <= this.rules.rejections) return undefined
-    return this.#bans.count(keyId, this.rules.banSeconds * 1000)
+    const { rejections, ban } = this.#windowsOf(keyId)
+    const { current } = rejections.count(this.rules.withinSeconds * 1000)
+    return current > this.rules.rejections ? ban.count(this.rules.banSeconds * 1000) : undefined
+  }
+
+  #windowsOf(keyId: string): ClientWindows {
+    const found = this.#clients.get(keyId)
+    if (found !== undefined) return found
+    const windows = { ban: new Window(), minute: new Window(), day: new Window(), rejections: new Window() }
+    this.#clients.set(keyId, windows)
+    return windows
   }
 }
 

@@ -17,7 +17,6 @@ import {
   type Tallies,
 } from './client-counts.js'
 import { MemoryStore, type Tally } from './memory-store.js'
-import { RedisLink } from './redis-link.js'
 
 /** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
 export interface Count {
@@ -75,6 +74,7 @@ export async function createCounters(
 ): Promise<Counters> {
   const own = await createLimiters(app, limits)
   if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
+  const { RedisLink } = await import('./redis-link.js') // for those who have one: its client is a fifth of the start
   const link = new RedisLink(redisUrl, log)
   const shared = await createLimiters(app, limits, link.redis)
   await link.open()

@@ -10,53 +10,48 @@ export interface Tally {
   readonly ttl: number
 }
 
-interface Entry {
-  current: number
-  endsAt: number
-}
+/** A window, which begins with the first count. */
+export class Window {
+  #current = 0
+  #endsAt = 0
 
-/** Windows of one kind, each of which begins with the first count. The least recently counted make room. */
-export class MemoryWindows {
-  readonly #entries: LRUCache<string, Entry>
-
-  constructor(max: number) {
-    this.#entries = new LRUCache({ max })
-  }
-
-  count(key: string, windowMs: number): Tally {
+  count(windowMs: number): Tally {
     const now = Date.now()
-    const found = this.#entries.get(key)
-    const entry = found !== undefined && found.endsAt > now ? found : { current: 0, endsAt: now + windowMs }
-    entry.current++
-    if (entry !== found) this.#entries.set(key, entry)
-    return { current: entry.current, ttl: entry.endsAt - now }
+    if (this.#endsAt <= now) {
+      this.#current = 0
+      this.#endsAt = now + windowMs
+    }
+    this.#current++
+    return { current: this.#current, ttl: this.#endsAt - now }
   }
 
   /** The same without counting. */
-  look(key: string): Tally {
-    const now = Date.now()
-    const entry = this.#entries.get(key)
-    const isOpen = entry !== undefined && entry.endsAt > now
-    return isOpen ? { current: entry.current, ttl: entry.endsAt - now } : { current: 0, ttl: 0 }
+  look(): Tally {
+    const ttl = this.#endsAt - Date.now()
+    return ttl > 0 ? { current: this.#current, ttl } : noTally
   }
 }
 
+const noTally: Tally = { current: 0, ttl: 0 }
+
 type Callback = (error: Error | null, result?: Tally) => void
 
-/** The plugin's form of it: a store for one limiter. */
+/** The plugin's form of it: a store for one limiter. The least recently counted make room. */
 export class MemoryStore implements FastifyRateLimitStore {
-  readonly #windows: MemoryWindows
+  readonly #windows: LRUCache<string, Window>
 
   constructor({ cache = 1 }: { readonly cache?: number }) {
-    this.#windows = new MemoryWindows(cache)
+    this.#windows = new LRUCache({ max: cache })
   }
 
   incr(key: string, callback: Callback, timeWindow: number): void {
-    callback(null, this.#windows.count(key, timeWindow))
+    const window = this.#windows.get(key) ?? new Window()
+    this.#windows.set(key, window)
+    callback(null, window.count(timeWindow))
   }
 
   read(key: string, callback: Callback): void {
-    callback(null, this.#windows.look(key))
+    callback(null, this.#windows.get(key)?.look() ?? noTally)
   }
 
   /** A store for a limiter of its own. */

@@ -28,6 +28,7 @@ export class RedisLink {
   ) {
     this.redis = new Redis(url, {
       lazyConnect: true,
+      enableAutoPipelining: true, // one write for what the requests of a turn ask
       connectTimeout: connectTimeoutMs,
       commandTimeout: commandTimeoutMs,
       enableOfflineQueue: false,

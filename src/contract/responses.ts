@@ -1,7 +1,7 @@
 // Answers against the contract: status, declared headers and body are checked before they leave. What
 // breaks the contract is a fault of the service: a masked 500, with the place in the log.
 
-import type { Ajv, ValidateFunction } from 'ajv'
+import type { ValidateFunction } from 'ajv'
 import { addBarred, withoutBarred } from './directions.js'
 import type { Header, Operation, Schema } from './document.js'
 import { isJson } from './media-types.js'
@@ -36,17 +36,21 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
   const headerAjv = createAjv('text', { coerceTypes: true })
   const bodyAjv = createAjv('check', { allErrors: false })
   addBarred(bodyAjv, 'writeOnly')
+  const compileHeader = once((schema) =>
+    headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
+  )
+  const compileBody = once((schema) => bodyAjv.compile(withoutBarred(compilable(schema), 'writeOnly')))
   return (operation, schemas) => {
     const headerChecks = new Map(
       [...operation.responses].map(([status, { headers }]) => [
         status,
-        headers.map((header) => headerCheck(headerAjv, header)),
+        headers.map((header) => headerCheck(compileHeader, header)),
       ]),
     )
     const bodyChecks = new Map(
       Object.entries(schemas).map(([status, { content = {} }]) => [
         status.toLowerCase(),
-        bodyCheck(bodyAjv, content),
+        bodyCheck(compileBody, content),
       ]),
     )
     const declared = (status: number) => declaredStatus(headerChecks, status)
@@ -66,6 +70,19 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
       },
       declares: (status) => declared(status) !== undefined,
     }
+  }
+}
+
+type Compile = (schema: Schema) => ValidateFunction
+
+// Most answers of a contract share their headers and their error.
+function once(compile: Compile): Compile {
+  const made = new Map<string, ValidateFunction>()
+  return (schema) => {
+    const text = JSON.stringify(schema)
+    const validate = made.get(text) ?? compile(schema)
+    made.set(text, validate)
+    return validate
   }
 }
 
@@ -92,13 +109,10 @@ function declaredStatus(declared: ReadonlyMap<string, unknown>, status: number):
 }
 
 function headerCheck(
-  ajv: Ajv,
+  compile: Compile,
   { name, required, schema }: Header,
 ): (headerOf: HeaderOf) => string | undefined {
-  const validate = ajv.compile<{ value: unknown }>({
-    type: 'object',
-    properties: { value: compilable(schema) },
-  })
+  const validate = compile(schema)
   const key = name.toLowerCase()
   // Many say the same each time.
   let lastValid: unknown
@@ -114,11 +128,11 @@ function headerCheck(
 }
 
 function bodyCheck(
-  ajv: Ajv,
+  compile: Compile,
   content: NonNullable<ResponseSchemas[string]['content']>,
 ): ValidateFunction | undefined {
   const schema = Object.entries(content).find(([mediaType]) => isJson(mediaType))?.[1].schema
-  return schema && ajv.compile(withoutBarred(compilable(schema), 'writeOnly'))
+  return schema && compile(schema)
 }
 
 /**

@@ -18,18 +18,24 @@ import { describeViolations, joinViolations } from './violations.js'
  * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
-  const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true, verbose: true, ...options })
+  const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
+  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
   return ajv
 }
 
+// What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.
+const dialect = new Ajv2020({ strict: false, logger: false })
+
 /**
  * A schema as Ajv can compile it. Where it refers to itself, glue calls it by one name, the same for all: without
  * one, its references mean itself.
+ * @throws {Error} when it is no schema
  */
 export function compilable(schema: Schema): Schema {
   const { $id: _, ...others } = schema
+  dialect.validateSchema(others, true)
   return withExactNumbers(others)
 }
 
