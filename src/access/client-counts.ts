@@ -76,12 +76,7 @@ export class MemoryClientCounts implements ClientCounts {
   }
 }
 
-const functions = `
-  local function look(key)
-    local current = tonumber(redis.call('get', key) or '0')
-    if current == 0 then return 0, 0 end
-    return current, math.max(redis.call('pttl', key), 0)
-  end
+const count = `
   local function count(key, windowMs)
     local current = redis.call('incr', key)
     if current > 1 then return current, redis.call('pttl', key) end
@@ -90,22 +85,23 @@ const functions = `
   end
 `
 
-// KEYS: ban, minute, day. ARGV: what the minute and the day allow (0: only look), their lengths.
-const admit = `${functions}
-  local ban, banTtl = look(KEYS[1])
-  local minute, minuteTtl = look(KEYS[2])
-  local day, dayTtl = look(KEYS[3])
-  local admitted = 0
+// KEYS: ban, minute, day. ARGV: what the minute and the day allow (0: only look), their lengths. Most requests are admitted,
+// so the ends of windows are asked for where they were not just counted in.
+const admit = `${count}
+  local ban, minute, day = unpack(redis.call('mget', unpack(KEYS)))
+  ban, minute, day = tonumber(ban or 0), tonumber(minute or 0), tonumber(day or 0)
   if ban == 0 and minute < tonumber(ARGV[1]) and day < tonumber(ARGV[2]) then
-    admitted = 1
+    local minuteTtl, dayTtl
     minute, minuteTtl = count(KEYS[2], ARGV[3])
     day, dayTtl = count(KEYS[3], ARGV[4])
+    return { 1, 0, 0, minute, minuteTtl, day, dayTtl }
   end
-  return { admitted, ban, banTtl, minute, minuteTtl, day, dayTtl }
+  local function ttl(key) return math.max(redis.call('pttl', key), 0) end
+  return { 0, ban, ttl(KEYS[1]), minute, ttl(KEYS[2]), day, ttl(KEYS[3]) }
 `
 
 // KEYS: rejections, ban. ARGV: how many are allowed, within what time, length of the ban.
-const reject = `${functions}
+const reject = `${count}
   local ban, banTtl = 0, 0
   if count(KEYS[1], ARGV[2]) > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], ARGV[3]) end
   return { ban, banTtl }
