@@ -74,7 +74,7 @@ export async function createCounters(
 ): Promise<Counters> {
   const own = await createLimiters(app, limits)
   if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
-  const { RedisLink } = await import('./redis-link.js') // for those who have one: its client is a fifth of the start
+  const { RedisLink } = await import('./redis-link.js') // its client is slow to load, and most have no Redis
   const link = new RedisLink(redisUrl, log)
   const shared = await createLimiters(app, limits, link.redis)
   await link.open()
