@@ -1,6 +1,7 @@
 // Animals in PostgreSQL.
 
 import type { components } from '../../generated/types.js'
+import { batched } from './batch.js'
 import type { Sql } from './connect.js'
 
 type Pet = components['schemas']['Pet']
@@ -12,23 +13,32 @@ type Row = {
     | (undefined extends Pet[Name] ? null : never)
 }
 
-/** Stores an animal in one statement and returns it with its id. */
-export async function insertPet(sql: Sql, { name, categoryId, status, ...others }: NewPet): Promise<Pet> {
-  others satisfies Record<string, never> // nothing that a caller sends is dropped
+/** Stores an animal and returns it with its id. */
+export const insertPet = batched(insertPets)
+
+async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
+  const columns = pets.map(({ name, categoryId, status, ...others }) => {
+    others satisfies Record<string, never> // nothing that a caller sends is dropped
+    return { name, category_id: String(categoryId), status } // as text, for JSON's own numbers end at 2^53
+  })
+  // In their order, and so are the rows that come back.
   const rows = await sql<Row[]>`
     insert into pets (name, category_id, status)
-    values (${name}, ${categoryId}, ${status ?? null})
+    select name, category_id, status from jsonb_populate_recordset(null::pets, ${sql.json(columns)})
     returning id, name, category_id as "categoryId", status`
-  return toPet(rows[0] as Row) // an insert without a conflict clause returns its row
+  return rows.map(toPet)
 }
 
 /** The animal with that id. */
-export async function findPet(sql: Sql, id: Pet['id']): Promise<Pet | undefined> {
-  const [row] = await sql<Row[]>`
+export const findPet = batched(findPets)
+
+async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | undefined)[]> {
+  const rows = await sql<Row[]>`
     select id, name, category_id as "categoryId", status
     from pets
-    where id = ${id}`
-  return row && toPet(row)
+    where id = any(${`{${ids.join()}}`}::bigint[])`
+  const found = new Map(rows.map((row) => [row.id, toPet(row)]))
+  return ids.map((id) => found.get(id))
 }
 
 /**

@@ -174,7 +174,8 @@ t.test('under load a scrape tells of all of it, and loses nothing', async (t) =>
   t.equal(found.get(requests('listPets', 200)), half)
   t.equal(found.get(requests('getPet', 404)), half)
   t.equal(found.get('animal_store_request_seconds_bucket{le="+Inf",operation="listPets",status="200"}'), half)
-  t.equal(found.get('animal_store_statement_seconds_count{lane="reads"}'), 2 * half)
+  const statements = found.get('animal_store_statement_seconds_count{lane="reads"}') ?? 0
+  t.ok(statements > 0 && statements <= 2 * half, `${statements} statements: some serve several requests`)
   t.equal(found.get('animal_store_statements_waiting{lane="reads"}'), 0)
   t.ok((found.get('animal_store_connections') ?? 0) >= callers, 'those of the callers are kept alive')
   t.equal([...found].find(([name]) => name.startsWith('animal_store_deprecated_requests_total{'))?.[1], half)
