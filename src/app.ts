@@ -29,6 +29,7 @@ import {
 } from './connections.js'
 import { defaultErrorStatuses } from './contract/defaults.js'
 import type { Contract } from './contract/document.js'
+import { ResponseError } from './contract/responses.js'
 import { addRoutes } from './contract/routes.js'
 import { findClientKey } from './database/api-keys.js'
 import { type Database, isUnavailable } from './database/connect.js'
@@ -251,6 +252,8 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (apiError.code === 'not_implemented') request.log.warn({ reason: apiError.message }, 'not written yet')
   else if (body.status >= 500)
     request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
+  // The answer to it tells of an answer that broke the contract.
+  if (error instanceof ResponseError) request.isUnchecked = true
   if (!isDescribed(apiError, body.status, request, contract)) {
     request.isUnchecked = true
     reply.type('application/json; charset=utf-8').serializer(JSON.stringify)

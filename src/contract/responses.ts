@@ -31,6 +31,19 @@ export interface ResponseCheck {
   declares(status: number): boolean
 }
 
+/** Finds what is declared for a status: by itself, for its class (`4xx`), or by `default`. */
+export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
+  const found = new Map<number, T | undefined>()
+  return (status) => {
+    if (!found.has(status)) {
+      const names = [String(status), `${Math.floor(status / 100)}xx`, 'default']
+      const name = names.find((each) => declared.has(each)) ?? ''
+      found.set(status, declared.get(name))
+    }
+    return found.get(status)
+  }
+}
+
 /** Makes the checks; one maker compiles for all operations. */
 export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
   const headerAjv = createAjv('text', { coerceTypes: true })
@@ -41,31 +54,31 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
   )
   const compileBody = once((schema) => bodyAjv.compile(withoutBarred(compilable(schema), 'writeOnly')))
   return (operation, schemas) => {
-    const headerChecks = new Map(
-      [...operation.responses].map(([status, { headers }]) => [
+    const contents = new Map(
+      Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
+    )
+    const checks = [...operation.responses.values()].map(({ status, headers, mediaTypes }) => {
+      const headerProblems = headers.map((header) => headerCheck(compileHeader, header))
+      return [
         status,
-        headers.map((header) => headerCheck(compileHeader, header)),
-      ]),
-    )
-    const bodyChecks = new Map(
-      Object.entries(schemas).map(([status, { content = {} }]) => [
-        status.toLowerCase(),
-        bodyCheck(compileBody, content),
-      ]),
-    )
-    const declared = (status: number) => declaredStatus(headerChecks, status)
+        { headerProblems, bodyProblem: bodyCheck(compileBody, mediaTypes, contents.get(status)) },
+      ] as const
+    })
+    const declared = byStatus(new Map(checks))
+    const checksOf = (status: number) => {
+      const found = declared(status)
+      if (found === undefined) throw new ResponseError(`${operation.id} may not answer ${status}`)
+      return found
+    }
     return {
       head(status, headerOf) {
-        const checks = headerChecks.get(declared(status) ?? '')
-        if (checks === undefined) throw new ResponseError(`${operation.id} may not answer ${status}`)
-        for (const check of checks) {
-          const problem = check(headerOf)
+        for (const problemOf of checksOf(status).headerProblems) {
+          const problem = problemOf(headerOf)
           if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: header ${problem}`)
         }
       },
       body(status, body) {
-        const key = declared(status) ?? ''
-        const problem = bodyProblem(operation.responses.get(key)?.mediaTypes ?? [], bodyChecks.get(key), body)
+        const problem = checksOf(status).bodyProblem(body)
         if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: ${problem}`)
       },
       declares: (status) => declared(status) !== undefined,
@@ -84,28 +97,6 @@ function once(compile: Compile): Compile {
     made.set(text, validate)
     return validate
   }
-}
-
-function bodyProblem(
-  mediaTypes: readonly string[],
-  validate: ValidateFunction | undefined,
-  body: unknown,
-): string | undefined {
-  if (mediaTypes.length === 0) return body === undefined ? undefined : 'no body is declared'
-  if (!mediaTypes.some(isJson)) {
-    return typeof body === 'string' || body instanceof Uint8Array
-      ? undefined
-      : 'the body must be text or bytes'
-  }
-  if (validate === undefined || validate(body)) return undefined
-  const { instancePath, message } = validate.errors?.[0] ?? {}
-  return `body at "${instancePath}" ${message}`
-}
-
-// A status stands for itself, for its class (`4XX`), or for what `default` describes.
-function declaredStatus(declared: ReadonlyMap<string, unknown>, status: number): string | undefined {
-  const candidates = [String(status), `${Math.floor(status / 100)}xx`, 'default']
-  return candidates.find((candidate) => declared.has(candidate))
 }
 
 function headerCheck(
@@ -129,10 +120,21 @@ function headerCheck(
 
 function bodyCheck(
   compile: Compile,
-  content: NonNullable<ResponseSchemas[string]['content']>,
-): ValidateFunction | undefined {
+  mediaTypes: readonly string[],
+  content: ResponseSchemas[string]['content'] = {},
+): (body: unknown) => string | undefined {
+  if (mediaTypes.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
+  if (!mediaTypes.some(isJson)) {
+    const isWritable = (body: unknown) => typeof body === 'string' || body instanceof Uint8Array
+    return (body) => (isWritable(body) ? undefined : 'the body must be text or bytes')
+  }
   const schema = Object.entries(content).find(([mediaType]) => isJson(mediaType))?.[1].schema
-  return schema && compile(schema)
+  const validate = schema && compile(schema)
+  return (body) => {
+    if (validate === undefined || validate(body)) return undefined
+    const { instancePath, message } = validate.errors?.[0] ?? {}
+    return `body at "${instancePath}" ${message}`
+  }
 }
 
 /**

@@ -7,12 +7,9 @@ import type {
   FastifyReply,
   FastifyRequest,
   onRequestHookHandler,
-  onSendHookHandler,
-  preSerializationHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { stringify } from 'lossless-json'
 import type { OperationId } from '../../generated/operations.js'
 import type { Sql, StatementLanes } from '../database/connect.js'
 import type { KeptAnswer } from '../database/idempotent-answers.js'
@@ -21,11 +18,13 @@ import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import { idempotencyHeader, type Once } from '../idempotency.js'
 import { callBack } from '../proceed.js'
 import { requestPath } from '../request-path.js'
+import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './answers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { type Contract, ContractError, type Operation, type Schema } from './document.js'
 import { essence, isJson } from './media-types.js'
 import { createResponseChecks, isPlain, type ResponseCheck, type ResponseSchemas } from './responses.js'
 import { type SecurityKind, unmetSecurity, waysIn } from './security.js'
+import { createShare } from './sharing.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './validation.js'
 
 declare module 'fastify' {
@@ -181,65 +180,50 @@ function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
 
 function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
-  // RFC 9110, section 9.2.1: a safe method changes nothing.
-  const sql = ['GET', 'HEAD'].includes(operation.method) ? parts.lanes.reads : parts.lanes.writes
-  const types = answerTypes(operation)
+  const sql = isSafe(operation.method) ? parts.lanes.reads : parts.lanes.writes
+  const write = createWrite(operation)
   const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
     handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
-  const plainly: RouteHandler = async (request, reply) => {
-    const answer = await run(request, sql)
+  const answer: AnswerRequest = async (request, reply) => write(request, reply, await run(request, sql))
+  const plainly = isShared(operation) ? shared(answer) : answer
+  const once: AnswerRequest = async (request, reply) => {
+    const { isReplay, ...kept } = await parts.once(request, async (by) => {
+      const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
+      const written = write(request, reply, ran)
+      checkHeaders(request, reply, written) // before anything is kept of it
+      return written
+    })
+    return isReplay ? { ...kept, headers: { ...kept.headers, 'Idempotent-Replayed': 'true' } } : kept
+  }
+  return async (request, reply) => {
+    const isKeyed = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
+    const { status, headers, body } = await (isKeyed ? once : plainly)(request, reply)
     if (reply.sent) return undefined // its time was up, and the caller has been told
-    addHeaders(reply, answer.headers)
-    return send(request, reply.code(answer.status), answer.body, types.get(String(answer.status)))
+    addHeaders(reply, headers)
+    return reply.code(status).send(body)
   }
-  if (!operation.isIdempotent) return plainly
-  const once: RouteHandler = async (request, reply) => {
-    const answer = await parts.once(request, (by) =>
-      keepable(request, reply, parts.contract, types, () => run(request, by)),
-    )
-    if (reply.sent) return undefined
-    if (answer.isReplay) reply.header('Idempotent-Replayed', 'true')
-    addHeaders(reply, answer.headers)
-    return reply.code(answer.status).send(answer.body && Buffer.from(answer.body))
-  }
-  return (request, reply) =>
-    request.headers[idempotencyHeader] === undefined ? plainly(request, reply) : once(request, reply)
 }
 
-// By status.
-type AnswerTypes = ReadonlyMap<string, AnswerType>
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<KeptAnswer>
 
-interface AnswerType {
-  readonly mediaType: string
-  readonly isJson: boolean
-  /** Its `Content-Type`. */
-  readonly header: string
+// A handler knows its request, not who asks. Where that is the URL alone, the same URL has the same answer.
+function isShared({ method, parameters, body }: Operation): boolean {
+  return (
+    isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
+  )
 }
 
-// The handler's answer as bytes, held to the contract before anything is kept of it. What it throws to refuse the request is
-// an answer, too.
-async function keepable(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  contract: Contract,
-  types: AnswerTypes,
-  run: () => Promise<Answer>,
-): Promise<KeptAnswer> {
-  const answer = await run().catch((error) => refusalOf(error, request, contract))
-  const { status, body } = answer
-  const type = types.get(String(status)) ?? (status >= 400 ? jsonAnswer : undefined)
-  const headers = {
-    ...present(answer.headers),
-    ...(body !== undefined && type && { 'Content-Type': type.header }),
-  }
-  checked(request, (check) => {
-    check.body(status, body)
-    const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-    check.head(status, (name) => own.get(name) ?? reply.getHeader(name))
-  })
-  return { status, headers, body: toBytes(request, reply, answer, type) }
+function shared(answer: AnswerRequest): AnswerRequest {
+  const share = createShare<KeptAnswer>()
+  return (request, reply) => share(request.url, () => answer(request, reply))
 }
 
+// RFC 9110, section 9.2.1: a safe method changes nothing.
+function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+// What a handler throws to refuse the request is an answer, too.
 function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
   if (!(error instanceof ApiError)) throw error
   const body = errorBody(error, contract)
@@ -248,73 +232,8 @@ function refusalOf(error: unknown, request: FastifyRequest, contract: Contract):
   return { status: body.status, headers: error.headers, body }
 }
 
-function present(headers: Answer['headers'] = {}): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-}
-
-function toBytes(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status, body }: Answer,
-  type: AnswerType | undefined,
-): Uint8Array | undefined {
-  if (body === undefined) return undefined
-  if (!type?.isJson) return Buffer.from(body as string) // or bytes, as its check has seen
-  const isExact = request.matched?.config.isExact || typeof body !== 'object'
-  const write = isExact ? undefined : reply.getSerializationFunction(String(status), type.mediaType)
-  return Buffer.from(write?.(body as Record<string, unknown>) ?? toJson(body))
-}
-
-// Of several types the first of JSON counts, else the first.
-function answerTypes({ responses }: Operation): AnswerTypes {
-  const types = new Map<string, AnswerType>()
-  for (const { status, mediaTypes } of responses.values()) {
-    const declared = mediaTypes.find(isJson) ?? mediaTypes[0]
-    if (declared !== undefined) types.set(status, answerType(declared))
-  }
-  return types
-}
-
-function answerType(declared: string): AnswerType {
-  const mediaType = essence(declared)
-  if (!isJson(declared)) return { mediaType, isJson: false, header: declared }
-  return { mediaType, isJson: true, header: `${mediaType}; charset=utf-8` }
-}
-
-const jsonAnswer = answerType('application/json')
-
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: unknown,
-  type: AnswerType | undefined,
-): FastifyReply {
-  if (type?.isJson) reply.type(type.header)
-  if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
-    if (request.matched?.config.isExact) reply.serializer(toJson)
-    return reply.send(body)
-  }
-  // Fastify shows text, bytes and nothing at all to no hook that could check them.
-  checked(request, (check) => check.body(reply.statusCode, body))
-  if (body === undefined) return reply.send()
-  if (!type?.isJson) return reply.type(type?.header ?? '').send(body)
-  return reply.serializer(String).send(toJson(body))
-}
-
-function toJson(value: unknown): string {
-  return stringify(value) ?? ''
-}
-
 // Any handler, once its types have done their work.
 type Run = (request?: unknown, context?: Context) => Promise<Answer>
-
-interface Answer {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string | undefined>>
-  readonly body?: unknown
-}
 
 function addHeaders(reply: FastifyReply, headers: Answer['headers'] = {}): void {
   for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
@@ -324,31 +243,4 @@ function addHeaders(reply: FastifyReply, headers: Answer['headers'] = {}): void 
 function merged(reply: FastifyReply, name: string, value: string | undefined): string | undefined {
   const present = name === 'Link' ? reply.getHeader(name) : undefined
   return present === undefined ? value : `${present}, ${value}`
-}
-
-const checkBody = checking((check, reply, body) => check.body(reply.statusCode, body))
-const checkHead = checking((check, reply) => check.head(reply.statusCode, (name) => reply.getHeader(name)))
-
-function checking(run: (check: ResponseCheck, reply: FastifyReply, payload: unknown) => void) {
-  const hook: preSerializationHookHandler & onSendHookHandler = (request, reply, payload, done) => {
-    try {
-      checked(request, (check) => run(check, reply, payload))
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    done(null, payload)
-  }
-  return hook
-}
-
-function checked(request: FastifyRequest, run: (check: ResponseCheck) => void): void {
-  const responseCheck = request.matched?.config.responseCheck
-  if (responseCheck === undefined || request.isUnchecked) return
-  try {
-    run(responseCheck)
-  } catch (error) {
-    request.isUnchecked = true
-    throw error
-  }
 }

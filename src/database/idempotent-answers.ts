@@ -13,7 +13,7 @@ export interface AnswerId {
 export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | undefined
+  readonly body: Buffer | undefined
 }
 
 /** Has no one else do what the key is for until the transaction ends; false if someone does. */
@@ -30,7 +30,7 @@ export async function findAnswer(
   { apiKeyId, key }: AnswerId,
   keepHours: number,
 ): Promise<(KeptAnswer & { fingerprint: Uint8Array }) | undefined> {
-  type Row = Omit<KeptAnswer, 'body'> & { body: Uint8Array | null; fingerprint: Uint8Array }
+  type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array }
   const [row] = await sql<Row[]>`
     select status, headers, body, fingerprint
     from idempotent_answers
