@@ -26,11 +26,15 @@ export const operations: readonly Operation[] = [
     statement: `select ${columns} from pets where status = 'available' and id > 0 order by id limit 20;`,
   },
   {
+    name: 'list-pages',
+    title: 'List 20, of 5,000 pages',
+    requests: (key, rows) => each((i) => get(key, `/v1/pets?cursor=${cursorAfter(spread(i, rows))}`)),
+    statement: `\\set id random(1, :rows - 20)\nselect ${columns} from pets where id > :id order by id limit 20;`,
+  },
+  {
     name: 'get',
     title: 'Get',
-    // Spread over the table.
-    requests: (key, rows) =>
-      each((i) => get(key, `/v1/pets/${1 + Math.floor((rows / variants) * ((i * 2_347) % variants))}`)),
+    requests: (key, rows) => each((i) => get(key, `/v1/pets/${1 + spread(i, rows)}`)),
     statement: `\\set id random(1, :rows)\nselect ${columns} from pets where id = :id;`,
   },
   {
@@ -46,8 +50,18 @@ export const operations: readonly Operation[] = [
 
 const statuses = ['available', 'pending', 'sold']
 
+// An id, far from those before it.
+function spread(i: number, rows: number): number {
+  return Math.floor((rows / variants) * ((i * 2_347) % variants))
+}
+
 function each(make: (i: number) => string): string[] {
   return Array.from({ length: variants }, (_, i) => make(i))
+}
+
+/** A client follows links; walking to the middle of the table would take the run, so this knows the cursor's form. */
+export function cursorAfter(id: number, status = '*'): string {
+  return Buffer.from(`1|${status}|${id}`).toString('base64url')
 }
 
 /** A whole GET request. */

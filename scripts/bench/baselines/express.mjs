@@ -10,6 +10,7 @@ import helmet from 'helmet'
 import pg from 'pg'
 import pinoHttp from 'pino-http'
 import { parse } from 'yaml'
+import { afterId } from './cursor.mjs'
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
@@ -67,14 +68,17 @@ async function petsOf(name, text, values) {
 
 const columns = 'id, name, category_id as "categoryId", status'
 
-app.get('/v1/pets', async ({ query: { limit = 20, status } }, response) => {
+app.get('/v1/pets', async ({ query: { limit = 20, status, cursor } }, response) => {
   const pets =
     status === undefined
-      ? await petsOf('list', `select ${columns} from pets where id > 0 order by id limit $1`, [limit])
+      ? await petsOf('list', `select ${columns} from pets where id > $1 order by id limit $2`, [
+          afterId(cursor),
+          limit,
+        ])
       : await petsOf(
           'list-by-status',
-          `select ${columns} from pets where status = $1 and id > 0 order by id limit $2`,
-          [status, limit],
+          `select ${columns} from pets where status = $1 and id > $2 order by id limit $3`,
+          [status, afterId(cursor), limit],
         )
   response.json(pets)
 })

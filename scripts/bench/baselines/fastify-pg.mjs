@@ -2,15 +2,16 @@
 
 import Fastify from 'fastify'
 import pg from 'pg'
+import { afterId } from './cursor.mjs'
 
 const app = Fastify()
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 
 const columns = 'id, name, category_id as "categoryId", status'
-const list = { name: 'list', text: `select ${columns} from pets where id > 0 order by id limit $1` }
+const list = { name: 'list', text: `select ${columns} from pets where id > $1 order by id limit $2` }
 const listByStatus = {
   name: 'list-by-status',
-  text: `select ${columns} from pets where status = $1 and id > 0 order by id limit $2`,
+  text: `select ${columns} from pets where status = $1 and id > $2 order by id limit $3`,
 }
 const get = { name: 'get', text: `select ${columns} from pets where id = $1` }
 const create = {
@@ -23,8 +24,10 @@ async function rowsOf(statement, ...values) {
   return rows
 }
 
-app.get('/v1/pets', async ({ query: { limit = 20, status } }) =>
-  status === undefined ? rowsOf(list, limit) : rowsOf(listByStatus, status, limit),
+app.get('/v1/pets', async ({ query: { limit = 20, status, cursor } }) =>
+  status === undefined
+    ? rowsOf(list, afterId(cursor), limit)
+    : rowsOf(listByStatus, status, afterId(cursor), limit),
 )
 
 app.get('/v1/pets/:id', async ({ params: { id } }, reply) => {
