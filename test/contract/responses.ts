@@ -258,8 +258,8 @@ t.test('the checks of an operation', async (t) => {
   ]
   for (const [title, status, headers, problem] of heads) {
     t.test(`${problem ? 'refuse' : 'take'} ${title}`, async (t) => {
-      if (problem === undefined) return t.doesNotThrow(() => check.head(status, (name) => headers[name]))
-      return t.throws(() => check.head(status, (name) => headers[name]), {
+      if (problem === undefined) return t.doesNotThrow(() => check.head(status, headers))
+      return t.throws(() => check.head(status, headers), {
         name: 'ResponseError',
         message: problem,
       })
@@ -285,6 +285,6 @@ t.test('the checks of an operation', async (t) => {
 
 t.test('a status that nothing declares is refused', async (t) => {
   const check = createResponseChecks()({ ...operation, responses: new Map([response('200')]) }, {})
-  t.doesNotThrow(() => check.head(200, () => undefined))
-  t.throws(() => check.head(201, () => undefined), new ResponseError('listPets may not answer 201'))
+  t.doesNotThrow(() => check.head(200, {}))
+  t.throws(() => check.head(201, {}), new ResponseError('listPets may not answer 201'))
 })
