@@ -1,5 +1,5 @@
 // Interleaved rounds: in each, every operation of every subject has its turn, and a ratio is made of two turns of one
-// round. What else the machine does meanwhile, it does to both.
+// round. A turn is taken in slices, one subject's after another's, so that what else the machine does meanwhile, it does to all.
 
 import { cpuSeconds } from '../stack/processes.js'
 import type { BenchDatabase } from './database.js'
@@ -7,11 +7,14 @@ import type { Generator } from './generator.js'
 import type { Latencies, LoadResult } from './load.js'
 import { type Operation, operations } from './operations.js'
 import { hasPgbench, type PgbenchResult, runPgbench } from './pgbench.js'
+import { spreadOf } from './statistics.js'
 import type { RunningSubject } from './subjects.js'
 
 export interface Settings {
   readonly rounds: number
-  readonly turnMs: number
+  /** Of a turn. */
+  readonly slices: number
+  readonly sliceMs: number
   readonly warmUpMs: number
   readonly connections: number
   readonly rows: number
@@ -23,6 +26,7 @@ export interface Turn {
   readonly operation: string
   readonly round: number
   readonly requestsPerSecond: number
+  /** Medians of the slices, in milliseconds. */
   readonly p50: number
   readonly p99: number
   /** Seconds of processor time for 1,000 requests. */
@@ -67,38 +71,58 @@ async function warmUp(parts: ComparisonParts, subject: RunningSubject, operation
 
 const warmUpRequests = 2_000
 
-// Another begins in each round, for a place in the order may be worth something.
+interface Slice extends Latencies {
+  readonly durationMs: number
+  /** Seconds of processor time. */
+  readonly cpu: number
+  readonly databaseCpu: number
+}
+
 async function takeTurns(parts: ComparisonParts, operation: Operation, round: number): Promise<Turn[]> {
-  const { subjects } = parts
-  const first = round % subjects.length
-  const turns: Turn[] = []
-  for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
-    turns.push(await takeTurn(parts, subject, operation, round))
+  const { subjects, settings } = parts
+  const slices = new Map(subjects.map(({ name }) => [name, [] as Slice[]]))
+  for (let slice = 0; slice < settings.slices; slice++) {
+    // Another begins each time, for a place in the order may be worth something.
+    const first = (round + slice) % subjects.length
+    for (const subject of [...subjects.slice(first), ...subjects.slice(0, first)]) {
+      slices.get(subject.name)?.push(await takeSlice(parts, subject, operation))
+    }
   }
+  const turns = [...slices].map(([subject, each]) => turnOf(subject, operation, round, each))
   if (hasPgbench) turns.push(await takePgbenchTurn(parts, operation, round))
   return turns
 }
 
-async function takeTurn(
+async function takeSlice(
   parts: ComparisonParts,
   subject: RunningSubject,
   operation: Operation,
-  round: number,
-): Promise<Turn> {
+): Promise<Slice> {
   const { database, settings } = parts
   const before = used(subject.pid, database)
-  const result = await drive(parts, subject, operation, settings.turnMs)
+  const result = await drive(parts, subject, operation, settings.sliceMs)
   const after = used(subject.pid, database)
-  const { count, p50, p99 } = served(result, `${subject.name}, ${operation.name}`)
   return {
-    subject: subject.name,
-    operation: operation.name,
+    ...served(result, `${subject.name}, ${operation.name}`),
+    durationMs: result.durationMs,
+    cpu: after.cpu - before.cpu,
+    databaseCpu: after.databaseCpu - before.databaseCpu,
+  }
+}
+
+function turnOf(subject: string, { name }: Operation, round: number, slices: readonly Slice[]): Turn {
+  const sum = (of: keyof Slice) => slices.reduce((total, slice) => total + slice[of], 0)
+  const median = (of: keyof Slice) => spreadOf(slices.map((slice) => slice[of])).median
+  const count = sum('count')
+  return {
+    subject,
+    operation: name,
     round,
-    requestsPerSecond: (count / result.durationMs) * 1000,
-    p50,
-    p99,
-    cpu: ((after.cpu - before.cpu) / count) * 1000,
-    databaseCpu: ((after.databaseCpu - before.databaseCpu) / count) * 1000,
+    requestsPerSecond: (count / sum('durationMs')) * 1000,
+    p50: median('p50'),
+    p99: median('p99'),
+    cpu: (sum('cpu') / count) * 1000,
+    databaseCpu: (sum('databaseCpu') / count) * 1000,
   }
 }
 
@@ -125,10 +149,11 @@ async function takePgbenchTurn(
   const before = serverPid === undefined ? Number.NaN : cpuSeconds(serverPid)
   const result: PgbenchResult = await runPgbench(operation, env, folder, {
     rows: settings.rows,
-    durationMs: settings.turnMs,
+    durationMs: settings.slices * settings.sliceMs,
   })
   const databaseCpu = serverPid === undefined ? Number.NaN : cpuSeconds(serverPid) - before
-  const count = result.transactionsPerSecond * Math.max(1, Math.round(settings.turnMs / 1000))
+  const count =
+    result.transactionsPerSecond * Math.max(1, Math.round((settings.slices * settings.sliceMs) / 1000))
   return {
     subject: pgbench.name,
     operation: operation.name,

@@ -67,8 +67,10 @@ class Load {
     await delay(durationMs)
     this.#isOver = true
     clearInterval(pace)
-    const ended = performance.now() - this.#begin
+    let ended = performance.now() - this.#begin
     await this.#drain()
+    // What was sent before the end counts, so the time that it took does, too.
+    if (rate === undefined) ended = performance.now() - this.#begin
     for (const connection of this.#connections) connection.close()
     return this.#result(ended)
   }
