@@ -25,7 +25,7 @@ export function batched<Input, Output>(
 // While these are on their way, what comes gathers for the next: the busier the database, the more of them go at once, and a
 // lone one need not wait.
 const underWayMax = 2
-const batchMax = 100
+const batchMax = 250
 
 interface Caller<Input, Output> {
   readonly input: Input
@@ -59,6 +59,7 @@ class BatchQueue<Input, Output> {
   async #send(): Promise<void> {
     const callers = this.#waiting.splice(0, batchMax)
     this.#underWay++
+    this.#sendSoon()
     await this.#serve(callers)
     this.#underWay--
     this.#sendSoon()

@@ -47,10 +47,10 @@ t.test('each handle has statements of its own', async (t) => {
   )
 })
 
-t.test('while two are under way the others gather, a hundred at most for each', async (t) => {
+t.test('while two are under way the others gather', async (t) => {
   const { batches, run } = held()
   const outputs: Promise<string>[] = []
-  for (const each of [1, 2, 3]) {
+  for (const each of [1, 2, 3, 4]) {
     outputs.push(run(sql, each))
     await turn()
   }
@@ -58,19 +58,28 @@ t.test('while two are under way the others gather, a hundred at most for each', 
     batches.map(({ inputs }) => inputs),
     [[1], [2]],
   )
-  outputs.push(...oneTo(150).map((each) => run(sql, each)))
-  await turn()
-  t.equal(batches.length, 2)
   batches[1]?.end()
   await turn()
-  t.strictSame(batches[2]?.inputs, [3, ...oneTo(99)])
+  t.strictSame(batches[2]?.inputs, [3, 4])
+  for (const { end } of batches) end()
+  t.strictSame(await Promise.all(outputs), ['of 1', 'of 2', 'of 3', 'of 4'])
+})
+
+t.test('one takes 250, and what is more goes at once by another', async (t) => {
+  const { batches, run } = held()
+  const outputs = Promise.all(oneTo(600).map((each) => run(sql, each)))
+  await turn()
+  t.strictSame(
+    batches.map(({ inputs }) => inputs.length),
+    [250, 250],
+  )
   batches[0]?.end()
   await turn()
-  t.equal(batches[3]?.inputs.length, 51)
+  t.equal(batches[2]?.inputs.length, 100)
   for (const { end } of batches) end()
   t.strictSame(
-    await Promise.all(outputs),
-    [1, 2, 3, ...oneTo(150)].map((each) => `of ${each}`),
+    await outputs,
+    oneTo(600).map((each) => `of ${each}`),
   )
 })
 
