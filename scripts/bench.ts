@@ -23,8 +23,8 @@ import { hasRedis, RedisServer } from './stack/redis.js'
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
                      [--database-url URL] [--only NAME,NAME] [--out FOLDER]
 
-  (nothing)     the service and the baselines, in interleaved rounds; about ten minutes
-  --quick       the same with short rounds; about two minutes
+  (nothing)     the service and the baselines, in interleaved rounds; about fifteen minutes
+  --quick       the same with short rounds; two to three minutes
   --redis       the service with its counters in Redis, to the service with them in memory
   --start       from the start to the first answer
   --growth      lists at several depths of 10,000,000 animals
