@@ -73,10 +73,10 @@ function toJson(
   return write?.(body as Record<string, unknown>) ?? stringify(body) ?? ''
 }
 
-/** Holds what Fastify writes itself, errors, to the contract: their bodies, */
+/** A hook that holds the bodies of errors, which Fastify writes, to the contract. */
 export const checkBody = checking((check, reply, body) => check.body(reply.statusCode, body))
 
-/** and of every answer the headers. */
+/** A hook that holds the headers of every answer to the contract. */
 export const checkHead = checking((check, reply) => check.head(reply.statusCode, reply.getHeaders()))
 
 function checking(run: (check: ResponseCheck, reply: FastifyReply, payload: unknown) => void) {

@@ -235,12 +235,12 @@ function refusalOf(error: unknown, request: FastifyRequest, contract: Contract):
 // Any handler, once its types have done their work.
 type Run = (request?: unknown, context?: Context) => Promise<Answer>
 
-function addHeaders(reply: FastifyReply, headers: Answer['headers'] = {}): void {
+function addHeaders(reply: FastifyReply, headers: KeptAnswer['headers']): void {
   for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
 }
 
 // A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
-function merged(reply: FastifyReply, name: string, value: string | undefined): string | undefined {
+function merged(reply: FastifyReply, name: string, value: string): string {
   const present = name === 'Link' ? reply.getHeader(name) : undefined
   return present === undefined ? value : `${present}, ${value}`
 }
