@@ -6,7 +6,7 @@ import type { BenchDatabase } from './database.js'
 import type { Generator } from './generator.js'
 import type { Latencies, LoadResult } from './load.js'
 import { type Operation, operations } from './operations.js'
-import { hasPgbench, type PgbenchResult, runPgbench } from './pgbench.js'
+import { hasPgbench, runPgbench } from './pgbench.js'
 import { spreadOf } from './statistics.js'
 import type { RunningSubject } from './subjects.js'
 
@@ -147,18 +147,16 @@ async function takePgbenchTurn(
 ): Promise<Turn> {
   const { serverPid, env } = database
   const before = serverPid === undefined ? Number.NaN : cpuSeconds(serverPid)
-  const result: PgbenchResult = await runPgbench(operation, env, folder, {
+  const { transactionsPerSecond, count } = await runPgbench(operation, env, folder, {
     rows: settings.rows,
     durationMs: settings.slices * settings.sliceMs,
   })
   const databaseCpu = serverPid === undefined ? Number.NaN : cpuSeconds(serverPid) - before
-  const count =
-    result.transactionsPerSecond * Math.max(1, Math.round((settings.slices * settings.sliceMs) / 1000))
   return {
     subject: pgbench.name,
     operation: operation.name,
     round,
-    requestsPerSecond: result.transactionsPerSecond,
+    requestsPerSecond: transactionsPerSecond,
     p50: Number.NaN,
     p99: Number.NaN,
     cpu: Number.NaN,

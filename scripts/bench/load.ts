@@ -67,10 +67,10 @@ class Load {
     await delay(durationMs)
     this.#isOver = true
     clearInterval(pace)
-    let ended = performance.now() - this.#begin
+    const over = performance.now()
     await this.#drain()
-    // What was sent before the end counts, so the time that it took does, too.
-    if (rate === undefined) ended = performance.now() - this.#begin
+    // Without a rate, what was sent before the end counts, so the time that it took does, too.
+    const ended = (rate === undefined ? performance.now() : over) - this.#begin
     for (const connection of this.#connections) connection.close()
     return this.#result(ended)
   }

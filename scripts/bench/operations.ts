@@ -1,5 +1,7 @@
 // What is asked of every subject: the same requests, byte for byte, and pgbench's form of the same statements.
 
+import { writeCursor } from '../../src/handlers/listPets.js'
+
 export interface Operation {
   readonly name: string
   readonly title: string
@@ -59,9 +61,9 @@ function each(make: (i: number) => string): string[] {
   return Array.from({ length: variants }, (_, i) => make(i))
 }
 
-/** A client follows links; walking to the middle of the table would take the run, so this knows the cursor's form. */
-export function cursorAfter(id: number, status = '*'): string {
-  return Buffer.from(`1|${status}|${id}`).toString('base64url')
+/** A client follows links; walking to the middle of the table would take the run, so the cursor is made here. */
+export function cursorAfter(id: number, status?: string): string {
+  return writeCursor(BigInt(id), status)
 }
 
 /** A whole GET request. */

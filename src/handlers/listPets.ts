@@ -28,7 +28,8 @@ export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) =>
 // A cursor says which form it has (`1`), the filter it belongs to, and the id it stands after. Encoded, so
 // that nobody builds one by hand and comes to rely on its form.
 
-function writeCursor(afterId: bigint, status: string | undefined): string {
+/** The cursor of the page after an id, of all animals or those of one status. */
+export function writeCursor(afterId: bigint, status: string | undefined): string {
   return Buffer.from(`1|${status ?? all}|${afterId}`).toString('base64url')
 }
 
