@@ -52,6 +52,13 @@ const connectTimeoutSeconds = 3
 const statementTimeoutMs = 5_000
 // Others wait behind it.
 const laneStatementTimeoutMs = 2_000
+
+/**
+ * PostgreSQL's settings for the statements of lanes. Each is planned once: to plan a page is as much work as to read it. A plan
+ * has to stay right then, however the tables grow after it, so each statement names the order of the index that it is for, and to
+ * sort is PostgreSQL's last resort.
+ */
+export const laneSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
 const startRetryMs = 250
 const closeTimeoutSeconds = 5
 
@@ -67,13 +74,12 @@ export async function connect({
   log,
 }: DatabaseOptions): Promise<Database> {
   const server = databaseUrl === undefined ? await startEmbedded(dataDir, log) : undefined
-  const handle = (max: number, timeoutMs: number) =>
-    renewable((renewal) =>
-      server
-        ? postgres({ ...server.connection, ...options(log, max, timeoutMs, renewal) })
-        : postgres(databaseUrl ?? '', options(log, max, timeoutMs, renewal)),
-    )
-  const lane = () => handle(1, laneStatementTimeoutMs).sql
+  const handle = (max: number, timeoutMs: number, settings = {}) =>
+    renewable((renewal) => {
+      const all = options(log, max, timeoutMs, settings, renewal)
+      return server ? postgres({ ...server.connection, ...all }) : postgres(databaseUrl ?? '', all)
+    })
+  const lane = () => handle(1, laneStatementTimeoutMs, laneSettings).sql
   const { sql, transact } = handle(poolMax, statementTimeoutMs)
   const [reads, writes] = [createLanes(readLanes, lane), createLanes(writeLanes, lane)]
   const close = async () => {
@@ -116,7 +122,7 @@ function atOnce(max: number, transact: Transact): Transact {
   }
 }
 
-function options(log: Logger, max: number, timeoutMs: number, renewal: Renewal) {
+function options(log: Logger, max: number, timeoutMs: number, settings: object, renewal: Renewal) {
   return {
     max,
     connect_timeout: connectTimeoutSeconds,
@@ -128,6 +134,7 @@ function options(log: Logger, max: number, timeoutMs: number, renewal: Renewal) 
       statement_timeout: timeoutMs,
       // Of a service that froze in the midst of a transaction, which holds locks.
       idle_in_transaction_session_timeout: timeoutMs,
+      ...settings,
     },
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
   }

@@ -36,7 +36,8 @@ async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | und
   const rows = await sql<Row[]>`
     select id, name, category_id as "categoryId", status
     from pets
-    where id = any(${`{${ids.join()}}`}::bigint[])`
+    where id = any(${`{${ids.join()}}`}::bigint[])
+    order by id`
   const found = new Map(rows.map((row) => [row.id, toPet(row)]))
   return ids.map((id) => found.get(id))
 }

@@ -3,10 +3,12 @@ import postgres from 'postgres'
 import t from 'tap'
 import { freePort } from '../../scripts/stack/port.js'
 import { createApiKey } from '../../src/access/api-key.js'
-import { isUnavailable, type RootSql } from '../../src/database/connect.js'
+import { connect, isUnavailable, laneSettings, type RootSql, type Sql } from '../../src/database/connect.js'
 import { socketOption } from '../../src/database/socket.js'
-import { connectTo, readCluster } from '../fixtures/cluster.js'
-import { createDatabase, send, startService } from '../fixtures/service.js'
+import { migrationsFolder } from '../../src/project.js'
+import { connectTo, readCluster, silent } from '../fixtures/cluster.js'
+import { temporaryDirectory } from '../fixtures/process.js'
+import { createDatabase, send, startService, testConfig } from '../fixtures/service.js'
 
 const cases: [code: unknown, expected: boolean, what: string][] = [
   ['ECONNREFUSED', true, 'nobody listens'],
@@ -105,4 +107,20 @@ t.test('no query is left unsettled by a connection that breaks with an error', a
     t.match(await sql`select 1 as one`, [{ one: 1 }], `and a pool of ${max} goes on`)
     await sql.end({ timeout: 1 })
   }
+})
+
+t.test('PostgreSQL has its settings on every lane of the handlers, and on no other connection', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
+  t.teardown(() => database.close())
+  const settingsOf = async (sql: Sql) => {
+    const rows = await sql<{ name: string; setting: string }[]>`
+      select name, setting from pg_settings
+      where name in ('plan_cache_mode', 'enable_sort') and source = 'client'`
+    return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
+  }
+  for (const sql of [database.lanes.reads, database.lanes.writes])
+    for (let i = 0; i < 10; i++) t.strictSame(await settingsOf(sql), laneSettings)
+  t.strictSame(await settingsOf(database.sql), {})
+  t.strictSame(await database.transact(settingsOf), {})
 })
