@@ -1,6 +1,6 @@
 // The counters: in this process, or in Redis and then shared by every instance. While Redis is away or slow, this process
 // counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and counted in
-// one step, where the plugin would take a step for each (client-counts.ts).
+// one step, where the plugin would take a step for each.
 
 import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -9,14 +9,9 @@ import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/document.js'
 import { proceed, type Soon } from '../proceed.js'
 import type { Client } from './client.js'
-import {
-  type ClientCounts,
-  MemoryClientCounts,
-  minuteMs,
-  RedisClientCounts,
-  type Tallies,
-} from './client-counts.js'
+import { type ClientCounts, MemoryClientCounts, minuteMs, type Tallies } from './client-counts.js'
 import { MemoryStore, type Tally } from './memory-store.js'
+import { RedisClientCounts } from './redis-client-counts.js'
 
 /** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
 export interface Count {

@@ -28,7 +28,7 @@ export class RedisLink {
   ) {
     this.redis = new Redis(url, {
       lazyConnect: true,
-      enableAutoPipelining: true, // one write for what the requests of a turn ask
+      enableAutoPipelining: true, // one write for what refused requests and addresses ask in a turn
       connectTimeout: connectTimeoutMs,
       commandTimeout: commandTimeoutMs,
       enableOfflineQueue: false,
