@@ -73,6 +73,7 @@ const warmUpRequests = 2_000
 
 interface Slice extends Latencies {
   readonly durationMs: number
+  readonly total: number
   /** Seconds of processor time. */
   readonly cpu: number
   readonly databaseCpu: number
@@ -105,6 +106,7 @@ async function takeSlice(
   return {
     ...served(result, `${subject.name}, ${operation.name}`),
     durationMs: result.durationMs,
+    total: result.total,
     cpu: after.cpu - before.cpu,
     databaseCpu: after.databaseCpu - before.databaseCpu,
   }
@@ -113,7 +115,7 @@ async function takeSlice(
 function turnOf(subject: string, { name }: Operation, round: number, slices: readonly Slice[]): Turn {
   const sum = (of: keyof Slice) => slices.reduce((total, slice) => total + slice[of], 0)
   const median = (of: keyof Slice) => spreadOf(slices.map((slice) => slice[of])).median
-  const count = sum('count')
+  const [count, total] = [sum('count'), sum('total')]
   return {
     subject,
     operation: name,
@@ -121,8 +123,8 @@ function turnOf(subject: string, { name }: Operation, round: number, slices: rea
     requestsPerSecond: (count / sum('durationMs')) * 1000,
     p50: median('p50'),
     p99: median('p99'),
-    cpu: (sum('cpu') / count) * 1000,
-    databaseCpu: (sum('databaseCpu') / count) * 1000,
+    cpu: (sum('cpu') / total) * 1000,
+    databaseCpu: (sum('databaseCpu') / total) * 1000,
   }
 }
 
@@ -165,7 +167,7 @@ async function takePgbenchTurn(
 }
 
 /** The latencies of a turn in which nothing went wrong; a subject that refuses quickly must not look fast. */
-export function served({ answers, broken }: LoadResult, what: string): Latencies {
+export function served({ answers, broken }: Pick<LoadResult, 'answers' | 'broken'>, what: string): Latencies {
   const statuses = Object.keys(answers)
   const [status = ''] = statuses
   if (statuses.length !== 1 || !/^2..$/.test(status) || broken > 0) {

@@ -20,6 +20,8 @@ export interface Job {
 export interface LoadResult {
   readonly durationMs: number
   readonly answers: Readonly<Record<string, Latencies>>
+  /** Answers in all: also those before and after the time that is measured. */
+  readonly total: number
   /** Answers of each second with a 2xx status, and with any other. */
   readonly seconds: readonly { readonly served: number; readonly refused: number }[]
   /** Connections that broke with a request on them. */
@@ -35,7 +37,10 @@ export interface Latencies {
   readonly max: number
 }
 
-/** Runs a job; resolves once its time is over and what was sent is answered. */
+/**
+ * Runs a job; resolves once its time is over and what was sent is answered. Without a rate it measures a load under way: what is
+ * answered from a moment after the beginning to the end of the time.
+ */
 export async function runLoad(job: Job): Promise<LoadResult> {
   const load = new Load(job)
   return load.run()
@@ -43,6 +48,8 @@ export async function runLoad(job: Job): Promise<LoadResult> {
 
 // How long answers are waited for after the end.
 const drainMs = 2_000
+// Until the connections are accepted, and those of the job before are closed.
+const leadInMs = 50
 
 class Load {
   readonly #histograms = new Map<number, Histogram>()
@@ -53,7 +60,9 @@ class Load {
   #awaited = 0
   #broken = 0
   #unsent = 0
+  #total = 0
   #begin = 0
+  #isMeasured = true
   #isOver = false
   #drained: (() => void) | undefined
 
@@ -62,25 +71,28 @@ class Load {
   async run(): Promise<LoadResult> {
     const { connections, durationMs, rate } = this.job
     this.#connections = await Promise.all(Array.from({ length: connections }, () => this.#connect()))
-    this.#begin = performance.now()
-    const pace = rate === undefined ? this.#sendOnEach() : this.#sendAtRate(rate)
+    const pace = rate === undefined ? await this.#sendOnEach() : this.#sendAtRate(rate)
     await delay(durationMs)
+    const measuredMs = performance.now() - this.#begin
     this.#isOver = true
+    this.#isMeasured = rate !== undefined // what was due in time counts, however late
     clearInterval(pace)
-    const over = performance.now()
     await this.#drain()
-    // Without a rate, what was sent before the end counts, so the time that it took does, too.
-    const ended = (rate === undefined ? performance.now() : over) - this.#begin
     for (const connection of this.#connections) connection.close()
-    return this.#result(ended)
+    return this.#result(measuredMs)
   }
 
-  #sendOnEach(): undefined {
+  async #sendOnEach(): Promise<undefined> {
+    this.#isMeasured = false
     for (const connection of this.#connections) this.#send(connection)
+    await delay(leadInMs)
+    this.#isMeasured = true
+    this.#begin = performance.now()
   }
 
   #sendAtRate(rate: number): NodeJS.Timeout {
     this.#idle.push(...this.#connections)
+    this.#begin = performance.now()
     let due = 0
     return setInterval(() => {
       const now = Math.floor(((performance.now() - this.#begin) / 1000) * rate)
@@ -132,6 +144,8 @@ class Load {
   }
 
   #note(status: number, ms: number): void {
+    this.#total++
+    if (!this.#isMeasured) return
     let histogram = this.#histograms.get(status)
     if (histogram === undefined) {
       histogram = new Histogram()
@@ -163,6 +177,7 @@ class Load {
     return {
       durationMs,
       answers: Object.fromEntries(answers),
+      total: this.#total,
       seconds: this.#seconds,
       broken: this.#broken,
       unsent: this.#unsent,

@@ -50,7 +50,7 @@ function mixed(lists: readonly (readonly string[])[]): string[] {
 // All are 200 or 201; `served` wants one of them.
 function servedAll(answers: Parameters<typeof served>[0]['answers'], broken: number): void {
   for (const [status, latencies] of Object.entries(answers)) {
-    served({ answers: { [status]: latencies }, broken, durationMs: 0, seconds: [], unsent: 0 }, 'sustained')
+    served({ answers: { [status]: latencies }, broken }, 'sustained')
   }
 }
 
