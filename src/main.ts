@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
+import type { Logger } from 'pino'
 import { buildApp } from './app.js'
 import { type Config, readConfig } from './config.js'
 import { type Contract, readContract } from './contract/document.js'
 import { connect, type Database } from './database/connect.js'
+import { createLog } from './log.js'
 import { OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './project.js'
 import { welcome } from './welcome.js'
@@ -16,7 +17,7 @@ import { welcome } from './welcome.js'
 async function start(): Promise<void> {
   const config = readConfig(process.env)
   const contract = await readContract(contractFile)
-  const log = pino({ level: config.logLevel })
+  const log = createLog(config.logLevel)
   const database = await connect({ ...config, migrationsFolder, log })
   const app = await listen(config, contract, database, log).catch(async (error) => {
     await database.close()
@@ -31,7 +32,7 @@ async function listen(
   config: Config,
   contract: Contract,
   database: Database,
-  log: pino.Logger,
+  log: Logger,
 ): Promise<FastifyInstance> {
   const app = await buildApp({ config, contract, database, log })
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))

@@ -348,7 +348,7 @@ async function startEdited(
   for (const change of rows.flatMap(({ edits }) => edits)) edit(copy, ...change)
   const { code, stdout, stderr } = await generate(copy)
   t.equal(code, 0, stderr)
-  const { base, welcome } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, copy)
+  const { base, welcome } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { root: copy })
   const key = /Demo key, shown this once: (\S+)/.exec(welcome)?.[1]
   const call: Call = (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { authorization: `Bearer ${key}`, ...headers }, body)
@@ -372,7 +372,7 @@ t.test('a removed operation leaves its path, and its handler is named', async (t
   edit(copy, contract, '      operationId: createPet', '      x-removed: yes\n      operationId: createPet')
   edit(copy, contract, '    post:\n', '    x-post:\n')
   t.match(await generate(copy), { code: 0, stdout: /^src\/handlers\/createPet\.ts is orphaned/m })
-  const { base } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, copy)
+  const { base } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { root: copy })
   const { status, headers } = await send(`${base}/pets`, 'POST', {}, rex)
   t.match([status, headers.get('allow')], [405, 'GET, HEAD'])
 })

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import t from 'tap'
+import { runProgram, startProcess, temporaryDirectory } from './fixtures/process.js'
+import { send } from './fixtures/service.js'
+
+async function run(...steps: string[]) {
+  const { stdout, stderr, code } = await runProgram('test/fixtures/log-program.ts', steps, {})
+  const lines = stdout.split('\n').filter(Boolean)
+  return { told: lines.map((line) => JSON.parse(line).msg), stderr, code }
+}
+
+t.test('the lines of a turn are one write, in their order', async (t) => {
+  const { told, stderr } = await run('a', 'b', 'c', 'turn', 'writes', 'd', 'turn', 'writes')
+  t.strictSame(told, ['a', 'b', 'c', 'd'])
+  t.equal(stderr, '1 writes\n2 writes\n')
+})
+
+for (const end of ['exit', 'crash']) {
+  t.test(`what was told before an ${end === 'exit' ? end : 'error nobody caught'} is written`, async (t) => {
+    const { told, code } = await run('a', 'turn', 'b', 'c', end)
+    t.strictSame(told, ['a', 'b', 'c'])
+    t.equal(code, end === 'exit' ? 0 : 1)
+  })
+}
+
+t.test('on a full disk', async (t) => {
+  t.test('lines are kept until there is room, and each time is told once', async (t) => {
+    const steps = ['a', 'turn', 'full', 'b', 'turn', 'c', 'turn', 'room', 'd', 'turn', 'full', 'e', 'turn']
+    const { told, stderr, code } = await run(...steps, 'room', 'f')
+    t.strictSame(told, ['a', 'b', 'c', 'd', 'e', 'f'])
+    t.equal(stderr, 'The log cannot be written: no space left on device\n'.repeat(2))
+    t.equal(code, 0)
+  })
+
+  const device = '/dev/full'
+  t.test('the service goes on, and stops', { skip: !existsSync(device) && `no ${device}` }, async (t) => {
+    const full = await open(device, 'w')
+    t.teardown(() => full.close())
+    const service = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { stdout: full.fd })
+    for (const _ of [1, 2, 3]) t.match(await send(`${service.base}/pets`), { status: 401 })
+    const { code, stderr } = await service.stop()
+    t.equal(code, 0)
+    t.match(stderr, /^The log cannot be written: ENOSPC: no space left on device/)
+    t.equal(stderr.match(/cannot be written/g)?.length, 1)
+  })
+})
