@@ -56,7 +56,7 @@ const { values: flags } = parseArgs({
 const rows = flags.growth ? 10_000_000 : 1_000_000
 const connections = 64
 const settings: Settings = flags.quick
-  ? { rounds: 3, slices: 4, sliceMs: 200, warmUpMs: 1_500, connections, rows }
+  ? { rounds: 3, slices: 3, sliceMs: 200, warmUpMs: 1_000, connections, rows }
   : { rounds: 7, slices: 10, sliceMs: 300, warmUpMs: 3_000, connections, rows }
 
 // What the medians of the ratios are to be at least.

@@ -177,7 +177,7 @@ function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClien
 
 // What every answer carries, whatever becomes of the request; tells whether it is in doubt, and then its connection's last.
 function receive(request: FastifyRequest, reply: FastifyReply, route: Route | undefined): boolean {
-  reply.headers(securityHeaders).header('X-Request-Id', request.id)
+  reply.headers(securityHeaders).header('x-request-id', request.id)
   const { headers } = route?.config ?? {}
   if (headers) reply.headers(headers)
   const isInDoubt = isAmbiguous(request.raw)

@@ -46,9 +46,9 @@ export const unmetered: Meter = { count: () => {}, show: () => {} }
 export function createMeter(counters: Counters, now: () => number = Date.now): Meter {
   function setHeaders(reply: FastifyReply, { window, refusal }: Verdict): void {
     reply.headers({
-      'X-RateLimit-Limit': window.max,
-      'X-RateLimit-Remaining': refusal ? 0 : window.remaining,
-      'X-RateLimit-Reset': Math.ceil((now() + (refusal?.waitMs ?? window.ttl)) / 1000),
+      'x-ratelimit-limit': window.max,
+      'x-ratelimit-remaining': refusal ? 0 : window.remaining,
+      'x-ratelimit-reset': Math.ceil((now() + (refusal?.waitMs ?? window.ttl)) / 1000),
     })
   }
   return {

@@ -31,7 +31,7 @@ export function createWrite({ responses }: Operation): Write {
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(own)) if (value !== undefined) headers[name] = value
     if (body === undefined) return { status, headers, body }
-    if (type !== undefined) headers['Content-Type'] = type.header
+    if (type !== undefined) headers['content-type'] = type.header
     if (!type?.isJson) return { status, headers, body: Buffer.from(body as string) } // or bytes, as its check has seen
     return { status, headers, body: Buffer.from(toJson(request, reply, status, type, body)) }
   }

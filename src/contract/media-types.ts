@@ -2,7 +2,8 @@
 
 /** Without parameters, in lower case. */
 export function essence(mediaType: string): string {
-  return (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase()
+  const end = mediaType.indexOf(';')
+  return (end < 0 ? mediaType : mediaType.slice(0, end)).trim().toLowerCase()
 }
 
 /** Whether a body of the type is JSON (RFC 6839, section 3.1). */
