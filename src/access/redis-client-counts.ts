@@ -76,7 +76,7 @@ export class RedisClientCounts implements ClientCounts {
 
   admit(client: Client): Promise<Tallies> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.size === 0) atEndOfTurn(() => void this.#admitWaiting())
+      if (this.#waiting.size === 0) atEndOfTurn(() => this.#admitWaiting())
       const callers = this.#waiting.get(client)
       if (callers === undefined) this.#waiting.set(client, [{ resolve, reject }])
       else callers.push({ resolve, reject })
@@ -99,10 +99,16 @@ export class RedisClientCounts implements ClientCounts {
     return answer[0] === 0 ? undefined : tally(...answer)
   }
 
-  async #admitWaiting(): Promise<void> {
+  #admitWaiting(): void {
     const waiting = [...this.#waiting]
     this.#waiting = new Map()
-    // A pipeline is one write, and need not wait for the one before it.
+    this.#admitAll(waiting).catch((error) => {
+      for (const [, callers] of waiting) for (const { reject } of callers) reject(error)
+    })
+  }
+
+  // A pipeline is one write, and need not wait for the one before it.
+  async #admitAll(waiting: readonly (readonly [Client, readonly Caller[]])[]): Promise<void> {
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
     for (const [client, callers] of waiting) void pipeline.admitClient(...admission(client, callers.length))
     const answers = (await pipeline.exec()) ?? []

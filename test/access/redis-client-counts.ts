@@ -83,6 +83,15 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     const asked = [first, second, first].map((client) => counts.admit(client))
     t.match(await Promise.allSettled(asked), Array(3).fill({ status: 'rejected' }))
   })
+
+  t.test('and when it cannot even be asked', async (t) => {
+    const fault = () => {
+      throw new Error('a fault')
+    }
+    const broken = new RedisClientCounts(Object.create(redis, { pipeline: { value: fault } }), rules)
+    const asked = [1, 2].map(() => broken.admit(clientOf('any', 10, 10)))
+    t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
+  })
 })
 
 function clientOf(keyId: string, perMinute: number, perDay: number): Client {
