@@ -24,7 +24,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
                      [--database-url URL] [--only NAME,NAME] [--out FOLDER]
 
   (nothing)     the service and the baselines, in interleaved rounds; about fifteen minutes
-  --quick       the same with short rounds; two to three minutes
+  --quick       the same with short rounds; about three minutes
   --redis       the service with its counters in Redis, to the service with them in memory
   --start       from the start to the first answer
   --growth      lists at several depths of 10,000,000 animals
