@@ -35,8 +35,9 @@ export type TransactionSql = Sql & {
   savepoint<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
 }
 
-// For what is under way on the other connections of the handle.
-const endTimeoutSeconds = 1
+// For what is under way on the other connections of the handle. What was not sent yet is not sent any more, and its callers are
+// told only at this end: where one connection could not be made, all who wait for the handle wait so long.
+const endTimeoutSeconds = 0.25
 // So that a server that is away, or only coming up, is not asked without end.
 const pauseMs = 100
 
