@@ -55,15 +55,14 @@ interface Scripts {
   rejectClient(...args: (string | number)[]): Promise<[ban: number, banTtl: number]>
 }
 
-interface Caller {
-  resolve(tallies: Tallies): void
-  reject(error: unknown): void
-}
+// By client: how many of its requests ask together, and what they are told.
+type Requests = Map<Client, number>
+type Answers = ReadonlyMap<Client, Admission | Error>
 
 /** Counts in Redis. */
 export class RedisClientCounts implements ClientCounts {
   readonly #redis: Redis & Scripts
-  #waiting = new Map<Client, Caller[]>()
+  #turn: { readonly requests: Requests; readonly answers: Promise<Answers> } | undefined
 
   constructor(
     redis: Redis,
@@ -74,13 +73,14 @@ export class RedisClientCounts implements ClientCounts {
     this.#redis = redis as Redis & Scripts
   }
 
-  admit(client: Client): Promise<Tallies> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.size === 0) atEndOfTurn(() => this.#admitWaiting())
-      const callers = this.#waiting.get(client)
-      if (callers === undefined) this.#waiting.set(client, [{ resolve, reject }])
-      else callers.push({ resolve, reject })
-    })
+  async admit(client: Client): Promise<Tallies> {
+    this.#turn ??= this.#beginTurn()
+    const { requests, answers } = this.#turn
+    const nth = (requests.get(client) ?? 0) + 1
+    requests.set(client, nth)
+    const answer = (await answers).get(client) as Admission | Error
+    if (answer instanceof Error) throw answer
+    return talliesOf(answer, nth)
   }
 
   async look(client: Client): Promise<Tallies> {
@@ -99,26 +99,24 @@ export class RedisClientCounts implements ClientCounts {
     return answer[0] === 0 ? undefined : tally(...answer)
   }
 
-  #admitWaiting(): void {
-    const waiting = [...this.#waiting]
-    this.#waiting = new Map()
-    this.#admitAll(waiting).catch((error) => {
-      for (const [, callers] of waiting) for (const { reject } of callers) reject(error)
+  #beginTurn() {
+    const requests: Requests = new Map()
+    const answers = new Promise<Answers>((resolve) => {
+      atEndOfTurn(() => {
+        this.#turn = undefined
+        resolve(this.#ask(requests))
+      })
     })
+    return { requests, answers }
   }
 
   // A pipeline is one write, and need not wait for the one before it.
-  async #admitAll(waiting: readonly (readonly [Client, readonly Caller[]])[]): Promise<void> {
+  async #ask(requests: Requests): Promise<Answers> {
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
-    for (const [client, callers] of waiting) void pipeline.admitClient(...admission(client, callers.length))
-    const answers = (await pipeline.exec()) ?? []
-    for (const [i, [, callers]] of waiting.entries()) {
-      const [error, answer] = answers[i] as [Error | null, Admission]
-      for (const [j, { resolve, reject }] of callers.entries()) {
-        if (error === null) resolve(talliesOf(answer, j + 1))
-        else reject(error)
-      }
-    }
+    for (const [client, count] of requests) void pipeline.admitClient(...admission(client, count))
+    const results = (await pipeline.exec()) as [Error | null, Admission][]
+    const answers = results.map(([error, answer]) => error ?? answer)
+    return new Map([...requests.keys()].map((client, i) => [client, answers[i] as Admission | Error]))
   }
 }
 

@@ -29,7 +29,7 @@ async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
   return rows.map(toPet)
 }
 
-/** The animal with that id. */
+/** The animal with that id. That it is ordered tells PostgreSQL which index to take: see `laneSettings`. */
 export const findPet = batched(findPets)
 
 async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | undefined)[]> {
