@@ -61,8 +61,9 @@ class Load {
   #broken = 0
   #unsent = 0
   #total = 0
-  #begin = 0
-  #isMeasured = true
+  // What is answered between them is measured.
+  #begin = Number.POSITIVE_INFINITY
+  #end = Number.POSITIVE_INFINITY
   #isOver = false
   #drained: (() => void) | undefined
 
@@ -73,20 +74,18 @@ class Load {
     this.#connections = await Promise.all(Array.from({ length: connections }, () => this.#connect()))
     const pace = rate === undefined ? await this.#sendOnEach() : this.#sendAtRate(rate)
     await delay(durationMs)
-    const measuredMs = performance.now() - this.#begin
+    const over = performance.now()
     this.#isOver = true
-    this.#isMeasured = rate !== undefined // what was due in time counts, however late
+    if (rate === undefined) this.#end = over // with one, what was due in time counts, however late
     clearInterval(pace)
     await this.#drain()
     for (const connection of this.#connections) connection.close()
-    return this.#result(measuredMs)
+    return this.#result(over - this.#begin)
   }
 
   async #sendOnEach(): Promise<undefined> {
-    this.#isMeasured = false
     for (const connection of this.#connections) this.#send(connection)
     await delay(leadInMs)
-    this.#isMeasured = true
     this.#begin = performance.now()
   }
 
@@ -145,14 +144,15 @@ class Load {
 
   #note(status: number, ms: number): void {
     this.#total++
-    if (!this.#isMeasured) return
+    const now = performance.now()
+    if (now < this.#begin || now > this.#end) return
     let histogram = this.#histograms.get(status)
     if (histogram === undefined) {
       histogram = new Histogram()
       this.#histograms.set(status, histogram)
     }
     histogram.add(ms)
-    const second = Math.floor((performance.now() - this.#begin) / 1000)
+    const second = Math.floor((now - this.#begin) / 1000)
     while (this.#seconds.length <= second) this.#seconds.push({ served: 0, refused: 0 })
     const counts = this.#seconds[second] as { served: number; refused: number }
     if (status >= 200 && status < 300) counts.served++
