@@ -11,7 +11,7 @@ import { diffContracts } from './diff/contract.js'
 import { isNode, type Node } from './diff/node.js'
 import { toJson, toText } from './diff/report.js'
 import { judgeVersion } from './diff/version.js'
-import { paintFor } from './terminal.js'
+import { paintFor, print } from './terminal.js'
 
 const usage = `Usage: npm run contract:diff -- [--json] <git ref>
 
@@ -37,7 +37,7 @@ path of the servers), 2 wrong usage.
 async function main(): Promise<number> {
   const { ref, json, help } = readArguments()
   if (help) {
-    process.stdout.write(usage)
+    await print(usage)
     return 0
   }
   const name = path.basename(contractFile)
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   const after = await parseContract()
   const changes = diffContracts(before, after)
   const judgement = judgeVersion(before, after, changes)
-  process.stdout.write(
+  await print(
     json ? toJson(ref, changes, judgement) : toText(ref, changes, judgement, paintFor(process.stdout)),
   )
   return judgement.bump === 'major' && !judgement.isEnough ? 1 : 0

@@ -1,13 +1,15 @@
-// The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document. Exit
-// codes: 0 no failure, 1 failures, 2 wrong usage.
+// The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document.
 
 import { parseArgs } from 'node:util'
+import { unlessAborted } from '../src/abort.js'
 import { contractFile } from '../src/project.js'
+import { runCommand, UsageError } from './command.js'
 import { readFuzzContract } from './fuzz/contract.js'
 import type { Keys } from './fuzz/requests.js'
 import { type FuzzResult, fuzz } from './fuzz/run.js'
 import { makeTemporaryDirectory } from './stack/directory.js'
-import { createOpenKey, runKeys, type Service, startService } from './stack/service.js'
+import { createOpenKey, type Environment, runKeys, type Service, startService } from './stack/service.js'
+import { print } from './terminal.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
 
@@ -18,15 +20,19 @@ Each kind of failure is shrunk to a small request and printed as a command that 
   --seed      a whole number: the same one makes the same requests; 1 unless told
   --url       a service that runs, such as http://127.0.0.1:3000; without it one is started on a database of its own
   --key       a key of that service with quotas that suffice
-`
+  --help      this
 
-class UsageError extends Error {}
+Examples:
+  npm run fuzz -- --requests 100000 --seed 7
+  npm run fuzz -- --url http://127.0.0.1:3000 --key ask_...
+
+Exit codes: 0 no failure, 1 failures, 2 wrong usage, 130 interrupted.
+`
 
 interface Arguments {
   readonly requests: number
   readonly seed: number
   readonly target: { readonly origin: string; readonly key: string } | undefined
-  readonly help: boolean
 }
 
 /** A service to send to, its keys, and what to do at the end: it says what went wrong in the service itself. */
@@ -36,26 +42,22 @@ interface Target {
   end(): Promise<string[]>
 }
 
-async function main(args: readonly string[]): Promise<number> {
-  const { requests, seed, target: given, help } = readArguments(args)
-  if (help) {
-    process.stdout.write(usage)
-    return 0
-  }
+async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
+  const { requests, seed, target: given } = readArguments(args)
   const target = given === undefined ? await startTarget() : targetOf(given)
   let problems: string[] = []
   try {
     const contract = readFuzzContract(contractFile)
-    const result = await fuzz({ ...target, contract, requests, seed })
+    const result = await unlessAborted(fuzz({ ...target, contract, requests, seed }), interruption)
     problems = result.failures.map(({ problem, request, curl }) => {
       const oddities = request.twists.length > 0 ? ` (${request.twists.join('; ')})` : ''
       return `${request.operation || 'no operation'}: ${problem}${oddities}\n  ${curl}`
     })
-    process.stdout.write(summary(result, seed))
+    await print(summary(result, seed))
   } finally {
     problems.push(...(await target.end()))
   }
-  for (const problem of problems) process.stdout.write(`\n${problem}\n`)
+  for (const problem of problems) await print(`\n${problem}\n`)
   return problems.length > 0 ? 1 : 0
 }
 
@@ -69,7 +71,9 @@ ${failures.length} kinds of failure
 }
 
 function readArguments(args: readonly string[]): Arguments {
-  const { requests, seed, url, key, help = false } = parse(args)
+  const text = { type: 'string' } as const
+  const options = { requests: text, seed: text, url: text, key: text }
+  const { requests, seed, url, key } = parseArgs({ args: [...args], options }).values
   if ((url === undefined) !== (key === undefined)) throw new UsageError('--url and --key go together')
   if (url !== undefined && !/^https?:\/\/[^/]+\/?$/.test(url)) {
     throw new UsageError('--url is the address of a service without a path, such as http://127.0.0.1:3000')
@@ -78,17 +82,6 @@ function readArguments(args: readonly string[]): Arguments {
     requests: wholeNumber('--requests', requests ?? '10000'),
     seed: wholeNumber('--seed', seed ?? '1'),
     target: url === undefined || key === undefined ? undefined : { origin: new URL(url).origin, key },
-    help,
-  }
-}
-
-function parse(args: readonly string[]) {
-  const text = { type: 'string' } as const
-  try {
-    const options = { requests: text, seed: text, url: text, key: text, help: { type: 'boolean' } } as const
-    return parseArgs({ args: [...args], options }).values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
   }
 }
 
@@ -104,10 +97,22 @@ function targetOf({ origin, key }: { origin: string; key: string }): Target {
 async function startTarget(): Promise<Target> {
   const { directory, remove } = await makeTemporaryDirectory()
   const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
-  const service = await startService(environment).catch(async (error) => {
+  let service: Service | undefined
+  const end = async () => {
+    const problems = service === undefined ? [] : await endService(service)
     await remove()
+    return problems
+  }
+  try {
+    service = await startService(environment)
+    return { origin: service.origin, keys: await createKeys(environment), end }
+  } catch (error) {
+    await end()
     throw error
-  })
+  }
+}
+
+async function createKeys(environment: Environment): Promise<Keys> {
   const keys = {
     open: await createOpenKey(environment),
     limited: await runKeys(['create', '--name', 'limited', '--plan', 'free'], environment),
@@ -115,12 +120,7 @@ async function startTarget(): Promise<Target> {
   }
   // In the order they were made, after the demo key.
   await runKeys(['revoke', '4'], environment)
-  const end = async () => {
-    const problems = await endService(service)
-    await remove()
-    return problems
-  }
-  return { origin: service.origin, keys, end }
+  return keys
 }
 
 async function endService(service: Service): Promise<string[]> {
@@ -134,13 +134,4 @@ async function endService(service: Service): Promise<string[]> {
   ]
 }
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code
-  },
-  (error) => {
-    const isUsage = error instanceof UsageError
-    process.stderr.write(isUsage ? `${error.message}\n\n${usage}` : `${error.stack}\n`)
-    process.exitCode = isUsage ? 2 : 1
-  },
-)
+runCommand(usage, main)

@@ -15,7 +15,7 @@ import { lintContract } from './generate/lint.js'
 import { generateOperations } from './generate/operations.js'
 import { sunsets } from './generate/sunsets.js'
 import { generateTypes } from './generate/types.js'
-import { paintFor, type Style } from './terminal.js'
+import { paintFor, print, type Style } from './terminal.js'
 
 const usage = `Usage: npm run generate [-- [--check] [--json]]
 
@@ -47,7 +47,7 @@ interface Difference {
 async function main(args: readonly string[]): Promise<number> {
   const { check = false, json = false, help } = readArgs(args)
   if (help) {
-    process.stdout.write(usage)
+    await print(usage)
     return 0
   }
   const { errors, warnings } = await lintContract(contractFile).catch(async (error) => {
@@ -60,7 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
   // Everything is worked out before anything is written: a run that fails leaves all as it was.
   const differences = [...(await generatedDifferences(contract)), ...(await handlerDifferences(contract))]
   const outcome = check ? found(contract, differences) : { files: await write(differences), sunsets: [] }
-  process.stdout.write(json ? `${JSON.stringify(outcome, null, 2)}\n` : toText(outcome, check))
+  await print(json ? `${JSON.stringify(outcome, null, 2)}\n` : toText(outcome, check))
   if (!check) return 0
   if (differences.length > 0) process.stderr.write('Run npm run generate.\n')
   return outcome.files.length + outcome.sunsets.length > 0 ? 1 : 0

@@ -6,11 +6,12 @@ import { parseArgs } from 'node:util'
 import Fastify from 'fastify'
 import { stringify } from 'lossless-json'
 import { pino } from 'pino'
+import { unlessAborted } from '../src/abort.js'
 import { createApiKey, hashApiKey } from '../src/access/api-key.js'
 import { type Client, toClient } from '../src/access/client.js'
 import { createCounters } from '../src/access/limiters.js'
 import { askUsage, readUsage, type Usage } from '../src/access/usage.js'
-import { readConfig } from '../src/config.js'
+import { type Config, readConfig } from '../src/config.js'
 import { type Contract, type RateLimits, readContract } from '../src/contract/document.js'
 import {
   type ApiKey,
@@ -22,7 +23,8 @@ import {
 import { connect, type RootSql } from '../src/database/connect.js'
 import { OperatorError } from '../src/operator-error.js'
 import { contractFile, migrationsFolder } from '../src/project.js'
-import { paintFor, table } from './terminal.js'
+import { runCommand, UsageError } from './command.js'
+import { paintFor, print, table } from './terminal.js'
 
 const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
        keys list [--json]
@@ -50,16 +52,14 @@ Examples:
 
 It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
 
-Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage.
+Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
 `
 
-class UsageError extends OperatorError {}
-
 /** Gives what goes to standard output. */
-type Command = (sql: RootSql, redisUrl: string | undefined) => Promise<string>
+type Subcommand = (sql: RootSql, redis: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>) => Promise<string>
 
-function readCommand(args: readonly string[], contract: Contract): Command {
-  const { positionals, values } = parse(args)
+function readSubcommand(args: readonly string[], contract: Contract): Subcommand {
+  const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
   const { json = false, ...terms } = values
   const [command, ...rest] = positionals
   if (command === 'create' && rest.length === 0) return create(newKey(terms, contract), json)
@@ -79,17 +79,7 @@ const options = {
   json: { type: 'boolean' },
 } as const
 
-type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: string } & {
-  readonly json?: boolean
-}
-
-function parse(args: readonly string[]): { positionals: string[]; values: Values } {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
+type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: string }
 
 type KeyTerms = Omit<NewApiKey, 'hash'>
 
@@ -132,7 +122,7 @@ function expiry(text: string): Date {
   return date
 }
 
-function create(terms: KeyTerms, json: boolean): Command {
+function create(terms: KeyTerms, json: boolean): Subcommand {
   return async (sql) => {
     const key = createApiKey()
     const id = await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
@@ -142,7 +132,7 @@ function create(terms: KeyTerms, json: boolean): Command {
   }
 }
 
-function list(json: boolean): Command {
+function list(json: boolean): Subcommand {
   return async (sql) => {
     const keys = await listApiKeys(sql)
     return json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys)
@@ -154,20 +144,22 @@ function readId(text = ''): bigint {
   throw new UsageError(`${JSON.stringify(text)} is no ID: list shows them`)
 }
 
-function revoke(id: bigint, json: boolean): Command {
+function revoke(id: bigint, json: boolean): Subcommand {
   return async (sql) => {
     if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
     return json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`
   }
 }
 
-function show(id: bigint, { rateLimits }: Contract, json: boolean): Command {
-  return async (sql, redisUrl) => {
+function show(id: bigint, { rateLimits }: Contract, json: boolean): Subcommand {
+  return async (sql, { redisUrl, redisTimeoutMs }) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, rateLimits.plans)
     const used =
-      redisUrl === undefined ? await askUsage(sql, client) : await sharedUsage(client, rateLimits, redisUrl)
+      redisUrl === undefined
+        ? await askUsage(sql, client)
+        : await sharedUsage(client, rateLimits, redisUrl, redisTimeoutMs)
     const { quotas } = client
     if (json) return toJson({ ...key, state: state(key), quotas, used })
     return `${keyTable([key])}
@@ -182,10 +174,15 @@ function toJson(value: unknown): string {
   return `${stringify(value, undefined, 2)}\n`
 }
 
-async function sharedUsage(client: Client, limits: RateLimits, redisUrl: string): Promise<Usage> {
+async function sharedUsage(
+  client: Client,
+  limits: RateLimits,
+  redisUrl: string,
+  redisTimeoutMs: number,
+): Promise<Usage> {
   const app = Fastify()
   try {
-    const counters = await createCounters(app, limits, redisUrl, quiet)
+    const counters = await createCounters(app, limits, redisUrl, redisTimeoutMs, quiet)
     if (counters.state() !== 'redis') throw new OperatorError('Redis does not answer at REDIS_URL.')
     return await readUsage(counters, client)
   } finally {
@@ -225,27 +222,20 @@ function iso(date: Date | null): string {
   return date === null ? '-' : date.toISOString().replace(/\.\d+/, '')
 }
 
-async function main(args: readonly string[]): Promise<void> {
-  if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
-    process.stdout.write(usage)
+async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+  if (args[0] === 'help') {
+    await print(usage)
     return
   }
   const config = readConfig(process.env)
-  const command = readCommand(args, await readContract(contractFile))
-  const database = await connect({
-    ...config,
-    migrationsFolder,
-    log: pino({ level: 'warn' }, process.stderr),
-  })
+  const subcommand = readSubcommand(args, await readContract(contractFile))
+  const log = pino({ level: 'warn' }, process.stderr)
+  const database = await connect({ ...config, migrationsFolder, log, interruption })
   try {
-    process.stdout.write(await command(database.sql, config.redisUrl))
+    await print(await unlessAborted(subcommand(database.sql, config), interruption))
   } finally {
-    await database.close()
+    await database.close(interruption)
   }
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  const help = error instanceof UsageError ? `\n${usage}` : ''
-  process.stderr.write(`${error instanceof OperatorError ? error.message : error.stack}\n${help}`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-})
+runCommand(usage, main)

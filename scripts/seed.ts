@@ -3,13 +3,17 @@
 
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
+import postgres from 'postgres'
+import { untilAborted } from '../src/abort.js'
 import { readConfig } from '../src/config.js'
 import { connect, type RootSql } from '../src/database/connect.js'
-import { copyIn } from '../src/database/copy.js'
+import { copyIn } from '../src/database/driver/copy.js'
 import { OperatorError } from '../src/operator-error.js'
 import { migrationsFolder } from '../src/project.js'
+import { runCommand, UsageError } from './command.js'
 import { type Animal, animals } from './seed/animals.js'
 import { createProgress, type Progress } from './seed/progress.js'
+import { print } from './terminal.js'
 
 const usage = `Usage: seed --count N [--append] [--seed N] [--json]
 
@@ -31,8 +35,6 @@ It uses DATABASE_URL, or without it the embedded database in DATA_DIR.
 Exit codes: 0 done, 1 nothing was added, 2 wrong usage, 130 interrupted, and nothing was added.
 `
 
-class UsageError extends OperatorError {}
-
 interface Order {
   readonly count: number
   readonly append: boolean
@@ -48,7 +50,7 @@ const options = {
 } as const
 
 function readOrder(args: readonly string[]): Order {
-  const { count, append = false, seed = '1', json = false } = parse(args)
+  const { count, append = false, seed = '1', json = false } = parseArgs({ args: [...args], options }).values
   if (count === undefined) throw new UsageError('Say how many: --count N')
   return {
     count: wholeNumber('--count', count, 1, 100_000_000),
@@ -58,21 +60,13 @@ function readOrder(args: readonly string[]): Order {
   }
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options }).values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
 function wholeNumber(option: string, text: string, min: number, max: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= min && number <= max) return number
   throw new UsageError(`${option} must be a whole number from ${min} to ${max}`)
 }
 
-async function add(sql: RootSql, order: Order, signal: AbortSignal): Promise<void> {
+async function add(sql: RootSql, order: Order, interruption: AbortSignal): Promise<void> {
   const progress = createProgress(order.count, process.stderr, () => performance.now())
   try {
     await sql.begin(async (transaction) => {
@@ -82,12 +76,22 @@ async function add(sql: RootSql, order: Order, signal: AbortSignal): Promise<voi
       if (row?.isEmpty === false && !order.append)
         throw new OperatorError('There are animals already. To add to them, say --append.')
       const copy = transaction`copy pets (name, category_id, status) from stdin`
-      await copyIn(copy, chunks(order, progress), signal)
+      await copyIn(copy, chunks(order, progress), interruption)
     })
+  } catch (error) {
+    throw notAdded(error, interruption)
   } finally {
     progress.end()
   }
-  await tidy(sql)
+  // They are there, whatever becomes of this.
+  await Promise.race([tidy(sql), untilAborted(interruption)])
+}
+
+// What the database itself says needs no stack of ours.
+function notAdded(error: unknown, interruption: AbortSignal): unknown {
+  if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
+  if (!(error instanceof postgres.PostgresError)) return error
+  return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
 }
 
 // What the planner goes by, and what keeps pages of one status in their index, would else come a while later.
@@ -118,49 +122,23 @@ function toLine({ name, categoryId, status }: Animal): string {
   return `${name}\t${categoryId}\t${status ?? '\\N'}\n`
 }
 
-async function main(args: readonly string[]): Promise<void> {
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(usage)
-    return
-  }
+async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   const order = readOrder(args)
   const config = readConfig(process.env)
-  const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => controller.abort(new Interrupted('Interrupted: nothing was added.')))
   const log = pino({ level: 'warn' }, process.stderr)
-  const database = await connect({ ...config, migrationsFolder, log })
+  const database = await connect({ ...config, migrationsFolder, log, interruption })
   const startedAt = performance.now()
   try {
-    await add(database.sql, order, controller.signal).catch((error) => {
-      throw controller.signal.aborted ? controller.signal.reason : error
-    })
+    await add(database.sql, order, interruption)
   } finally {
-    await database.close()
+    await database.close(interruption)
   }
-  report(order, Math.round((performance.now() - startedAt) / 10) / 100)
+  await print(report(order, Math.round((performance.now() - startedAt) / 10) / 100))
 }
 
-class Interrupted extends OperatorError {}
-
-function report({ count, json }: Order, seconds: number): void {
-  const told = `${count.toLocaleString('en')} animals added in ${seconds} s.`
-  process.stdout.write(json ? `${JSON.stringify({ added: count, seconds })}\n` : `${told}\n`)
+function report({ count, json }: Order, seconds: number): string {
+  if (json) return `${JSON.stringify({ added: count, seconds })}\n`
+  return `${count.toLocaleString('en')} animals added in ${seconds} s.\n`
 }
 
-function exitCode(error: unknown): number {
-  if (error instanceof UsageError) return 2
-  return error instanceof Interrupted ? 130 : 1
-}
-
-// What the database itself says needs no stack of ours.
-function explain(error: Error): string {
-  if (error.name === 'PostgresError') return `Nothing was added. The database says: ${error.message}`
-  return error instanceof OperatorError ? error.message : String(error.stack)
-}
-
-main(process.argv.slice(2)).catch((error) => {
-  const help = error instanceof UsageError ? `\n${usage}` : ''
-  process.stderr.write(`${explain(error)}\n${help}`)
-  process.exitCode = exitCode(error)
-})
+runCommand(usage, main)

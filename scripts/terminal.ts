@@ -1,6 +1,23 @@
 // Output for people: columns that line up, and colours where there is a terminal that shows them.
 
 import { styleText } from 'node:util'
+import { OperatorError } from '../src/operator-error.js'
+
+/**
+ * Writes to standard output. A reader who has gone, like `head`, has what it wanted.
+ * @throws {OperatorError} where it cannot be written, as on a full disk
+ */
+export async function print(text: string): Promise<void> {
+  const { stdout } = process
+  const ignore = () => {} // the error comes by both ways
+  stdout.on('error', ignore)
+  const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
+    stdout.write(text, resolve)
+  })
+  if (!error) stdout.off('error', ignore)
+  else if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED')
+    throw new OperatorError(`Standard output cannot be written: ${error.message}`)
+}
 
 /** How a text looks. */
 export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green'

@@ -14,13 +14,14 @@ import { holdsApiKey } from './access/api-key.js'
 import { createAuthenticate, type FindClient } from './access/authentication.js'
 import { toClient } from './access/client.js'
 import { createGate, type Gate, requireClient } from './access/gate.js'
-import { type Counters, createCounters } from './access/limiters.js'
+import { createCounters } from './access/limiters.js'
 import { createMeter, unmetered } from './access/rate-limit.js'
 import { answerUsage } from './access/usage.js'
 import { isAmbiguous } from './ambiguity.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import type { Config } from './config.js'
 import {
+  afterPacket,
   closeAfter,
   closeSilentConnections,
   comesAfterTheLast,
@@ -32,17 +33,16 @@ import type { Contract } from './contract/document.js'
 import { ResponseError } from './contract/responses.js'
 import { addRoutes } from './contract/routes.js'
 import { findClientKey } from './database/api-keys.js'
-import { type Database, isUnavailable } from './database/connect.js'
-import type { Transact } from './database/renewable.js'
-import { addDeadline } from './deadline.js'
+import { type Database, isUnavailable, type Sql, statementTimeoutMs } from './database/connect.js'
 import { addDocumentation } from './documentation.js'
 import { ApiError, errorBody, requestFault, toApiError, unavailable } from './errors.js'
 import type { Handlers } from './handlers/handler.js'
+import { Admission, Overload } from './http/admission.js'
+import { Lifetimes } from './http/lifetime.js'
 import { createOnce, purgeRegularly } from './idempotency.js'
-import type { Metrics } from './metrics/metrics.js'
-import { countWork, createSheddingServer, type Work } from './overload.js'
+import type { MeasuredParts } from './metrics/metrics.js'
 import { callBack, proceed, type Soon } from './proceed.js'
-import { RequestLog } from './request-log.js'
+import { logAborted, RequestLog } from './request-log.js'
 import { requestPath } from './request-path.js'
 import { securityHeaders } from './security-headers.js'
 import { addServiceRoutes } from './service-routes.js'
@@ -56,6 +56,8 @@ declare module 'fastify' {
     metricsServer: Server | undefined
   }
   interface FastifyRequest {
+    /** Why it was refused before any work, for its line in the log. */
+    reason: string | undefined
     /** `routeOptions`, which Fastify makes anew each time they are asked for. Undefined where no hook has run. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
@@ -67,8 +69,7 @@ type Route = FastifyRequest['routeOptions']
 export interface AppParts {
   readonly config: Config
   readonly contract: Contract
-  /** Without lanes, the pool serves handlers too; and transactions, where nothing else does. */
-  readonly database: Pick<Database, 'sql'> & Partial<Pick<Database, 'lanes' | 'transact'>>
+  readonly database: Pick<Database, 'sql' | 'pools'>
   readonly log: Logger
   /** The handlers of the contract's operations, unless others are given. */
   readonly handlers?: Handlers
@@ -85,20 +86,35 @@ const timeoutCheckMs = 1_000
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, database, log, handlers = contractHandlers } = parts
-  const work: Work = { count: 0, refused: 0, max: config.workMax }
-  const app = createServer(config, contract, log, work)
+  const { pools } = database
+  const admission = new Admission(config.workMax)
+  const { handlerTimeoutMs } = config
+  const timeouts = { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
+  const lifetimes = new Lifetimes(timeouts, contract)
+  const app = createServer(config, contract, log, lifetimes)
   const allowedMethods = collectMethods(app)
-  addDeadline(app, config.handlerTimeoutMs, contract)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (comesAfterTheLast(request.raw)) reply.hijack()
+    else done()
+  })
+  lifetimes.add(app)
+  lifetimes.onAborted(logAborted)
 
-  const counters = await createCounters(app, contract.rateLimits, config.redisUrl, log)
+  const { redisUrl, redisTimeoutMs } = config
+  const counters = await createCounters(app, contract.rateLimits, redisUrl, redisTimeoutMs, log)
   await answerUsage(database.sql, counters)
-  const metrics =
-    config.metricsPort === undefined ? undefined : await startMetrics(app, parts, counters, work)
-  app.decorate('metricsServer', metrics?.server)
-  const { sql, lanes } = measured(database, metrics)
-  const authenticate = createAuthenticate(clientFinder(sql, contract), contract.title)
-  app.decorate('gate', createGate(authenticate, contract.isMetered ? createMeter(counters) : unmetered))
+  const measured = { pools, counters, admission, lifetimes }
+  app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
+  const authenticate = createAuthenticate(clientFinder(pools.keys.sql, contract), contract.title)
+  app.decorate(
+    'gate',
+    createGate(
+      authenticate,
+      contract.isMetered ? createMeter(counters, contract.rateLimits.anonymous) : unmetered,
+    ),
+  )
   app.decorateRequest('matched', undefined)
+  app.decorateRequest('reason', undefined)
   app.decorateRequest('client', undefined)
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('refused', undefined)
@@ -108,23 +124,27 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done(null, body),
   )
   const admit = (request: FastifyRequest, reply: FastifyReply): Soon<void> => {
-    const route = request.routeOptions
+    const isRoute = !request.is404 && !hasEmptyParameter(request)
+    const route = isRoute ? request.routeOptions : undefined
     request.matched = route
     const isInDoubt = receive(request, reply, route)
+    if (route?.config.operation !== undefined) admission.check()
     const passed = isMetered(request, route, contract) ? app.gate(request, reply) : undefined
     return proceed(passed, () => {
       if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
       if (isInDoubt) throw requestFault('malformed_request', contract)
       // Before the body is read: what it holds does not matter where nothing takes it.
-      if (request.is404) throw notFound(request, allowedMethods(request))
+      if (!isRoute) throw notFound(request, allowedMethods(request))
     })
   }
-  app.addHook('onRequest', (request, reply, done) => {
-    if (comesAfterTheLast(request.raw)) reply.hijack()
-    else callBack(() => admit(request, reply), done)
-  })
+  app.addHook('onRequest', (request, reply, done) =>
+    callBack(
+      () => admit(request, reply),
+      (error) => afterPacket(request.raw, () => done(error)),
+    ),
+  )
   const isClosing = closeConnections(app)
-  const purge = purgeRegularly(database.sql, contract.idempotency.keepHours, (err) =>
+  const purge = purgeRegularly(pools.writes.sql, contract.idempotency.keepHours, (err) =>
     log.warn({ err }, 'purge failed'),
   )
   app.addHook('onClose', async () => purge.stop())
@@ -132,17 +152,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     answerError(error, request, reply, contract)
   app.setErrorHandler(onError)
 
-  addServiceRoutes(app, { contract, sql: database.sql, counters, isClosing })
+  await addServiceRoutes(app, { contract, sql: pools.keys.sql, counters, isClosing })
   addDocumentation(app, contract)
   await app.register(async (scope) => {
     // Of errors in answering one, Fastify asks the next handler up.
     scope.setErrorHandler(onError)
-    countWork(scope, work)
     await addRoutes(scope, {
       contract,
       handlers,
-      once: createOnce(database.transact ?? poolTransact(database.sql), contract.idempotency.keepHours),
-      lanes,
+      once: createOnce(pools.writes, contract.idempotency.keepHours),
+      pools,
+      admission,
       securityChecks: { 'http bearer': requireClient },
     })
   })
@@ -150,25 +170,18 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 }
 
 // Loaded for those who want them, for it takes its time.
-async function startMetrics(app: FastifyInstance, { database }: AppParts, counters: Counters, work: Work) {
+async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
   const { addMetrics } = await import('./metrics/metrics.js')
-  return addMetrics(app, database.sql, counters, work)
+  return addMetrics(app, parts)
 }
 
-function poolTransact(sql: Database['sql']): Transact {
-  return (work) => sql.begin(work as never) as ReturnType<typeof work>
+// `/pets/` is another path than `/pets/{petId}`; the router takes it for that with an empty parameter.
+function hasEmptyParameter({ params }: FastifyRequest): boolean {
+  for (const name in params as object) if ((params as Record<string, string>)[name] === '') return true
+  return false
 }
 
-function measured({ sql, lanes = { reads: sql, writes: sql } }: AppParts['database'], metrics?: Metrics) {
-  if (metrics === undefined) return { sql, lanes }
-  const { watch } = metrics
-  return {
-    sql: watch(sql, 'pool'),
-    lanes: { reads: watch(lanes.reads, 'reads'), writes: watch(lanes.writes, 'writes') },
-  }
-}
-
-function clientFinder(sql: Database['sql'], { rateLimits }: Contract): FindClient {
+function clientFinder(sql: Sql, { rateLimits }: Contract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
     return key && toClient(key, rateLimits.plans)
@@ -186,13 +199,18 @@ function receive(request: FastifyRequest, reply: FastifyReply, route: Route | un
 }
 
 // By route, for a path may be written in several ways; by path where there is no route.
-function isMetered({ url, is404 }: FastifyRequest, route: Route | undefined, { prefix }: Contract): boolean {
-  if (!is404 && route?.url !== undefined) return route.config.operation !== undefined
+function isMetered({ url }: FastifyRequest, route: Route | undefined, { prefix }: Contract): boolean {
+  if (route?.url !== undefined) return route.config.operation !== undefined
   const path = requestPath(url)
   return path === prefix || path.startsWith(`${prefix}/`)
 }
 
-function createServer(config: Config, contract: Contract, log: Logger, work: Work): FastifyInstance {
+function createServer(
+  config: Config,
+  contract: Contract,
+  log: Logger,
+  lifetimes: Lifetimes,
+): FastifyInstance {
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new RequestLog(),
@@ -200,10 +218,11 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     trustProxy: config.trustProxy,
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
-    serverFactory: createSheddingServer(work, contract, log),
+    requestTimeout: config.requestTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    // Without a byte in either direction: a client that reads no answer would keep its connection for ever.
+    connectionTimeout: config.requestTimeoutMs + config.handlerTimeoutMs,
     http: {
-      requestTimeout: config.requestTimeoutMs,
-      keepAliveTimeout: config.keepAliveTimeoutMs,
       maxHeaderSize: contract.limits.header,
       headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,
@@ -212,7 +231,7 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
     // While it closes, the server finishes what it has accepted and asks for no more on its connections.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler(contract, log),
+    clientErrorHandler: createClientErrorHandler(contract, log, lifetimes),
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
       if (comesAfterTheLast(request.raw)) return reply.hijack()
@@ -223,13 +242,13 @@ function createServer(config: Config, contract: Contract, log: Logger, work: Wor
       } catch (gateRefusal) {
         refusal = gateRefusal
       }
+      await new Promise<void>((resolve) => afterPacket(request.raw, resolve))
+      if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
       if (isLast(request.raw)) reply.header('Connection', 'close')
       answerError(refusal, request, reply, contract)
     },
   })
   app.server.maxConnections = config.connectionsMax
-  // Without a byte in either direction: a client that reads no answer would keep its connection for ever.
-  app.server.timeout = config.requestTimeoutMs + config.handlerTimeoutMs
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
   app.server.on('connect', createConnectHandler(contract, log))
   return app
@@ -246,10 +265,13 @@ function requestId(request: IncomingMessage): string {
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, contract: Contract): void {
   if (reply.sent) return // its time was up, and the caller has been told
   // A body that breaks off has the same code as a connection to the database that does.
-  const outage = isUnavailable(error) && error !== request.raw.errored
+  if (isMetered(request, request.matched, contract)) request.server.gate.recall(request, reply)
+  const outage = error instanceof Overload || (isUnavailable(error) && error !== request.raw.errored)
   const apiError = outage ? unavailable(error) : toApiError(error, contract)
   const body = errorBody(apiError, contract)
-  if (apiError.code === 'not_implemented') request.log.warn({ reason: apiError.message }, 'not written yet')
+  if (error instanceof Overload) request.reason = 'overload'
+  else if (apiError.code === 'not_implemented')
+    request.log.warn({ reason: apiError.message }, 'not written yet')
   else if (body.status >= 500)
     request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
   // The answer to it tells of an answer that broke the contract.
@@ -288,13 +310,8 @@ function closeConnections(app: FastifyInstance): () => boolean {
   })
   app.addHook('onClose', async () => silent?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
-    const send = () => {
-      if (isLast(request.raw) || closing) reply.header('Connection', 'close')
-      done(null, payload)
-    }
-    // Its end may have come with its beginning: Node calls with the one before it reads the other.
-    if (request.raw.complete) send()
-    else setImmediate(send)
+    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
+    done(null, payload)
   })
   return () => closing
 }

@@ -10,9 +10,10 @@ import { bareAnswer } from './bare-answer.js'
 import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
 import type { Contract } from './contract/document.js'
 import { type ApiError, errorBody, requestFault, toApiError } from './errors.js'
+import type { Lifetimes } from './http/lifetime.js'
 
 /** Makes the handler of Node's `clientError` event. */
-export function createClientErrorHandler(contract: Contract, log: Logger) {
+export function createClientErrorHandler(contract: Contract, log: Logger, lifetimes: Lifetimes) {
   // What comes after the fault is a fault again, and told of once.
   const refused = new WeakSet<Socket>()
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
@@ -31,8 +32,15 @@ export function createClientErrorHandler(contract: Contract, log: Logger) {
   }
 
   function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
+    const fault = clientFault(error, contract)
+    // Of a request whose headers have come, the answer is like any other: who asked, for what, and how often is known.
+    const arriving = lifetimes.arrivingOn(socket)
+    if (arriving !== undefined) {
+      arriving.giveUp(fault)
+      return
+    }
     const requestId = randomUUID()
-    const body = errorBody(clientFault(error, contract), contract)
+    const body = errorBody(fault, contract)
     log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
     // A request that is merely late would be done after all, if its rest were read.
     const how = body.code === 'request_timeout' ? 'deaf' : 'reading'

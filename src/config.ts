@@ -15,6 +15,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Undefined: requests are counted in this process alone. */
   readonly redisUrl: string | undefined
+  /** A Redis that says nothing for so long while an answer is awaited is away. */
+  readonly redisTimeoutMs: number
   /** Undefined: the default place, see `embedded.ts`. */
   readonly dataDir: string | undefined
   readonly logLevel: string
@@ -60,6 +62,7 @@ export function readConfig(environment: Environment): Config {
     metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
     redisUrl: read<string | undefined>('REDIS_URL', undefined, urlOf('redis:', 'rediss:')),
+    redisTimeoutMs: read('REDIS_TIMEOUT_MS', 60, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),

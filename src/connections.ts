@@ -63,13 +63,28 @@ export function comesAfterTheLast(request: IncomingMessage): boolean {
 }
 
 /**
+ * Calls back when what came with the headers of a request has been read: Node hands a request over before it reads on in the
+ * same packet. An answer before then would close a connection whose request has come whole, or run into another answer, which
+ * tells that the body is broken.
+ */
+export function afterPacket(request: IncomingMessage, then: () => void): void {
+  if (hasArrived(request)) then()
+  else setImmediate(then)
+}
+
+// RFC 9112, section 6.3: a request that announces no body has none.
+function hasArrived({ complete, headers }: IncomingMessage): boolean {
+  return complete || (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined)
+}
+
+/**
  * Whether the connection has to be closed with the answer to a request: it was made the last, or it is answered before all of
  * it has come. Where its rest ends, and the next request begins, nobody waits to find out.
  */
 export function isLast(request: IncomingMessage): boolean {
-  const { complete, socket } = request
+  const { socket } = request
   if (lastRequests.get(socket) === request) return true
-  if (complete !== false || !socket.writable) return false
+  if (hasArrived(request) || !socket.writable) return false
   closeAfter(request)
   // Node calls it after the last answer.
   socket.destroySoon = () => endSlowly(socket)

@@ -25,8 +25,13 @@ const policy = [
 
 interface Asset {
   readonly type: string
+  readonly identity: Representation
+  readonly gzip: Representation
+}
+
+// Each has an entity tag of its own, for the tags are strong: RFC 9110, section 8.8.3.
+interface Representation {
   readonly bytes: Buffer
-  readonly zipped: Buffer
   readonly etag: string
 }
 
@@ -34,18 +39,26 @@ interface Asset {
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
   if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (isTaken('/docs', contract)) return
-  const html = Buffer.from(page(contract))
+  const html = kept(() => toAsset('text/html; charset=utf-8', Buffer.from(page(contract))))
   app.get('/docs', async (request, reply) => {
     reply.header('Content-Security-Policy', policy)
-    return send(request, reply, await toAsset('text/html; charset=utf-8', html))
+    return send(request, reply, await html())
   })
   for (const [name, file, type] of files) {
-    // Read and zipped by the first who asks, and kept: most instances are never asked.
-    let asset: Promise<Asset> | undefined
-    app.get(`/docs/${name}`, async (request, reply) => {
-      asset ??= readFile(file).then((bytes) => toAsset(type, bytes))
-      return send(request, reply, await asset)
+    const asset = kept(async () => toAsset(type, await readFile(file)))
+    app.get(`/docs/${name}`, async (request, reply) => send(request, reply, await asset()))
+  }
+}
+
+// Made by the first who asks, for most instances are never asked; by the next where that fails.
+function kept(make: () => Promise<Asset>): () => Promise<Asset> {
+  let asset: Promise<Asset> | undefined
+  return () => {
+    asset ??= make().catch((error) => {
+      asset = undefined
+      throw error
     })
+    return asset
   }
 }
 
@@ -94,16 +107,37 @@ function escapeHtml(text: string): string {
 }
 
 async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type, bytes, zipped: await promisify(gzip)(bytes), etag }
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  const zipped = await promisify(gzip)(bytes)
+  return {
+    type,
+    identity: { bytes, etag: `"${hash}"` },
+    gzip: { bytes: zipped, etag: `"${hash}-gzip"` },
+  }
 }
 
 // `no-cache`: kept, but asked about each time, so that a new version is never mixed with an old one.
-async function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<unknown> {
-  const { etag, type, zipped, bytes } = asset
-  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: 'Accept-Encoding' }).type(type)
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-  if (!/\bgzip\b/.test(String(request.headers['accept-encoding']))) return bytes
-  reply.header('Content-Encoding', 'gzip')
-  return zipped
+async function send({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<unknown> {
+  const coding = prefersGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
+  const { bytes, etag } = asset[coding]
+  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: 'Accept-Encoding' }).type(asset.type)
+  if (has(headers['if-none-match'], etag)) return reply.code(304).send()
+  if (coding !== 'identity') reply.header('Content-Encoding', coding)
+  return bytes
+}
+
+// RFC 9110, section 12.5.3: weights; `*` is any coding that is not named, and one without a weight has 1.
+function prefersGzip(accepted: string | string[] = ''): boolean {
+  const weights = new Map<string, number>()
+  for (const each of String(accepted).toLowerCase().split(',')) {
+    const [coding = '', weight = '1'] = each.split(/\s*;\s*q=/)
+    weights.set(coding.trim(), Number(weight))
+  }
+  const gzip = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0
+  return gzip > 0 && gzip >= (weights.get('identity') ?? 0)
+}
+
+// RFC 9110, section 13.1.2: `*`, or a list of tags, of which the weak ones are as good.
+function has(ifNoneMatch = '', etag: string): boolean {
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
 }

@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Sql } from './database/connect.js'
+import type { Holding } from './database/driver/sql.js'
+import { type TransactionSql, transact } from './database/driver/transaction.js'
 import {
   findAnswer,
   type KeptAnswer,
@@ -13,7 +15,6 @@ import {
   purgeAnswers,
   tryLock,
 } from './database/idempotent-answers.js'
-import type { Transact, TransactionSql } from './database/renewable.js'
 import { ApiError } from './errors.js'
 
 /** The header that carries the key, as Node names it. */
@@ -32,11 +33,11 @@ export type Once = (
 const retryAfterSeconds = 1
 
 /** Makes it, for answers that are kept so many hours. */
-export function createOnce(transact: Transact, keepHours: number): Once {
+export function createOnce(pool: Holding, keepHours: number): Once {
   return async (request, run) => {
     const id = { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) }
     const fingerprint = fingerprintOf(request)
-    return transact(async (transaction) => {
+    return transact(pool, request.lifetime, async (transaction) => {
       // Both go out at once, in this order: what was kept before the lock was given back is seen.
       const [isAlone, kept] = await Promise.all([
         tryLock(transaction, id),

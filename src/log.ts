@@ -3,7 +3,6 @@
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
-import { atEndOfTurn } from './turn.js'
 
 // Of lines that could not be written, until they can be.
 const keptBytesMax = 1_048_576
@@ -28,7 +27,7 @@ export function createLog(level: string): Logger {
   }
   process.on('exit', flush)
   const write = (line: string) => {
-    if (lines.push(line) === 1) atEndOfTurn(flush)
+    if (lines.push(line) === 1) setImmediate(flush)
   }
   return pino({ level }, { write })
 }

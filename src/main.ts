@@ -1,10 +1,12 @@
 // The process: configuration, contract, database, server, signals, exit code.
 
+import cluster from 'node:cluster'
 import { once } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
-import closeWithGrace from 'close-with-grace'
+import net from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { unlessAborted, untilAborted } from './abort.js'
 import { buildApp } from './app.js'
 import { type Config, readConfig } from './config.js'
 import { type Contract, readContract } from './contract/document.js'
@@ -12,20 +14,55 @@ import { connect, type Database } from './database/connect.js'
 import { createLog } from './log.js'
 import { OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './project.js'
+import { Interrupted, listenForShutdown } from './shutdown.js'
 import { welcome } from './welcome.js'
 
-async function start(): Promise<void> {
+const { requested, forced, force } = listenForShutdown()
+process.stderr.on('error', () => {}) // that nobody reads it is no reason to stop
+
+// For the database, once nobody waits for requests any more.
+const forcedTimeoutMs = 5_000
+
+async function main(): Promise<void> {
   const config = readConfig(process.env)
+  boundShutdown(config)
   const contract = await readContract(contractFile)
+  await checkPorts(config)
   const log = createLog(config.logLevel)
-  const database = await connect({ ...config, migrationsFolder, log })
-  const app = await listen(config, contract, database, log).catch(async (error) => {
-    await database.close()
-    throw error
-  })
-  stopGracefully(app, database, config)
-  // For the person at the terminal, and not in the log: it may hold a key.
-  process.stderr.write(await welcome(contract, database, app.listeningOrigin))
+  const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
+  try {
+    const app = await unlessAborted(listen(config, contract, database, log), requested)
+    // For the person at the terminal, and not in the log: it may hold a key.
+    process.stderr.write(await unlessAborted(welcome(contract, database, app.listeningOrigin), forced))
+    await untilAborted(requested)
+    await unlessAborted(stop(app, config), forced)
+  } finally {
+    await database.close(forced)
+  }
+  log.info('stopped')
+}
+
+function boundShutdown({ shutdownDelayMs, shutdownTimeoutMs }: Config): void {
+  const late = new OperatorError('SHUTDOWN_TIMEOUT_MS is over')
+  requested.addEventListener('abort', () => setTimeout(force, shutdownDelayMs + shutdownTimeoutMs, late))
+  forced.addEventListener('abort', () => setTimeout(() => process.exit(1), forcedTimeoutMs))
+}
+
+// So that nothing is made for a service that nobody could reach, and nothing touched beside one that runs.
+async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
+  if (cluster.isWorker) return // the port is its primary's, and shared
+  const closers: (() => void)[] = []
+  const check = async (port: number) => {
+    const server = net.createServer((socket) => socket.destroy())
+    await once(server.listen(port, host), 'listening')
+    closers.push(() => server.close())
+  }
+  try {
+    await check(port).catch(advise('PORT'))
+    if (metricsPort !== undefined) await check(metricsPort).catch(advise('METRICS_PORT'))
+  } finally {
+    for (const close of closers) close()
+  }
 }
 
 async function listen(
@@ -46,19 +83,22 @@ async function listenForMetrics({ metricsServer, log }: FastifyInstance, config:
   log.info(metricsServer.address(), 'metrics at a port of their own')
 }
 
-// SIGTERM and SIGINT: say so, for a while if wanted, answer what was accepted, then let the database go. A deadline bounds it; a second
-// signal ends it at once.
-function stopGracefully(app: FastifyInstance, database: Database, config: Config): void {
-  const { shutdownDelayMs, shutdownTimeoutMs } = config
-  closeWithGrace({ delay: shutdownDelayMs + shutdownTimeoutMs, logger: app.log }, async ({ signal, err }) => {
-    if (err) app.log.fatal({ err }, 'stopping: an error nobody caught')
-    else app.log.info({ signal }, 'stopping')
-    app.announceClose()
-    if (shutdownDelayMs > 0) await setTimeout(shutdownDelayMs)
-    await app.close()
-    await database.close()
-    app.log.info('stopped')
+// Says so, for a while if wanted, and answers what was accepted.
+async function stop(app: FastifyInstance, { shutdownDelayMs }: Config): Promise<void> {
+  const { log, server } = app
+  if (requested.reason instanceof Interrupted) log.info({ signal: requested.reason.signal }, 'stopping')
+  else log.fatal({ err: requested.reason }, 'stopping: an error nobody caught')
+  forced.addEventListener('abort', () => {
+    const { reason } = forced
+    log.error(
+      reason instanceof OperatorError ? { reason: reason.message } : { err: reason },
+      'stopping at once',
+    )
+    server.closeAllConnections()
   })
+  app.announceClose()
+  await delay(shutdownDelayMs)
+  await app.close()
 }
 
 // What a person can mend is said plainly, with the variable that it takes.
@@ -81,7 +121,12 @@ function explain(error: Error): string {
   return error instanceof OperatorError ? error.message : (error.stack ?? error.message)
 }
 
-start().catch((error) => {
-  process.stderr.write(`The service cannot start.\n${explain(error)}\n`)
-  process.exit(1) // whatever may still be open, the channel to a parent process for one
-})
+// Whatever may still be open, the channel to a parent process for one.
+main().then(
+  () => process.exit(requested.reason instanceof Interrupted && !forced.aborted ? 0 : 1),
+  (error) => {
+    if (!requested.aborted) process.stderr.write('The service cannot start.\n')
+    if (error !== forced.reason) process.stderr.write(`${explain(error)}\n`)
+    process.exit(error instanceof Interrupted && error === requested.reason ? error.exitCode : 1)
+  },
+)

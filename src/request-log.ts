@@ -18,15 +18,22 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const { method, matched, client } = request
-    const line = {
-      method,
-      route: matched?.url,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 1000) / 1000,
-      keyId: client?.keyId,
-    }
+    const line = lineOf(request, reply, reply.statusCode)
     if (error) request.log.warn({ ...line, err: error }, 'request broken off')
     else request.log.info(line, 'request')
   }
+}
+
+/** Tells of a request whose connection was gone before its answer was. */
+export function logAborted(request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info(lineOf(request, reply), 'request aborted')
+}
+
+function lineOf(
+  { method, matched, client, reason }: FastifyRequest,
+  { elapsedTime }: FastifyReply,
+  status?: number,
+): object {
+  const ms = Math.round(elapsedTime * 1000) / 1000
+  return { method, route: matched?.url, status, ms, keyId: client?.keyId, reason }
 }

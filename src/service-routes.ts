@@ -1,10 +1,11 @@
 // The routes beside the contract's operations: no key, no quota.
 
 import type { FastifyInstance } from 'fastify'
+import { unlessAborted } from './abort.js'
 import type { Counters } from './access/limiters.js'
 import type { Contract } from './contract/document.js'
 import type { Sql } from './database/connect.js'
-import { isMigrated } from './database/migrate.js'
+import { isMigrated, migrationNames } from './database/migrate.js'
 import { unavailable } from './errors.js'
 import { migrationsFolder } from './project.js'
 
@@ -16,15 +17,22 @@ export interface ServiceParts {
   readonly isClosing: () => boolean
 }
 
+// Of a probe, whatever the database does.
+const probeTimeoutMs = 1_000
+
 /** Adds `/healthz` (the process lives), `/readyz` (it can serve) and the contract itself. */
-export function addServiceRoutes(app: FastifyInstance, parts: ServiceParts): void {
+export async function addServiceRoutes(app: FastifyInstance, parts: ServiceParts): Promise<void> {
   const { contract, sql, counters, isClosing } = parts
+  const migrations = await migrationNames(migrationsFolder)
+  const probe = coalesce(() =>
+    unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
+  )
 
   app.get('/healthz', async () => ({ status: 'ok' }))
 
   app.get('/readyz', async (_, reply) => {
     // Whatever the reason, the answer is the same: send the requests elsewhere.
-    const migrated = await isMigrated(sql, migrationsFolder).catch((error: unknown) => {
+    const migrated = await probe().catch((error: unknown) => {
       throw unavailable(error)
     })
     if (isClosing()) throw unavailable(new Error('the server is about to close'))
@@ -40,4 +48,15 @@ export function addServiceRoutes(app: FastifyInstance, parts: ServiceParts): voi
   })
 
   app.get('/openapi.json', async () => contract.document)
+}
+
+// Anyone may ask, so it costs the database the same however many do: those who ask while an answer is on its way share it.
+function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
+  return () => {
+    underWay ??= run().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
 }

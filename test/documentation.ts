@@ -1,9 +1,12 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import zlib from 'node:zlib'
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { readContract } from '../src/contract/document.js'
 import type { Handlers } from '../src/handlers/handler.js'
 import { contractFile } from '../src/project.js'
-import { browserIsMissing, startBrowser } from './fixtures/browser.js'
+import { browserIsMissing, openPage } from './fixtures/browser.js'
 import { contract, type Service, send, startService } from './fixtures/service.js'
 
 t.test('the root leads to the page, and all that the page names is there', async (t) => {
@@ -47,25 +50,78 @@ t.test('a browser may load nothing from elsewhere', async (t) => {
 t.test('what a browser has is not sent again', async (t) => {
   const { origin } = await startService(t)
   for (const path of ['/docs', '/docs/page.js']) {
-    const first = await send(origin + path)
+    const get = (headers: Record<string, string>) => send(origin + path, 'GET', headers)
+    const first = await get({})
     const etag = first.headers.get('etag') ?? ''
     t.equal(first.headers.get('cache-control'), 'no-cache')
-    const again = await send(origin + path, 'GET', { 'if-none-match': etag })
-    t.match(again, { status: 304, text: '' }, path)
-    t.equal((await send(origin + path, 'GET', { 'if-none-match': '"other"' })).status, 200)
+    for (const known of [etag, `W/${etag}`, `"a, b", W/"c",${etag}`, '*']) {
+      t.match(await get({ 'if-none-match': known }), { status: 304, text: '' }, `${path} ${known}`)
+    }
+    for (const other of ['"other"', 'W/"other", "b"', etag.slice(1, -1), '']) {
+      t.match(await get({ 'if-none-match': other }), { status: 200 }, `${path} ${other}`)
+    }
   }
 })
 
+const codings: [accepted: string, coding: string | null][] = [
+  ['', null],
+  ['identity', null],
+  ['gzip;q=0', null],
+  ['gzip; q=0.000, *', null],
+  ['*;q=0', null],
+  ['gzip;q=0.5, identity', null],
+  ['gzippy', null],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['br, GZIP ;Q=0.1', 'gzip'],
+  ['deflate, *;q=0.5', 'gzip'],
+]
+
 t.test('who takes it gets it zipped, and nobody else', async (t) => {
   const { origin } = await startService(t)
-  const plain = await send(`${origin}/docs/page.js`, 'GET', { 'accept-encoding': 'identity' })
-  t.equal(plain.headers.get('content-encoding'), null)
+  const etags = new Map<string | null, string | null>()
+  for (const [accepted, expected] of codings) {
+    const { headers } = await send(`${origin}/docs/page.js`, 'GET', { 'accept-encoding': accepted })
+    t.equal(headers.get('content-encoding'), expected, accepted)
+    t.equal(headers.get('vary'), 'Accept-Encoding')
+    t.equal(headers.get('etag'), etags.get(expected) ?? headers.get('etag'), 'each has its tag')
+    etags.set(expected, headers.get('etag'))
+  }
+  t.not(etags.get('gzip'), etags.get(null), 'and not the same')
+  const zipped = { 'accept-encoding': 'gzip', 'if-none-match': etags.get(null) ?? '' }
+  t.equal((await send(`${origin}/docs/page.js`, 'GET', zipped)).status, 200, 'nor taken for one another')
   const response = await fetch(`${origin}/docs/swagger-ui-bundle.js`, {
     headers: { 'accept-encoding': 'gzip' },
   })
-  t.equal(response.headers.get('content-encoding'), 'gzip')
   t.ok(Number(response.headers.get('content-length')) < 600_000)
   await response.arrayBuffer()
+})
+
+t.test('each is read and zipped once, unless that fails', async (t) => {
+  const { origin } = await startService(t)
+  const { readFile } = fs.promises
+  const { gzip } = zlib
+  t.teardown(() => {
+    Object.assign(fs.promises, { readFile })
+    Object.assign(zlib, { gzip })
+    syncBuiltinESMExports()
+  })
+  let reads = 0
+  Object.assign(fs.promises, {
+    readFile: async (...args: Parameters<typeof readFile>) => {
+      if (reads++ === 0) throw new Error('too many open files')
+      return readFile(...args)
+    },
+  })
+  syncBuiltinESMExports()
+  t.match(await send(`${origin}/docs/page.css`), { status: 500 })
+  for (let i = 0; i < 3; i++) t.match(await send(`${origin}/docs/page.css`), { status: 200 })
+  t.equal(reads, 2)
+
+  await send(`${origin}/docs`)
+  Object.assign(zlib, { gzip: () => t.fail('it is zipped already') })
+  syncBuiltinESMExports()
+  t.match(await send(`${origin}/docs`), { status: 200 })
 })
 
 for (const [title, width, height] of [
@@ -105,7 +161,10 @@ for (const [title, width, height] of [
 
       await service.sql`insert into pets overriding system value values (9223372036854775806, 'Max', 1, 'available')`
       const listed = await operation(page, 'listPets')
-      t.match(await execute(listed), /^200[\s\S]*"id": 9223372036854775806,[\s\S]*x-ratelimit-remaining: \d/)
+      t.match(
+        await execute(listed, '200'),
+        /^200[\s\S]*"id": 9223372036854775806,[\s\S]*x-ratelimit-remaining: \d/,
+      )
       await toggle(page, 'listPets')
 
       const read = await operation(page, 'getPet')
@@ -136,8 +195,7 @@ t.test('a browser that cannot help rounding says so', { skip: browserIsMissing }
 
 // A page, with what it asks of anybody but the service, and what the browser has to complain of.
 async function open(t: Test, { origin }: Service, width: number, height: number) {
-  const browser = await startBrowser(t)
-  const page = await browser.newPage({ viewport: { width, height } })
+  const page = await openPage(t, { viewport: { width, height } })
   const elsewhere: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => {

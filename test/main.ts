@@ -1,14 +1,26 @@
 import { execFile } from 'node:child_process'
-import { access, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { access, readdir, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { freePort } from '../scripts/stack/port.js'
 import { startEmbedded } from '../src/database/embedded.js'
 import { silent } from './fixtures/cluster.js'
+import { copyProjectTo } from './fixtures/copy.js'
 import { holdInserts } from './fixtures/locks.js'
-import { runProgram, type ServiceProcess, startProcess, temporaryDirectory } from './fixtures/process.js'
+import {
+  runProgram,
+  type ServiceProcess,
+  signalGroup,
+  startProcess,
+  startProgram,
+  temporaryDirectory,
+} from './fixtures/process.js'
 import { send } from './fixtures/service.js'
 
 const run = promisify(execFile)
@@ -52,6 +64,28 @@ t.test('the first start shows a demo key and a curl line that works when pasted'
     'and the first still works',
   )
   t.match(await second.stop('SIGINT'), { code: 0 })
+})
+
+t.test('a checkout works in a folder of any name', async (t) => {
+  const root = copyProjectTo(t, "My projects, Über 100% 🐾 'x'")
+  const service = await startProcess(t, {}, { root })
+  const run = (program: string, ...args: string[]) => runProgram(`scripts/${program}.ts`, args, {}, { root })
+  t.match(await run('seed', '--count', '3'), { code: 0 })
+  const made = await run('keys', 'create', '--name', 'x', '--plan', 'free')
+  t.match(await send(`${service.base}/pets`, 'GET', bearer(made.stdout.trim())), {
+    status: 200,
+    body: { length: 3 },
+  })
+  t.match(await service.stop(), { code: 0 })
+  t.ok(existsSync(path.join(root, '.data/postgresql/data/PG_VERSION')), 'with its data there')
+})
+
+t.test('where a shell would read the name of the checkout, the database runs elsewhere', async (t) => {
+  const root = copyProjectTo(t, '$(touch read) `touch read`')
+  const list = (env: Record<string, string>) => runProgram('scripts/keys.ts', ['list'], env, { root })
+  t.match(await list({}), { code: 1, stderr: /a shell would read its name\. Set DATA_DIR/ })
+  t.match(await list({ DATA_DIR: await temporaryDirectory(t) }), { code: 0 })
+  t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
 })
 
 t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
@@ -110,6 +144,13 @@ t.test('two services share one data directory, and the last to stop stops the da
   await t.rejects(access(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
 })
 
+function isServed(url: string): Promise<boolean> {
+  return send(url).then(
+    () => true,
+    () => false,
+  )
+}
+
 t.test('a stop answers what was accepted first', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir })
@@ -119,7 +160,8 @@ t.test('a stop answers what was accepted first', async (t) => {
   await held.someoneWaits()
   const ended = service.stop()
   await service.logged('stopping')
-  await t.rejects(send(`${service.base}/pets`), 'it takes no new connection')
+  // It takes no new connection, as soon as it has come so far.
+  while (await isServed(`${service.base}/pets`));
   await held.release()
   t.match(await answer, { status: 201 })
   t.equal((await answer).headers.get('connection'), 'close')
@@ -128,7 +170,7 @@ t.test('a stop answers what was accepted first', async (t) => {
 
 t.test('a stop may be announced, and requests are served until then', async (t) => {
   const dataDir = await temporaryDirectory(t)
-  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_DELAY_MS: '1500' })
+  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_DELAY_MS: '5000' })
   const { origin } = new URL(service.base)
   const headers = bearer(keyOf(service))
   t.match(await send(`${origin}/readyz`), { status: 200 })
@@ -141,6 +183,77 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
   t.match(await ended, { code: 0 })
 })
 
+t.test('a service whose standard error nobody reads serves all the same', async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t), PORT: '0' }
+  const { child, ended } = startProgram(t, 'src/main.ts', [], env)
+  child.stderr?.destroy()
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  for await (const line of lines) {
+    const { msg } = JSON.parse(line)
+    const [origin] = /http:\S+/.exec(msg) ?? []
+    if (origin === undefined) continue
+    t.match(await send(`${origin}/readyz`), { status: 200 })
+    child.kill()
+  }
+  t.match(await ended, { code: 0 })
+})
+
+t.test('Ctrl-C in the first start leaves nothing behind, once or twice', async (t) => {
+  for (const signals of [['SIGINT'], ['SIGINT', 'SIGTERM']] as const) {
+    const dataDir = await temporaryDirectory(t)
+    const env = { DATA_DIR: dataDir, PORT: '0' }
+    const { child, ended } = startProgram(t, 'src/main.ts', [], env, { detached: true })
+    await once(child.stdout as NodeJS.ReadableStream, 'data') // making a database directory
+    for (const signal of signals) signalGroup(child, signal)
+    t.match(await ended, { code: 130, stderr: /^Interrupted by SIGINT\.\n$/ })
+    const names = await readdir(path.join(dataDir, 'postgresql'))
+    t.strictSame(
+      names.filter((name) => !name.startsWith('programs-')),
+      [],
+    )
+  }
+})
+
+t.test('a start that waits for its database ends at a signal', async (t) => {
+  const env = { DATABASE_URL: `postgres://u:p@127.0.0.1:${await freePort()}/d`, PORT: '0' }
+  const { child, ended } = startProgram(t, 'src/main.ts', [], env)
+  await once(child.stdout as NodeJS.ReadableStream, 'data') // waiting for the database
+  child.kill('SIGTERM')
+  t.match(await ended, { code: 143, stderr: /^Interrupted by SIGTERM\.\n$/ })
+})
+
+for (const [title, env, occupy] of [
+  ['while it is announced', { SHUTDOWN_DELAY_MS: '600000' }, async () => {}],
+  ['while a request is waited for', {}, sendHalf],
+] as const) {
+  t.test(`a second Ctrl-C cuts a stop short ${title}, and the database stops all the same`, async (t) => {
+    const dataDir = await temporaryDirectory(t)
+    const service = await startProcess(t, { DATA_DIR: dataDir, ...env }, { detached: true })
+    await occupy(t, service)
+    signalGroup(service.child, 'SIGINT')
+    await service.logged('stopping')
+    // Until it is later than what npm may have passed on of the first.
+    const again = setInterval(() => signalGroup(service.child, 'SIGINT'), 50)
+    service.child.once('exit', () => clearInterval(again))
+    const ended = await service.ended
+    t.match(ended, { code: 1, stdout: /stopping at once/ })
+    t.notMatch(ended.stderr, /\n +at /, 'without a stack')
+    await t.rejects(access(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+  })
+}
+
+// A request whose body is awaited, for the service has said so.
+async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
+  const { hostname, port } = new URL(service.base)
+  const socket = net.connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {}) // it is cut off
+  const headers = `Host: x\r\nAuthorization: Bearer ${keyOf(service)}\r\nContent-Type: application/json\r\nContent-Length: 9`
+  socket.write(`POST /v1/pets HTTP/1.1\r\n${headers}\r\nExpect: 100-continue\r\n\r\n`)
+  const [chunk] = await once(socket, 'data')
+  t.match(String(chunk), /^HTTP\/1.1 100 /)
+}
+
 t.test('a stop is bounded by its deadline', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_TIMEOUT_MS: '300' })
@@ -149,7 +262,7 @@ t.test('a stop is bounded by its deadline', async (t) => {
   const answer = send(`${service.base}/pets`, 'POST', bearer(keyOf(service)), { name: 'Rex', categoryId: 1 })
   answer.catch(() => {}) // it is cut off: that is what the deadline does
   await held.someoneWaits()
-  t.match(await service.stop(), { code: 1, stdout: /killed by timeout/ })
+  t.match(await service.stop(), { code: 1, stdout: /SHUTDOWN_TIMEOUT_MS is over.*stopping at once/ })
   await t.rejects(answer)
   await held.release()
 })
@@ -181,5 +294,22 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
     const ended = await runProgram('src/main.ts', [], { PORT: '0', ...env })
     t.match(ended, { code: 1, stderr: message }, title)
     t.notMatch(ended.stderr, /hidden|\n +at /, 'without a password or a stack')
+  }
+})
+
+t.test('a start at a place that cannot be listened on touches no database', async (t) => {
+  const { port } = new URL((await startProcess(t, { DATA_DIR: await temporaryDirectory(t) })).base)
+  const free = String(await freePort())
+  const cases: [title: string, env: Record<string, string>, message: RegExp][] = [
+    ['beside a service that runs', { PORT: port }, /EADDRINUSE[\s\S]*set PORT/],
+    ['a port for metrics in use', { PORT: '0', METRICS_PORT: port }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
+    ['one port for both', { PORT: free, METRICS_PORT: free }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
+    ['an address of another machine', { PORT: '0', HOST: '192.0.2.1' }, /EADDRNOTAVAIL[\s\S]*HOST must be/],
+  ]
+  for (const [title, env, message] of cases) {
+    const dataDir = await temporaryDirectory(t)
+    const ended = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, ...env })
+    t.match(ended, { code: 1, stdout: '', stderr: message }, title)
+    t.strictSame(await readdir(dataDir), [])
   }
 })

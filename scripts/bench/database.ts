@@ -1,9 +1,10 @@
 // The database of a run: a server of its own in a temporary directory, or the one that is named; in it a database of its
-// own, migrated as the service does it, filled, with a key that nobody runs out of.
+// own, migrated as the service does it, filled, with API keys whose quotas no load uses up.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import postgres from 'postgres'
+import { unlessAborted } from '../../src/abort.js'
 import { createApiKey, hashApiKey } from '../../src/access/api-key.js'
 import { insertApiKey } from '../../src/database/api-keys.js'
 import type { RootSql } from '../../src/database/connect.js'
@@ -17,6 +18,10 @@ export interface BenchDatabase {
   /** How every subject reaches it: DATABASE_URL, and libpq's variables for what a URL cannot say. */
   readonly env: Readonly<Record<string, string>>
   readonly key: string
+  /** Several, the first of which is `key`. */
+  readonly keys: readonly string[]
+  /** Animals; their ids are 1 to `rows`. */
+  readonly rows: number
   readonly version: string
   /** The server's first process, where it runs on this machine. */
   readonly serverPid: number | undefined
@@ -25,34 +30,49 @@ export interface BenchDatabase {
 }
 
 const quotaMax = 2 ** 31 - 1
+const keyCount = 16
 
-/** Makes the database with so many animals, a quarter of them of each status and of none. */
-export async function startDatabase(url: string | undefined, rows: number): Promise<BenchDatabase> {
-  const server = url === undefined ? await ownServer() : namedServer(url)
+/**
+ * Makes the database with so many animals, a quarter of them of each status and of none.
+ * @param interruption ends it; nothing is left behind
+ */
+export async function startDatabase(
+  url: string | undefined,
+  rows: number,
+  interruption: AbortSignal = new AbortController().signal,
+): Promise<BenchDatabase> {
+  const server = url === undefined ? await ownServer(interruption) : namedServer(url)
   const name = `animal_store_bench_${randomBytes(4).toString('hex')}`
   const admin = server.connect(undefined)
-  await admin`create database ${admin(name)}`
   const sql = server.connect(name)
-  const key = createApiKey()
+  const close = async () => {
+    try {
+      await sql.end({ timeout: 0 })
+      await admin`drop database if exists ${admin(name)} with (force)`
+    } finally {
+      await admin.end()
+      await server.stop()
+    }
+  }
+  try {
+    const prepared = await unlessAborted(prepare(admin, sql, name, rows), interruption)
+    return { ...prepared, env: server.envOf(name), rows, sql, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function prepare(admin: RootSql, sql: RootSql, name: string, rows: number) {
+  await admin`create database ${admin(name)}`
   await migrate(sql, migrationsFolder)
-  const terms = { name: 'bench', plan: 'enterprise', perMinute: quotaMax, perDay: quotaMax, expiresAt: null }
-  await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
+  const key = await addKey(sql)
+  const keys = [key]
+  while (keys.length < keyCount) keys.push(await addKey(sql))
   await fill(sql, rows)
   const [row] = await sql<{ version: string; pid: number }[]>`
     select current_setting('server_version') as version, pg_backend_pid() as pid`
-  return {
-    env: server.envOf(name),
-    key,
-    version: row?.version ?? '',
-    serverPid: serverOf(row?.pid),
-    sql,
-    close: async () => {
-      await sql.end({ timeout: 1 })
-      await admin`drop database ${admin(name)} with (force)`
-      await admin.end()
-      await server.stop()
-    },
-  }
+  return { key, keys, version: row?.version ?? '', serverPid: serverOf(row?.pid) }
 }
 
 interface Server {
@@ -68,9 +88,13 @@ const options = {
   onnotice: () => {},
 }
 
-async function ownServer(): Promise<Server> {
+async function ownServer(interruption: AbortSignal): Promise<Server> {
   const { directory, remove } = await makeTemporaryDirectory()
-  const server = await startEmbedded(directory, pino({ level: 'silent' }))
+  const log = pino({ level: 'silent' })
+  const server = await startEmbedded(directory, log, interruption).catch(async (error) => {
+    await remove()
+    throw error
+  })
   const { host, port, username } = server.connection
   return {
     connect: (database) => postgres({ ...server.connection, database: database ?? 'postgres', ...options }),
@@ -99,6 +123,13 @@ function namedServer(url: string): Server {
     envOf: (database) => ({ DATABASE_URL: of(database) }),
     stop: async () => {},
   }
+}
+
+async function addKey(sql: RootSql): Promise<string> {
+  const key = createApiKey()
+  const quotas = { plan: 'enterprise', perMinute: quotaMax, perDay: quotaMax }
+  await insertApiKey(sql, { name: 'bench', ...quotas, expiresAt: null, hash: hashApiKey(key) })
+  return key
 }
 
 async function fill(sql: RootSql, rows: number): Promise<void> {

@@ -4,7 +4,6 @@ import { execFile, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import type { Operation } from './operations.js'
 
 const run = promisify(execFile)
 
@@ -14,24 +13,30 @@ export const hasPgbench: boolean = spawnSync('pgbench', ['--version']).error ===
 // As many as a pool commonly has.
 const clients = 10
 
-export interface PgbenchResult {
-  readonly transactionsPerSecond: number
-  readonly count: number
+/** Name and title in the tables. */
+export const pgbench = { name: 'pgbench', title: `pgbench, ${clients} clients: the database alone` }
+
+export interface Script {
+  readonly name: string
+  readonly statement: string
+  /** The variable `:rows` of the statement. */
+  readonly rows: number
+  readonly durationMs: number
 }
 
-/** Runs one operation's statement, prepared. */
+/** Runs one statement, prepared. */
 export async function runPgbench(
-  { name, statement }: Operation,
+  { name, statement, rows, durationMs }: Script,
   env: Readonly<Record<string, string>>,
   folder: string,
-  { rows, durationMs }: { rows: number; durationMs: number },
-): Promise<PgbenchResult> {
+  signal: AbortSignal,
+): Promise<{ transactionsPerSecond: number; count: number }> {
   const file = path.join(folder, `${name}.sql`)
   await writeFile(file, `${statement}\n`)
   const args = ['--no-vacuum', '--protocol=prepared', `--client=${clients}`, '--jobs=1', `--file=${file}`]
   args.push(`--time=${Math.max(1, Math.round(durationMs / 1000))}`, `--define=rows=${rows}`)
   const target = env.PGHOST === undefined ? [env.DATABASE_URL ?? ''] : []
-  const { stdout } = await run('pgbench', [...args, ...target], { env: { ...process.env, ...env } })
+  const { stdout } = await run('pgbench', [...args, ...target], { env: { ...process.env, ...env }, signal })
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1])
   return {
     transactionsPerSecond: number(/tps = ([\d.]+)/),

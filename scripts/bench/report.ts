@@ -1,135 +1,93 @@
-// The tables of a comparison, in Markdown, and what became of the goals.
+// The tables of the results, in Markdown.
 
-import { pgbench, type Turn } from './comparison.js'
-import { operations } from './operations.js'
+import type { Titled } from './loads.js'
+import type { Measurement } from './runner.js'
 import { type Spread, spreadOf } from './statistics.js'
+import type { Goals } from './subjects.js'
 
-/** A goal: the least that the median of the ratios to a baseline is to be, by operation. */
-export interface Goal {
-  readonly baseline: string
-  readonly atLeast: Readonly<Record<string, number>>
+/** A comparison of its first subject to the others. */
+export interface Comparison {
+  readonly measurements: readonly Measurement[]
+  readonly subjects: readonly (Titled & { readonly goals?: Goals })[]
+  readonly loads: readonly Titled[]
 }
 
-/** Names and titles, in the order of the tables. */
-export type Titles = readonly { readonly name: string; readonly title: string }[]
+/** The tables: each subject under each load, and the ratios of the first subject to the others. */
+export function comparisonTables(comparison: Comparison): string {
+  const { measurements, subjects, loads } = comparison
+  return [
+    ...loads.map(({ name, title }) => {
+      const own = measurements.filter(({ load }) => load === name)
+      return `### ${title}\n\n${loadTable(own, subjects)}`
+    }),
+    '### Ratios\n',
+    `${subjects[0]?.title}, to each of the others: median of the rounds (minimum to maximum). A goal is named where it is missed.\n`,
+    ratioTable(comparison),
+  ].join('\n')
+}
 
-/** The ratios of one subject's rate to another's, round by round. */
-export function ratios(
-  turns: readonly Turn[],
-  subject: string,
-  baseline: string,
-  operation: string,
-): Spread | undefined {
-  const rates = (name: string) =>
-    new Map(
-      turns
-        .filter((turn) => turn.subject === name && turn.operation === operation)
-        .map(({ round, requestsPerSecond }) => [round, requestsPerSecond]),
-    )
-  const [own, others] = [rates(subject), rates(baseline)]
-  const values = [...own].flatMap(([round, rate]) => {
-    const other = others.get(round)
-    return other === undefined ? [] : [rate / other]
+function loadTable(measurements: readonly Measurement[], subjects: readonly Titled[]): string {
+  const rows = subjects.flatMap(({ name, title }) => {
+    const own = measurements.filter(({ subject }) => subject === name)
+    const cpu = (['cpu', 'databaseCpu'] as const).map((figure) => decimal(medianOf(own, figure), 3))
+    return own.length === 0 ? [] : [[title, ...rateCells(own), ...cpu]]
   })
+  return table([...['', ...rateColumns], 'CPU s per 1,000, process', 'CPU s per 1,000, database'], rows)
+}
+
+function ratioTable(comparison: Comparison): string {
+  const [, ...others] = comparison.subjects
+  const columns = comparison.loads.map((load) => ({
+    title: load.title,
+    spreads: others.map(({ name }) => ratios(comparison, name, load.name)),
+    goals: others.map(({ goals }) => goals?.[load.name] ?? 0),
+  }))
+  const compared = columns.filter(({ spreads }) => spreads.some((spread) => spread !== undefined))
+  const rows = others.map(({ title }, i) => [
+    title,
+    ...compared.map(({ spreads, goals }) => ratioText(spreads[i], goals[i] ?? 0)),
+  ])
+  return table(['to', ...compared.map(({ title }) => title)], rows)
+}
+
+// Of the first subject's rate to a baseline's, round by round.
+function ratios({ measurements, subjects }: Comparison, baseline: string, load: string): Spread | undefined {
+  const ratesOf = (name: string | undefined) =>
+    measurements.filter((each) => each.load === load && each.subject === name)
+  const values = ratesOf(baseline).flatMap(({ round, requestsPerSecond }) =>
+    ratesOf(subjects[0]?.name)
+      .filter((own) => own.round === round)
+      .map((own) => own.requestsPerSecond / requestsPerSecond),
+  )
   return values.length === 0 ? undefined : spreadOf(values)
 }
 
-/** One line for each goal and operation: the ratio, and whether it holds. */
-export function goalLines(
-  turns: readonly Turn[],
-  subject: string,
-  goals: readonly Goal[],
-  titles: Titles,
-): string[] {
-  return goals.flatMap(({ baseline, atLeast }) =>
-    operations.flatMap(({ name, title }) => {
-      const spread = ratios(turns, subject, baseline, name)
-      const goal = atLeast[name]
-      if (spread === undefined || goal === undefined) return []
-      const verdict = spread.median >= goal ? 'holds' : 'does not hold'
-      return [
-        `| ${titleOf(titles, baseline)} | ${title} | ${ratioText(spread)} | ${goal.toFixed(1)} | ${verdict} |`,
-      ]
-    }),
-  )
+function ratioText(spread: Spread | undefined, goal: number): string {
+  if (spread === undefined) return '-'
+  const [median, min, max] = [spread.median, spread.min, spread.max].map((each) => each.toFixed(2))
+  return `${median} (${min} to ${max})${spread.median < goal ? `, goal ${goal}` : ''}`
 }
 
-/** The tables: each subject at each operation; the ratios of the first subject to the others; the goals. */
-export function comparisonTables(turns: readonly Turn[], titles: Titles, goals: readonly Goal[]): string {
-  const [subject] = titles
-  return [
-    ...operations.map(({ name, title }) => `### ${title}\n\n${operationTable(turns, titles, name)}\n`),
-    `### Ratios\n\n${subject?.title}, to each of the others: median of the rounds (minimum to maximum).\n`,
-    ratioTable(turns, titles),
-    '',
-    '### Goals',
-    '',
-    '| to | operation | median (minimum to maximum) | goal | |',
-    '|---|---|---|---|---|',
-    ...goalLines(turns, subject?.name ?? '', goals, titles),
-    '',
-  ].join('\n')
+/** The columns of `rateCells`. */
+export const rateColumns = ['requests/s', 'p50 ms', 'p99 ms']
+
+/** Medians of several measurements: the rate and the latencies. */
+export function rateCells(measurements: readonly Measurement[]): string[] {
+  const latencies = (['p50', 'p99'] as const).map((figure) => decimal(medianOf(measurements, figure), 1))
+  return [whole(medianOf(measurements, 'requestsPerSecond')), ...latencies]
 }
 
-function operationTable(turns: readonly Turn[], titles: Titles, operation: string): string {
-  const lines = titles.flatMap(({ name, title }) => {
-    const own = turns.filter((turn) => turn.subject === name && turn.operation === operation)
-    if (own.length === 0) return []
-    const median = (of: (turn: Turn) => number) => spreadOf(own.map(of)).median
-    const cells = [
-      whole(median((turn) => turn.requestsPerSecond)),
-      decimal(
-        median((turn) => turn.p50),
-        1,
-      ),
-      decimal(
-        median((turn) => turn.p99),
-        1,
-      ),
-      decimal(
-        median((turn) => turn.cpu),
-        3,
-      ),
-      // Nothing of it asks the database.
-      name === 'node-http'
-        ? '-'
-        : decimal(
-            median((turn) => turn.databaseCpu),
-            3,
-          ),
-    ]
-    return [`| ${title} | ${cells.join(' | ')} |`]
-  })
-  return [
-    '| | requests/s | p50 ms | p99 ms | CPU s per 1,000, process | CPU s per 1,000, database |',
-    '|---|--:|--:|--:|--:|--:|',
-    ...lines,
-  ].join('\n')
+type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'cpu' | 'databaseCpu'
+
+function medianOf(measurements: readonly Measurement[], figure: Figure): number {
+  return spreadOf(measurements.map((each) => each[figure])).median
 }
 
-function ratioTable(turns: readonly Turn[], [subject, ...others]: Titles): string {
-  const lines = others.map(({ name, title }) => {
-    const cells = operations.map((operation) => ratios(turns, subject?.name ?? '', name, operation.name))
-    return `| ${title} | ${cells.map((each) => (each ? ratioText(each) : '-')).join(' | ')} |`
-  })
-  return [
-    `| to | ${operations.map(({ title }) => title).join(' | ')} |`,
-    `|---|${operations.map(() => '--:').join('|')}|`,
-    ...lines,
-  ].join('\n')
-}
-
-function ratioText({ median, min, max }: Spread): string {
-  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`
-}
-
-/** All that may be in the tables: pgbench takes turns too. */
-export function titlesOf(subjects: Titles): Titles {
-  return [...subjects, pgbench]
-}
-
-function titleOf(titles: Titles, name: string): string {
-  return titles.find((each) => each.name === name)?.title ?? name
+/** A table in Markdown; all columns but the first hold numbers. */
+export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const rule = columns.map((_, i) => (i === 0 ? '---' : '--:')).join('|')
+  const [head, ...lines] = [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return `${[head, `|${rule}|`, ...lines].join('\n')}\n`
 }
 
 /** A number with thousands apart; a dash where nothing was measured. */

@@ -2,99 +2,193 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
-import net from 'node:net'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '../../src/project.js'
 import { freePort } from '../stack/port.js'
+import type { Feature, Titled } from './loads.js'
 
-export interface Subject {
-  readonly name: string
-  readonly title: string
-  readonly args: readonly string[]
+export interface Subject extends Titled {
+  /** A program and its arguments. */
+  readonly command: readonly [string, ...string[]]
   readonly env?: Readonly<Record<string, string>>
+  readonly features?: readonly Feature[]
+  readonly goals?: Goals
+  /** Makes what is run. */
+  readonly build?: Build
+}
+
+/** The least that the ratio of the service's rate to the subject's is to be, by load. */
+export type Goals = Readonly<Record<string, number>>
+
+interface Build {
+  readonly command: readonly [string, ...string[]]
+  readonly folder: string
+  /** Not built again where this file exists. */
+  readonly output?: string
 }
 
 /** The service, everything on; its log goes to a file. */
 export const service: Subject = {
   name: 'service',
   title: 'This service, everything on',
-  args: ['--enable-source-maps', path.join(projectRoot, 'dist/src/main.js')],
+  command: [process.execPath, '--enable-source-maps', path.join(projectRoot, 'dist/src/main.js')],
+  features: ['api-keys', 'idempotency-keys'],
+}
+
+const benchFolder = path.join(projectRoot, 'scripts/bench')
+const [goFolder, rustFolder] = [
+  path.join(benchFolder, 'baselines/go'),
+  path.join(benchFolder, 'baselines/rust'),
+]
+
+// In a folder of their own, with a lock of their own: the service's install knows nothing of them.
+const npmCi: Build = {
+  command: ['npm', 'ci', '--no-audit', '--no-fund'],
+  folder: benchFolder,
+  output: path.join(benchFolder, 'node_modules/.package-lock.json'),
 }
 
 /** What people would pick instead. */
 export const baselines: readonly Subject[] = [
-  baseline('fastify-postgres', 'Fastify + postgres.js, nothing else'),
-  baseline('fastify-pg', 'Fastify + pg, nothing else'),
-  baseline('express', 'Express 5 + express-openapi-validator + pg, comparable features'),
-  baseline('hono', 'Hono + @hono/zod-openapi + pg, requests validated'),
-  baseline('node-http', 'node:http, a static body'),
+  {
+    ...module('fastify-postgres', 'Fastify + postgres.js, nothing else'),
+    goals: { list: 1.8, 'list-by-status': 1.8, get: 2.5, create: 1.6 },
+  },
+  {
+    ...module('fastify-pg', 'Fastify + pg, nothing else'),
+    goals: { list: 1, 'list-by-status': 1, get: 1, create: 1 },
+  },
+  {
+    ...module('express', 'Express 5 + express-openapi-validator + pg, comparable features'),
+    features: ['api-keys'],
+    goals: { list: 4, 'list-by-status': 4, get: 4, create: 4 },
+  },
+  module('hono', 'Hono + @hono/zod-openapi + pg, requests validated'),
+  {
+    name: 'go',
+    title: 'Go net/http + pgx, comparable features',
+    command: [path.join(goFolder, 'target/animal-store')],
+    features: ['api-keys'],
+    build: { command: ['go', 'build', '-o', 'target/', '.'], folder: goFolder },
+  },
+  {
+    name: 'rust',
+    title: 'Rust axum + sqlx, nothing else',
+    command: [path.join(rustFolder, 'target/release/animal-store')],
+    build: { command: ['cargo', 'build', '--release', '--locked'], folder: rustFolder },
+  },
+  module('node-http', 'node:http, a static body'),
 ]
 
-function baseline(name: string, title: string): Subject {
-  return { name, title, args: [path.join(projectRoot, 'scripts/bench/baselines', `${name}.mjs`)] }
+function module(name: string, title: string): Subject {
+  const file = path.join(benchFolder, 'baselines', `${name}.mjs`)
+  return { name, title, command: [process.execPath, file], build: npmCi }
+}
+
+/** Builds what needs it and returns the subjects that can run: a toolchain that is missing, or fails, costs its subjects alone. */
+export async function buildSubjects(
+  subjects: readonly Subject[],
+  log: (text: string) => void,
+  interruption: AbortSignal,
+): Promise<Subject[]> {
+  const failed = new Set<Build>()
+  for (const build of new Set(subjects.flatMap(({ build }) => build ?? []))) {
+    if (!(await runBuild(build, log, interruption))) failed.add(build)
+  }
+  return subjects.filter(({ name, build }) => {
+    const isBuilt = build === undefined || !failed.has(build)
+    if (!isBuilt) log(`skipping ${name}`)
+    return isBuilt
+  })
+}
+
+async function runBuild(
+  { command, folder, output }: Build,
+  log: (text: string) => void,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (output !== undefined && existsSync(output)) return true
+  log(`${command.join(' ')} in ${path.relative(projectRoot, folder)}`)
+  const [program, ...args] = command
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'], signal })
+  try {
+    const [code] = await once(child, 'exit')
+    return code === 0
+  } catch (error) {
+    signal.throwIfAborted()
+    log(`there is no ${program}: ${(error as Error).message}`)
+    return false
+  }
 }
 
 export interface RunningSubject extends Subject {
   readonly pid: number
   readonly port: number
-  /** From its start to its first answer. */
+  /** From its start to its first response. */
   readonly startMs: number
   stop(): Promise<void>
 }
 
 const startTimeoutMs = 60_000
+const stopTimeoutMs = 10_000
 const retryMs = 5
 
-/** Starts a subject as a process of its own and waits for its first answer. Its output goes to the file. */
+/** Starts a subject as a process of its own and waits for its first response, or stops it. Its output goes to the file. */
 export async function startSubject(
   subject: Subject,
   env: Readonly<Record<string, string>>,
   logFile: string,
+  interruption: AbortSignal,
 ): Promise<RunningSubject> {
   const port = await freePort()
+  const { PATH = '', HOME = '' } = process.env
+  const log = openSync(logFile, 'a')
+  const [program, ...args] = subject.command
   const begin = performance.now()
-  const child = spawnSubject(subject, { ...env, ...subject.env, PORT: String(port) }, logFile)
-  while (!(await answers(port))) {
-    if (child.exitCode !== null) throw new Error(`${subject.name} does not start; see ${logFile}`)
-    if (performance.now() - begin > startTimeoutMs) throw new Error(`${subject.name} does not answer`)
-    await delay(retryMs)
+  const child = spawn(program, args, {
+    cwd: projectRoot,
+    env: { PATH, HOME, NODE_ENV: 'production', ...env, ...subject.env, PORT: String(port) },
+    stdio: ['ignore', log, log],
+  })
+  closeSync(log)
+  try {
+    while (!(await responds(port))) {
+      const elapsedMs = performance.now() - begin
+      if (hasEnded(child) || elapsedMs > startTimeoutMs) {
+        throw new Error(`${subject.name} does not start:\n${readFileSync(logFile, 'utf8')}`)
+      }
+      await delay(retryMs, undefined, { signal: interruption })
+    }
+  } catch (error) {
+    await stop(child)
+    throw error
   }
   const startMs = performance.now() - begin
   return { ...subject, pid: child.pid ?? 0, port, startMs, stop: () => stop(child) }
 }
 
-function spawnSubject({ args }: Subject, env: Record<string, string>, logFile: string): ChildProcess {
-  const log = openSync(logFile, 'a')
-  const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, args, {
-    cwd: projectRoot,
-    env: { PATH, HOME, NODE_ENV: 'production', ...env },
-    stdio: ['ignore', log, log],
-  })
-  closeSync(log)
-  return child
-}
-
 async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (hasEnded(child)) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
-  await Promise.race([ended, delay(10_000, undefined, { ref: false }).then(() => child.kill('SIGKILL'))])
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await ended
+  clearTimeout(timer)
 }
 
-/** Whether anything at all is answered over HTTP on the port. */
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1')
-    socket.on('connect', () => socket.write('GET /readyz HTTP/1.1\r\nHost: bench\r\n\r\n'))
-    socket.on('data', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on('error', () => resolve(false))
-    socket.on('close', () => resolve(false))
-  })
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+// Whatever the status: 404 is what those without the route say.
+async function responds(port: number): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`)
+    await response.arrayBuffer()
+    return true
+  } catch {
+    return false
+  }
 }

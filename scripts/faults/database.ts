@@ -2,30 +2,48 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BenchDatabase } from '../bench/database.js'
 
 export class DatabaseFaults {
-  #frozen: number[] = []
-
   constructor(readonly database: BenchDatabase) {}
 
-  /** Ends it as a power cut would, as far as a process can tell. */
-  kill(): void {
-    process.kill(this.#serverPid(), 'SIGKILL')
+  /** Ends it as a power cut would, as far as a process can tell; resolves when its supervisor has started another. */
+  async kill(): Promise<void> {
+    const killed = this.#serverPid()
+    process.kill(killed, 'SIGKILL')
+    // There may be none while the new server takes the old one's place.
+    const current = () => {
+      try {
+        return this.#serverPid()
+      } catch {
+        return killed
+      }
+    }
+    while (current() === killed) await delay(5)
   }
 
-  /** It keeps its connections, and even takes new ones, but answers nothing. */
-  async freeze(): Promise<void> {
+  /** Meanwhile it keeps its connections, and even takes new ones, but answers nothing. */
+  async whileFrozen<Result>(act: () => Promise<Result>): Promise<Result> {
     const server = this.#serverPid()
-    process.kill(server, 'SIGSTOP') // first: it makes no more processes
-    const rows = await this.database.sql<{ pid: number }[]>`select pid from pg_stat_activity`
-    this.#frozen = [server, ...rows.map(({ pid }) => pid)]
-    for (const pid of this.#frozen) process.kill(pid, 'SIGSTOP')
+    const frozen = [server]
+    try {
+      process.kill(server, 'SIGSTOP') // first: it makes no more processes
+      const rows = await this.database.sql<{ pid: number }[]>`select pid from pg_stat_activity`
+      frozen.push(...rows.map(({ pid }) => pid))
+      for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+      return await act()
+    } finally {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+    }
   }
 
-  thaw(): void {
-    for (const pid of this.#frozen) process.kill(pid, 'SIGCONT')
-    this.#frozen = []
+  /** Meanwhile every statement on animals waits. */
+  async whileLocked(act: () => Promise<void>): Promise<void> {
+    await this.database.sql.begin(async (sql) => {
+      await sql`lock table pets in access exclusive mode`
+      await act()
+    })
   }
 
   /** Cuts every connection of the service; tells how many. */
@@ -44,6 +62,8 @@ export class DatabaseFaults {
 
   #serverPid(): number {
     const file = path.join(this.database.env.PGHOST ?? '', 'postmaster.pid')
-    return Number(readFileSync(file, 'utf8').split('\n')[0])
+    const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
+    if (pid > 0) return pid
+    throw new Error('PostgreSQL is just starting') // and 0 would be this process and its children
   }
 }

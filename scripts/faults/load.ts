@@ -3,6 +3,8 @@
 
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { unlessAborted } from '../../src/abort.js'
 import type { Ledger } from './ledger.js'
 
 export interface LoadOptions {
@@ -12,6 +14,7 @@ export interface LoadOptions {
   readonly clients: number
   /** No request may take longer. */
   readonly boundMs: number
+  readonly interruption: AbortSignal
 }
 
 interface Answer {
@@ -39,7 +42,8 @@ export class Load {
   /** Resolves when the next request that begins from now on is served; with the milliseconds until then. */
   async untilServed(): Promise<number> {
     const began = performance.now()
-    await new Promise<void>((resolve) => this.#served.push(resolve))
+    const served = new Promise<void>((resolve) => this.#served.push(resolve))
+    await unlessAborted(served, this.options.interruption)
     return performance.now() - began
   }
 
@@ -69,7 +73,7 @@ export class Load {
   async #createOnce(): Promise<void> {
     const name = this.ledger.nextName()
     const headers = { 'Idempotency-Key': randomUUID() }
-    for (;;) {
+    while (!this.options.interruption.aborted) {
       const answer = await this.#ask('POST', '/v1/pets', { name, headers })
       if (answer?.status === 201) return this.#acknowledge(name, answer)
     }
@@ -145,9 +149,4 @@ export class Load {
       request.end(body)
     })
   }
-}
-
-/** Waits. */
-export function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,11 +1,13 @@
 // The faults, one after the other.
 
 import net from 'node:net'
+import { DatabaseProxy } from '../stack/database-proxy.js'
 import { makeTemporaryDirectory } from '../stack/directory.js'
+import { freePort } from '../stack/port.js'
 import { canMeasureProcesses, residentBytes } from '../stack/processes.js'
 import { RedisServer } from '../stack/redis.js'
+import type { Service } from '../stack/service.js'
 import { Balancer } from './balancer.js'
-import { delay } from './load.js'
 import { type Report, type Stage, unless } from './stage.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
@@ -16,9 +18,10 @@ export async function killService(stage: Stage, times: number): Promise<Report> 
     return await stage.play(`the service killed ${times} times`, origin, async (load) => {
       const back: number[] = []
       for (let i = 0; i < times; i++) {
-        await delay(300)
+        await stage.delay(300)
         await service.stop('SIGKILL')
         const served = load.untilServed()
+        served.catch(() => {}) // interrupted, it ends before the start does
         service = await stage.startService({ PORT: port })
         back.push(await served)
       }
@@ -35,36 +38,38 @@ export function killDatabase(stage: Stage, times: number): Promise<Report> {
     stage.play(`PostgreSQL killed ${times} times`, origin, async (load) => {
       const back: number[] = []
       for (let i = 0; i < times; i++) {
-        await delay(300)
-        stage.faults.kill()
-        await delay(20) // for the connections to be gone
-        back.push(await load.untilServed())
+        await stage.delay(300)
+        const began = performance.now()
+        await stage.faults.kill() // until when a connection that lingers may still serve
+        await load.untilServed()
+        back.push(performance.now() - began)
       }
       return { figures: [`back within ${longest(back)} ms, its recovery included`] }
     }),
   )
 }
 
+// Shorter than any freeze or silence, for some requests to meet it.
+const shortTime = { HANDLER_TIMEOUT_MS: '2000' }
+
 /** PostgreSQL stopped in its tracks and thawed. */
 export function freezeDatabase(stage: Stage, forMs: number): Promise<Report> {
-  return withService(stage, {}, (origin, pid) =>
+  return withService(stage, shortTime, (origin, pid) =>
     stage.play(`PostgreSQL frozen for ${forMs} ms`, origin, async (load) => {
       const before = residentBytes(pid)
-      await stage.faults.freeze()
-      await delay(forMs)
-      const alive = await fetch(`${origin}/healthz`)
-      const grown = residentBytes(pid) - before
-      stage.faults.thaw()
+      const { alive, grown } = await stage.faults.whileFrozen(async () => {
+        await stage.delay(forMs)
+        return { alive: await fetch(`${origin}/healthz`), grown: residentBytes(pid) - before }
+      })
       const back = await load.untilServed()
-      await delay(500)
-      const connections = await stage.faults.connections()
+      const connections = await connectionsAfter(stage)
       return {
         figures: [
           `served again ${Math.round(back)} ms after the thaw; ${connections} connections`,
           ...(canMeasureProcesses ? [`memory grew by ${Math.round(grown / 2 ** 20)} MB`] : []),
         ],
         broken: [
-          ...unless(back < 1_000, `it took ${Math.round(back)} ms to recover`),
+          ...unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
           ...unless(connections <= connectionsMax, `${connections} connections`),
           ...unless(!(grown > 200 * 2 ** 20), `memory grew by ${grown} bytes`),
           ...unless(alive.ok, `/healthz answered ${alive.status} meanwhile`),
@@ -74,8 +79,18 @@ export function freezeDatabase(stage: Stage, forMs: number): Promise<Report> {
   )
 }
 
-// A pool of 4, two lanes that read and eight that write, and one that listens.
-const connectionsMax = 15
+// One for keys, two that read, eight that write and one that listens; up to four are of the start.
+const connectionsMax = 16
+
+// The service has given up the old ones; PostgreSQL may take a moment to see it.
+async function connectionsAfter(stage: Stage): Promise<number> {
+  const deadline = performance.now() + stage.bounds.recoveryMs
+  for (;;) {
+    await stage.delay(500)
+    const connections = await stage.faults.connections()
+    if (connections <= connectionsMax || performance.now() > deadline) return connections
+  }
+}
 
 /** Every connection to PostgreSQL cut, many times. */
 export function cutConnections(stage: Stage, times: number): Promise<Report> {
@@ -84,15 +99,147 @@ export function cutConnections(stage: Stage, times: number): Promise<Report> {
       let cut = 0
       for (let i = 0; i < times; i++) {
         cut += await stage.faults.cut()
-        await delay(100)
+        await stage.delay(100)
       }
       const back = await load.untilServed()
       return {
         figures: [`${cut} connections; served again ${Math.round(back)} ms after the last`],
-        broken: unless(back < 1_000, `it took ${Math.round(back)} ms to recover`),
+        broken: unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
       }
     }),
   )
+}
+
+/**
+ * The table of animals locked, many times, each time while more connections than there are places ask for it and are reset. What was
+ * held for them is given back, and what they asked for is done for nobody.
+ */
+export async function resetConnections(stage: Stage, times: number): Promise<Report> {
+  const metricsPort = await freePort()
+  const environment = { WORK_MAX: String(resetWorkMax), METRICS_PORT: String(metricsPort) }
+  return withService(stage, environment, (origin) =>
+    stage.play(`connections of clients reset ${times} times`, origin, async (load) => {
+      const back: number[] = []
+      let count = 0
+      for (let i = 0; i < times; i++) {
+        await stage.faults.whileLocked(async () => {
+          const sockets = await Promise.all(
+            Array.from({ length: 2 * resetWorkMax + 5 }, (_, n) =>
+              ask(stage, origin, `/v1/pets?limit=${n + 1}`),
+            ),
+          )
+          count += sockets.length
+          await stage.delay(lockedMs)
+          for (const socket of sockets) socket.resetAndDestroy()
+        })
+        back.push(await load.untilServed())
+      }
+      await load.stop()
+      const held = await heldPlaces(stage, `http://127.0.0.1:${metricsPort}/metrics`)
+      return {
+        figures: [`${count} reset; served again within ${longest(back)} ms; ${held} places held afterwards`],
+        broken: [
+          ...unless(held === 0, `${held} places were not given back`),
+          ...unless(
+            longest(back) < stage.bounds.recoveryMs,
+            `it took ${longest(back)} ms to serve again after a reset`,
+          ),
+        ],
+      }
+    }),
+  )
+}
+
+const resetWorkMax = 20
+const lockedMs = 300
+
+async function ask(stage: Stage, origin: string, path: string): Promise<net.Socket> {
+  const { port, hostname } = new URL(origin)
+  const socket = net.connect(Number(port), hostname)
+  socket.on('error', () => {})
+  await new Promise((resolve) => socket.once('connect', resolve))
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.database.key}\r\n\r\n`)
+  return socket
+}
+
+// What the last of them began may be under way for a moment.
+async function heldPlaces(stage: Stage, url: string): Promise<number> {
+  const deadline = performance.now() + stage.bounds.recoveryMs
+  for (;;) {
+    const text = await (await fetch(url)).text()
+    const held = Number(/^animal_store_work (.*)$/m.exec(text)?.[1])
+    if (held === 0 || performance.now() > deadline) return held
+    await stage.delay(50)
+  }
+}
+
+/** The table of animals locked beyond the time limit of requests: what was refused meanwhile is not done when the lock goes. */
+export function abandonWork(stage: Stage, times: number): Promise<Report> {
+  const { refusedMs } = stage.bounds
+  const environment = { HANDLER_TIMEOUT_MS: String(refusedMs) }
+  return withService(stage, environment, (origin) =>
+    stage.play(`animals locked ${times} times, beyond the time limit`, origin, async (load, ledger) => {
+      for (let i = 0; i < times; i++) {
+        await stage.faults.whileLocked(() => stage.delay(2 * refusedMs))
+        await load.untilServed()
+      }
+      await load.stop()
+      const { unknown, unknownStored } = await ledger.balance(stage.database.sql)
+      return {
+        figures: [`${unknown} creations were refused`],
+        broken: [
+          ...unless(unknown > 0, 'no creation met a lock'),
+          ...unless(unknownStored === 0, `${unknownStored} creations were done after their 503`),
+        ],
+      }
+    }),
+  )
+}
+
+/** Packets to and from PostgreSQL vanish, while nobody closes a connection. */
+export async function losePackets(stage: Stage, forMs: number): Promise<Report> {
+  const { proxy, environment } = await proxied(stage)
+  try {
+    return await withService(stage, { ...environment, ...shortTime }, (origin) =>
+      stage.play(`packets to PostgreSQL lost for ${forMs} ms`, origin, async (load, ledger) => {
+        proxy.silence()
+        await stage.delay(forMs)
+        proxy.resume()
+        const back = await load.untilServed()
+        const refused = ledger.count('503')
+        return {
+          figures: [`served again ${Math.round(back)} ms after the network’s return`],
+          broken: [
+            ...unless(refused > 0, 'no request met the silence'),
+            ...unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+          ],
+        }
+      }),
+    )
+  } finally {
+    proxy.close()
+  }
+}
+
+/** Connections for which the URL asks a short life, under transactions. Nobody may notice. */
+export async function recycleConnections(stage: Stage, forMs: number): Promise<Report> {
+  const { DATABASE_URL = '' } = stage.database.env
+  const url = `${DATABASE_URL}?max_lifetime=1&idle_timeout=1`
+  return withService(stage, { DATABASE_URL: url }, (origin) =>
+    stage.play(`connections asked to live for a second, for ${forMs} ms`, origin, async (load, ledger) => {
+      await stage.delay(forMs)
+      await load.stop()
+      const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2'))
+      return { figures: [], broken: unless(failures.length === 0, `there were ${failures.join(', ')}`) }
+    }),
+  )
+}
+
+async function proxied(stage: Stage) {
+  const { PGHOST = '', PGPORT = '', PGUSER = '', PGDATABASE = '' } = stage.database.env
+  const proxy = await DatabaseProxy.start({ path: `${PGHOST}/.s.PGSQL.${PGPORT}` })
+  const DATABASE_URL = `postgres://${PGUSER}@${proxy.host}:${proxy.port}/${PGDATABASE}`
+  return { proxy, environment: { DATABASE_URL, PGHOST: '', PGPORT: '' } }
 }
 
 /** `kill -9` of Redis and a start without what it held, then a freeze. No caller may notice. */
@@ -104,14 +251,14 @@ export function loseRedis(stage: Stage, times: number, frozenMs: number): Promis
         origin,
         async (load, ledger) => {
           for (let i = 0; i < times; i++) {
-            await delay(200)
+            await stage.delay(200)
             await redis.kill()
-            await delay(200)
+            await stage.delay(200)
             await redis.start()
             await load.untilServed()
           }
           redis.freeze()
-          await delay(frozenMs)
+          await stage.delay(frozenMs)
           redis.thaw()
           const back = await load.untilServed()
           const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
@@ -119,7 +266,10 @@ export function loseRedis(stage: Stage, times: number, frozenMs: number): Promis
             figures: [`served ${Math.round(back)} ms after the thaw`],
             broken: [
               ...unless(failures.length === 0, `there were ${failures.join(', ')}`),
-              ...unless(ledger.slowestMs < 1_000, `a request took ${Math.round(ledger.slowestMs)} ms`),
+              ...unless(
+                ledger.slowestMs < stage.bounds.unnoticedMs,
+                `a request took ${Math.round(ledger.slowestMs)} ms`,
+              ),
             ],
           }
         },
@@ -138,7 +288,7 @@ export async function stopService(stage: Stage, times: number): Promise<Report> 
       const ends: (number | string)[] = []
       for (let i = 0; i < times; i++) {
         const idle = await openIdle(Number(port), 20)
-        await delay(300)
+        await stage.delay(300)
         const began = performance.now()
         ends.push(await service.stop('SIGTERM'))
         took.push(performance.now() - began)
@@ -178,19 +328,23 @@ async function openIdle(port: number, count: number): Promise<net.Socket[]> {
 
 /** Two instances behind a proxy, replaced one after the other, so many times. */
 export async function deploy(stage: Stage, times: number): Promise<Report> {
-  const environment = { SHUTDOWN_DELAY_MS: '500' }
+  const environment = { SHUTDOWN_DELAY_MS: String(stage.bounds.announcementMs) }
   const balancer = new Balancer()
   const origin = await balancer.start()
-  const services = await Promise.all([stage.startService(environment), stage.startService(environment)])
+  const services: Service[] = []
+  const start = async () => {
+    const service = await stage.startService(environment)
+    services.push(service)
+    await balancer.add(service.origin)
+  }
   try {
-    for (const service of services) await balancer.add(service.origin)
+    await start()
+    await start()
     return await stage.play(`two instances replaced ${times} times`, origin, async (_load, ledger) => {
       for (let i = 0; i < times; i++) {
-        await delay(200)
-        const [old] = services.splice(0, 1)
-        const fresh = await stage.startService(environment)
-        services.push(fresh)
-        await balancer.add(fresh.origin)
+        await stage.delay(200)
+        await start()
+        const old = services[i]
         await old?.stop('SIGTERM')
         balancer.remove(old?.origin ?? '')
       }
@@ -221,11 +375,14 @@ async function withService(
 
 async function withRedis(act: (redis: RedisServer) => Promise<Report>): Promise<Report> {
   const { directory, remove } = await makeTemporaryDirectory()
-  const redis = await RedisServer.start(directory)
   try {
-    return await act(redis)
+    const redis = await RedisServer.start(directory)
+    try {
+      return await act(redis)
+    } finally {
+      await redis.kill()
+    }
   } finally {
-    await redis.kill()
     await remove()
   }
 }

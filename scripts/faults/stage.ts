@@ -1,5 +1,6 @@
 // Where faults are played: a PostgreSQL of its own, an instance of the service, a load on it, and the books.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
 import { type Environment, type Program, type Service, startService } from '../stack/service.js'
 import { DatabaseFaults } from './database.js'
@@ -14,9 +15,35 @@ export interface Report {
   readonly broken: readonly string[]
 }
 
-const handlerTimeoutMs = 2_000
-// Above the time limit, for a machine that is busy with the load itself.
-const slackMs = 1_500
+/** How long things may take, in milliseconds. */
+export interface Bounds {
+  /** The time limit of each answer. */
+  readonly answerMs: number
+  /** The time limit where requests are to exceed it. Half of it is enough for what waits for nothing. */
+  readonly refusedMs: number
+  /** Above it, for a machine that is busy with the load itself. */
+  readonly slackMs: number
+  /** From the end of an outage to the next request that is served, and to no more connections than before. */
+  readonly recoveryMs: number
+  /** A request that is not to notice anything. */
+  readonly unnoticedMs: number
+  /** For a balancer to learn that an instance is about to stop. */
+  readonly announcementMs: number
+  /** For a stop. */
+  readonly stopMs: number
+}
+
+/** What is promised, on a machine that has nothing else to do. */
+export const promisedBounds: Bounds = {
+  answerMs: 2_000,
+  refusedMs: 1_000,
+  slackMs: 1_500,
+  recoveryMs: 1_000,
+  unnoticedMs: 1_000,
+  announcementMs: 500,
+  stopMs: 5_000,
+}
+
 const clients = 8
 
 export class Stage {
@@ -25,12 +52,19 @@ export class Stage {
   constructor(
     readonly database: BenchDatabase,
     readonly program: Program,
+    readonly bounds: Bounds,
+    readonly interruption: AbortSignal,
   ) {
     this.faults = new DatabaseFaults(database)
   }
 
-  static async open(program: Program): Promise<Stage> {
-    return new Stage(await startDatabase(undefined, 0), program)
+  /** @param interruption ends whatever is waited for, so that each gives back what it took */
+  static async open(
+    program: Program,
+    bounds: Bounds,
+    interruption: AbortSignal = new AbortController().signal,
+  ): Promise<Stage> {
+    return new Stage(await startDatabase(undefined, 0, interruption), program, bounds, interruption)
   }
 
   close(): Promise<void> {
@@ -40,16 +74,23 @@ export class Stage {
   /** Starts an instance of the service on the database. */
   startService(environment: Environment = {}): Promise<Service> {
     const own = {
-      HANDLER_TIMEOUT_MS: String(handlerTimeoutMs),
-      SHUTDOWN_TIMEOUT_MS: '5000',
+      HANDLER_TIMEOUT_MS: String(this.bounds.answerMs),
+      SHUTDOWN_TIMEOUT_MS: String(this.bounds.stopMs),
       LOG_LEVEL: 'fatal',
     }
     return startService({ ...own, ...this.database.env, ...environment }, this.program)
   }
 
   startLoad(ledger: Ledger, origin: string): Load {
+    const { interruption } = this
     const { key } = this.database
-    return new Load(ledger, { origin, key, clients, boundMs: handlerTimeoutMs + slackMs })
+    const { answerMs, slackMs } = this.bounds
+    return new Load(ledger, { origin, key, clients, boundMs: answerMs + slackMs, interruption })
+  }
+
+  /** Waits. */
+  delay(ms: number): Promise<void> {
+    return delay(ms, undefined, { signal: this.interruption })
   }
 
   /** Plays something under load, and holds it to what is always promised: nothing lost, nothing twice, no wrong answer. */

@@ -2,8 +2,8 @@
 // never a 401: a valid key must not be called invalid.
 
 import { LRUCache } from 'lru-cache'
+import { elapsedMs } from '../clock.js'
 import { ApiError } from '../errors.js'
-import type { Soon } from '../proceed.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 
@@ -11,10 +11,30 @@ import type { Client } from './client.js'
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
 /**
- * The bearer token's client, at once where no look-up is needed.
- * @throws {ApiError} `missing_api_key` or `invalid_api_key`; a look-up rejects with that, or with its own failure
+ * The bearer token's client, or the look-up that will tell.
+ * @throws {ApiError} `missing_api_key` or `invalid_api_key`
  */
-export type Authenticate = (authorization: string | undefined) => Soon<Client>
+export interface Authenticate {
+  (authorization: string | undefined): Client | LookUp
+  /** Whose key it was when it was last looked up, if that is remembered: enough to say how its client stands, and for no more. */
+  recall(authorization: string | undefined): Client | undefined
+}
+
+/** A look-up that has not begun. */
+export interface LookUp {
+  /** Whether the key may be a guess, for now: it was not found here before, nor is it being looked up. */
+  isGuess(): boolean
+  /** Begins, unless another has or has ended meanwhile. Rejects with `invalid_api_key`, or with its own failure. */
+  run(): Promise<Client>
+}
+
+/** Time, for tests to take the place of. */
+export interface Clock {
+  /** Milliseconds since the epoch, for keys that end at a date. */
+  now(): number
+  /** Milliseconds since some moment, for ages. */
+  elapsedMs(): number
+}
 
 // A revocation anywhere is seen within this time, whatever becomes of connections in between: an age bound
 // needs no message to arrive. It costs each instance one indexed query a second for each key in use.
@@ -24,12 +44,11 @@ const cachedKeysMax = 10_000
 /**
  * Makes the check of bearer keys.
  * @param realm names the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
- * @param now the time in milliseconds since the epoch
  */
 export function createAuthenticate(
   findClient: FindClient,
   realm: string,
-  now: () => number = Date.now,
+  clock: Clock = { now: Date.now, elapsedMs },
 ): Authenticate {
   // Only found keys are kept, so guesses cannot push them out, and a new key works at once. The age counts
   // from before the query: what it read may already have been on its way out then.
@@ -37,8 +56,7 @@ export function createAuthenticate(
     max: cachedKeysMax,
   })
   const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
-  // Either way, for a clock may be set back.
-  const isFresh = ({ readAt }: { readonly readAt: number }) => Math.abs(now() - readAt) < cacheAgeMs
+  const isFresh = ({ readAt }: { readonly readAt: number }) => clock.elapsedMs() - readAt < cacheAgeMs
 
   async function look(keyHash: string, readAt: number): Promise<Client | undefined> {
     const client = await findClient(keyHash)
@@ -52,10 +70,13 @@ export function createAuthenticate(
     return cached !== undefined && isFresh(cached) ? cached.client : undefined
   }
 
-  function find(keyHash: string): Promise<Client | undefined> {
+  function underWay(keyHash: string): Promise<Client | undefined> | undefined {
     const waiting = pending.get(keyHash)
-    if (waiting !== undefined && isFresh(waiting)) return waiting.lookup
-    const readAt = now()
+    return waiting !== undefined && isFresh(waiting) ? waiting.lookup : undefined
+  }
+
+  function begin(keyHash: string): Promise<Client | undefined> {
+    const readAt = clock.elapsedMs()
     const lookup = look(keyHash, readAt).finally(() => {
       if (pending.get(keyHash) === entry) pending.delete(keyHash)
     })
@@ -65,20 +86,31 @@ export function createAuthenticate(
   }
 
   function valid(client: Client | undefined): Client {
-    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= now()
+    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= clock.now()
     if (client === undefined || expired) throw invalidKey(realm)
     return client
   }
 
-  return (authorization) => {
+  function authenticate(authorization: string | undefined): Client | LookUp {
     const key = bearerToken(authorization)
     if (key === undefined) throw missingKey(realm)
     const keyHash = hashApiKey(key)
     // What is known was a key when it was found.
     const client = known(keyHash)
     if (client !== undefined || !isApiKey(key)) return valid(client)
-    return find(keyHash).then(valid)
+    return {
+      // However long ago it was found.
+      isGuess: () => !cache.has(keyHash) && underWay(keyHash) === undefined,
+      run: async () => valid(known(keyHash) ?? (await (underWay(keyHash) ?? begin(keyHash)))),
+    }
   }
+
+  function recall(authorization: string | undefined): Client | undefined {
+    const key = bearerToken(authorization)
+    return key === undefined ? undefined : cache.get(hashApiKey(key))?.client
+  }
+
+  return Object.assign(authenticate, { recall })
 }
 
 // RFC 9110, section 11.1: the scheme is case-insensitive.

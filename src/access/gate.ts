@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
-import { proceed, type Soon } from '../proceed.js'
+import type { Soon } from '../proceed.js'
 import type { Authenticate } from './authentication.js'
 import type { Client } from './client.js'
 import type { Meter, Refused } from './rate-limit.js'
@@ -19,44 +19,51 @@ declare module 'fastify' {
   }
 }
 
-/** Sets `client` or `refusal`, and the rate-limit headers. Throws, or rejects, when it is one request too many. */
-export type Gate = (request: FastifyRequest, reply: FastifyReply) => Soon<void>
+export interface Gate {
+  /** Sets `client` or `refusal`, and the rate-limit headers. Throws, or rejects, when it is one request too many. */
+  (request: FastifyRequest, reply: FastifyReply): Soon<void>
+  /** For a request that is answered before it was counted: the rate-limit headers alone, as far as this process remembers. */
+  recall(request: FastifyRequest, reply: FastifyReply): void
+}
 
 /** Makes the gate. */
 export function createGate(authenticate: Authenticate, meter: Meter): Gate {
-  function identify(request: FastifyRequest, reply: FastifyReply): Soon<void> {
-    try {
-      const found = authenticate(request.headers.authorization)
-      if (found instanceof Promise) return identifyLater(request, reply, found)
-      request.client = found
-    } catch (error) {
-      refuse(request, error)
-    }
+  function accept(request: FastifyRequest, reply: FastifyReply, client: Client): Soon<void> {
+    request.client = client
+    return meter.count(request, reply)
   }
 
-  // Until it is known whose request this is, nobody is charged for it, and it is answered as an address's: the look-up may
-  // fail, or take longer than an answer may.
-  async function identifyLater(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    found: Promise<Client>,
-  ): Promise<void> {
-    found.catch(() => {}) // it may fail while this waits for something else
-    await meter.show(request, reply)
-    try {
-      request.client = await found
-    } catch (error) {
-      refuse(request, error)
-    }
+  // Whatever needs a client will say so; what is no refusal fails the request here, and charges nobody.
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): Soon<void> {
+    if (!(error instanceof ApiError)) throw error
+    request.refusal = error
+    return meter.count(request, reply)
   }
 
-  return (request, reply) => proceed(identify(request, reply), () => meter.count(request, reply))
-}
+  function recall(request: FastifyRequest, reply: FastifyReply): void {
+    if (meter.hasTold(reply)) return
+    request.client = authenticate.recall(request.headers.authorization)
+    meter.recall(request, reply)
+  }
 
-// Whatever needs a client will say so; what is no refusal fails the request here.
-function refuse(request: FastifyRequest, error: unknown): void {
-  if (!(error instanceof ApiError)) throw error
-  request.refusal = error
+  function gate(request: FastifyRequest, reply: FastifyReply): Soon<void> {
+    let found: ReturnType<Authenticate>
+    try {
+      found = authenticate(request.headers.authorization)
+    } catch (error) {
+      return refuse(request, reply, error)
+    }
+    if (!('run' in found)) return accept(request, reply, found)
+    const { isGuess, run } = found
+    return meter.lookUp(request, reply, isGuess, () =>
+      run().then(
+        (client) => accept(request, reply, client),
+        (error) => refuse(request, reply, error),
+      ),
+    )
+  }
+
+  return Object.assign(gate, { recall })
 }
 
 /** What an operation asks for that wants a bearer key. */

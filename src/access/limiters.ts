@@ -57,20 +57,25 @@ export interface Counters {
 
 // An attacker has as many as he likes.
 const addressesMax = 50_000
-// Whoever has one IPv6 address has the whole network.
 const networkBits = 64
+
+/** What an address is counted as: whoever has one IPv6 address has the whole network. */
+export function networkOf(address: string): string {
+  return rateLimit.normalizeIP(address, networkBits)
+}
 
 /** Makes the counters; with a Redis URL, shared ones. The server's close ends them. */
 export async function createCounters(
   app: FastifyInstance,
   limits: RateLimits,
   redisUrl: string | undefined,
+  redisTimeoutMs: number,
   log: Logger,
 ): Promise<Counters> {
   const own = await createLimiters(app, limits)
   if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
   const { RedisLink } = await import('./redis-link.js') // its client is slow to load, and most have no Redis
-  const link = new RedisLink(redisUrl, log)
+  const link = new RedisLink(redisUrl, redisTimeoutMs, log)
   const shared = await createLimiters(app, limits, link.redis)
   await link.open()
   app.addHook('onClose', async () => link.close())
@@ -119,7 +124,7 @@ async function createAddressLimiter(
   redis: Redis | undefined,
 ): Promise<Limiter<string>> {
   const options = { nameSpace: 'animal-store:', ...(redis ? { redis } : { store: MemoryStore }) }
-  const keyOf = (address: string) => `address:${rateLimit.normalizeIP(address, networkBits)}`
+  const keyOf = (address: string) => `address:${networkOf(address)}`
   const rules = { max, timeWindow: minuteMs, cache: addressesMax }
   const count = await createLimiter<string>(app, options, keyOf, rules)
   // Redis lets a key live through the whole of its last millisecond.

@@ -3,6 +3,7 @@
 
 import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import { LRUCache } from 'lru-cache'
+import { elapsedMs } from '../clock.js'
 
 /** What a window holds, and the milliseconds until its end; 0 where none has begun. */
 export interface Tally {
@@ -16,7 +17,7 @@ export class Window {
   #endsAt = 0
 
   count(windowMs: number): Tally {
-    const now = Date.now()
+    const now = elapsedMs()
     if (this.#endsAt <= now) {
       this.#current = 0
       this.#endsAt = now + windowMs
@@ -27,7 +28,7 @@ export class Window {
 
   /** The same without counting. */
   look(): Tally {
-    const ttl = this.#endsAt - Date.now()
+    const ttl = this.#endsAt - elapsedMs()
     return ttl > 0 ? { current: this.#current, ttl } : noTally
   }
 }

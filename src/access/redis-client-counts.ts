@@ -3,7 +3,6 @@
 
 import type { ChainableCommander, Redis } from 'ioredis'
 import type { RateLimits } from '../contract/document.js'
-import { atEndOfTurn } from '../turn.js'
 import type { Client } from './client.js'
 import { type ClientCounts, dayMs, minuteMs, type Tallies } from './client-counts.js'
 import type { Tally } from './memory-store.js'
@@ -102,7 +101,7 @@ export class RedisClientCounts implements ClientCounts {
   #beginTurn() {
     const requests: Requests = new Map()
     const answers = new Promise<Answers>((resolve) => {
-      atEndOfTurn(() => {
+      setImmediate(() => {
         this.#turn = undefined
         resolve(this.#ask(requests))
       })

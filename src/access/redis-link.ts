@@ -5,11 +5,9 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Soon } from '../proceed.js'
 
-// A connection that is silent for so many ticks, while an answer is awaited, is given up.
-const silentTicksMax = 6
 const tickMs = 10
-const commandTimeoutMs = 1_000
-const connectTimeoutMs = 1_000
+// For a connection to be made, and for the answer to one command, though others are answered.
+const patienceMs = 1_000
 const probeEveryMs = 250
 
 /** A connection that fails at once when it is down, and soon when nothing comes back on it. */
@@ -22,15 +20,17 @@ export class RedisLink {
   #ticker: NodeJS.Timeout | undefined
   #probe: NodeJS.Timeout | undefined
 
+  /** A connection that is silent for `timeoutMs`, while an answer is awaited, is given up. */
   constructor(
     url: string,
+    readonly timeoutMs: number,
     readonly log: Logger,
   ) {
     this.redis = new Redis(url, {
       lazyConnect: true,
       enableAutoPipelining: true, // one write for what refused requests and addresses ask in a turn
-      connectTimeout: connectTimeoutMs,
-      commandTimeout: commandTimeoutMs,
+      connectTimeout: Math.max(patienceMs, timeoutMs),
+      commandTimeout: Math.max(patienceMs, timeoutMs),
       enableOfflineQueue: false,
       enableReadyCheck: false, // the probe is one, and asks for more
       autoResendUnfulfilledCommands: false,
@@ -91,9 +91,9 @@ export class RedisLink {
       clearInterval(this.#ticker)
       this.#ticker = undefined
     }
-    if (this.#silentTicks < silentTicksMax) return
+    if (this.#silentTicks * tickMs < this.timeoutMs) return
     this.#silentTicks = 0
-    this.lost(new Error(`no answer for ${silentTicksMax * tickMs} ms`))
+    this.lost(new Error(`no answer for ${this.timeoutMs} ms`))
     this.redis.disconnect(true) // and connects anew: whatever was asked on the old connection has failed
   }
 

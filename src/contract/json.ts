@@ -1,6 +1,6 @@
 // Reads a JSON body without altering it: integers beyond 2^53 become bigint, and what JSON.parse would
 // change without a word (the last of two values wins, digits are rounded away) is an error, and so is what would cost more
-// to read than it can be worth.
+// to read than it can be worth, or could not be kept.
 
 import { parse } from 'lossless-json'
 import { ApiError } from '../errors.js'
@@ -15,7 +15,12 @@ export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
   refuseDepth(text)
   const unaltered = parseUnaltered(text)
-  if (unaltered !== undefined) return unaltered
+  const value = unaltered === undefined ? parseExactly(text) : unaltered
+  refuseCharacters(text)
+  return value
+}
+
+function parseExactly(text: string): unknown {
   try {
     const value = parse(text, undefined, { parseNumber, onDuplicateKey: ({ key }) => refuseDuplicate(key) })
     refuseDuplicates(text)
@@ -69,6 +74,22 @@ function endOfString(text: string, start: number): number {
     else if (text[i] === '"') return i
   }
   return text.length
+}
+
+// One escape after the other, so that a backslash that is itself escaped begins none: surrogate pairs, what no text may hold,
+// all others.
+const escapes =
+  /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|(u0000|u[dD][89a-fA-F][\dA-Fa-f]{2})|.)/g
+
+// Of valid JSON, in names and values alike. PostgreSQL's text holds no NUL, and half of a surrogate pair has no UTF-8. Only
+// an escape can write either, and few bodies have one.
+function refuseCharacters(text: string): void {
+  if (!text.includes('\\u')) return
+  for (const { 1: character, index } of text.matchAll(escapes)) {
+    if (character === undefined) continue
+    const what = character === 'u0000' ? 'NUL' : 'half of a surrogate pair'
+    throw new ApiError('invalid_json', `The body holds ${what}, \\${character}, at position ${index}.`)
+  }
 }
 
 // Of valid JSON. lossless-json finds duplicates as well, but lets the same value pass twice.

@@ -11,10 +11,12 @@ import type {
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
-import type { Sql, StatementLanes } from '../database/connect.js'
+import type { Pools, Sql } from '../database/connect.js'
+import type { Signal } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotent-answers.js'
 import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
+import type { Admission } from '../http/admission.js'
 import { idempotencyHeader, type Once } from '../idempotency.js'
 import { callBack } from '../proceed.js'
 import { requestPath } from '../request-path.js'
@@ -45,7 +47,8 @@ declare module 'fastify' {
 export interface RouteParts {
   readonly contract: Contract
   readonly handlers: Handlers
-  readonly lanes: StatementLanes
+  readonly pools: Pools
+  readonly admission: Admission
   /** For requests that carry a key of their own. */
   readonly once: Once
   /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
@@ -180,11 +183,12 @@ function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
 
 function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
-  const sql = isSafe(operation.method) ? parts.lanes.reads : parts.lanes.writes
+  const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
   const write = createWrite(operation)
   const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
     handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
-  const answer: AnswerRequest = async (request, reply) => write(request, reply, await run(request, sql))
+  const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
+    write(request, reply, await run(request, pool.sqlUntil(signal)))
   const plainly = isShared(operation) ? shared(answer) : answer
   const once: AnswerRequest = async (request, reply) => {
     const { isReplay, ...kept } = await parts.once(request, async (by) => {
@@ -197,16 +201,17 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
   return async (request, reply) => {
     const isKeyed = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
-    const { status, headers, body } = await (isKeyed ? once : plainly)(request, reply)
-    if (reply.sent) return undefined // its time was up, and the caller has been told
+    const answered = await parts.admission.run(() => (isKeyed ? once : plainly)(request, reply))
+    const { status, headers, body } = answered
+    if (request.lifetime?.isOver) return undefined
     addHeaders(reply, headers)
     return reply.code(status).send(body)
   }
 }
 
-type AnswerRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<KeptAnswer>
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
 
-// A handler knows its request, not who asks. Where that is the URL alone, the same URL has the same answer.
+// Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
 function isShared({ method, parameters, body }: Operation): boolean {
   return (
     isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
@@ -214,8 +219,19 @@ function isShared({ method, parameters, body }: Operation): boolean {
 }
 
 function shared(answer: AnswerRequest): AnswerRequest {
-  const share = createShare<KeptAnswer>()
-  return (request, reply) => share(request.url, () => answer(request, reply))
+  const share = createShare<FastifyRequest, KeptAnswer>()
+  return (request, reply) =>
+    share(`${request.client?.keyId} ${request.url}`, request, (requests) =>
+      answer(request, reply, whileAnyWaits(requests)),
+    )
+}
+
+function whileAnyWaits(requests: readonly FastifyRequest[]): Signal {
+  return {
+    get aborted() {
+      return requests.every(({ lifetime }) => lifetime?.aborted)
+    },
+  }
 }
 
 // RFC 9110, section 9.2.1: a safe method changes nothing.

@@ -11,6 +11,7 @@ import type { Operation, Schema } from './document.js'
 import { parseJson } from './json.js'
 import { accepts, isJson } from './media-types.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './numbers.js'
+import { mayHoldUnfitText, unfitTexts } from './parameter-text.js'
 import { describeViolations, joinViolations } from './violations.js'
 
 /**
@@ -113,15 +114,16 @@ export function parseBody(request: FastifyRequest): void {
 }
 
 /**
- * Reports what Fastify's validation found, and what it did not get to: it stops at the first part.
+ * Reports what Fastify's validation found, and what it did not get to: it stops at the first part, and sees texts only as
+ * they were decoded.
  * @throws {ApiError} `invalid_request`, naming every offending place.
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  if (request.validationError === undefined && !bodyMissing) return
+  if (request.validationError === undefined && !bodyMissing && !mayHoldUnfitText(request.url)) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    return describeViolations(name, errorsOf(request, httpPart))
+    return describeViolations(name, [...errorsOf(request, httpPart), ...unfitTexts(request, httpPart)])
   })
   if (violations.length > 0) throw new ApiError('invalid_request', joinViolations(violations))
 }

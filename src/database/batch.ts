@@ -1,8 +1,9 @@
 // Statements that are asked for at the same time, as one. The journey of a small statement costs PostgreSQL and the driver more
 // than its work, and each that writes waits for the disk.
 
-import { atEndOfTurn } from '../turn.js'
 import { isUnavailable, type Sql } from './connect.js'
+import { abandoned } from './driver/pool.js'
+import type { Signal } from './driver/sql.js'
 
 /** What one statement does for all of several inputs: it gives an output for each, in their order, or fails having done nothing. */
 export type Batch<Input, Output> = (sql: Sql, inputs: readonly Input[]) => Promise<readonly Output[]>
@@ -11,69 +12,106 @@ export type Batch<Input, Output> = (sql: Sql, inputs: readonly Input[]) => Promi
 export function batched<Input, Output>(
   run: Batch<Input, Output>,
 ): (sql: Sql, input: Input) => Promise<Output> {
-  const queues = new WeakMap<Sql, BatchQueue<Input, Output>>()
+  const queues = new WeakMap<object, BatchQueue<Input, Output>>()
   return (sql, input) => {
-    let queue = queues.get(sql)
+    // Who shares a pool shares its statements; a transaction's are its own.
+    const key = sql.of?.pool ?? sql
+    let queue = queues.get(key)
     if (queue === undefined) {
-      queue = new BatchQueue((inputs) => run(sql, inputs))
-      queues.set(sql, queue)
+      queue = new BatchQueue(holdOf(sql), run)
+      queues.set(key, queue)
     }
-    return queue.add(input)
+    return queue.add(input, sql.of?.signal)
   }
+}
+
+/** Runs work with a connection to send statements on. */
+type Hold = (work: (sql: Sql) => Promise<void>) => Promise<void>
+
+function holdOf(sql: Sql): Hold {
+  const pool = sql.of?.pool
+  if (pool === undefined) return (work) => work(sql)
+  return (work) => pool.hold(undefined, (held) => work(held.sqlUntil(undefined)))
 }
 
 // While these are on their way, what comes gathers for the next: the busier the database, the more of them go at once, and a
 // lone one need not wait.
-const underWayMax = 2
+const inFlightMax = 2
 const batchMax = 250
 
 interface Caller<Input, Output> {
   readonly input: Input
+  readonly signal: Signal | undefined
   resolve(output: Output): void
   reject(error: unknown): void
 }
 
 class BatchQueue<Input, Output> {
   #waiting: Caller<Input, Output>[] = []
-  #underWay = 0
+  #inFlight = 0
   #isDue = false
 
-  constructor(readonly run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {}
+  constructor(
+    readonly hold: Hold,
+    readonly run: Batch<Input, Output>,
+  ) {}
 
-  add(input: Input): Promise<Output> {
+  add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, resolve, reject })
+      this.#waiting.push({ input, signal, resolve, reject })
       this.#sendSoon()
     })
   }
 
   #sendSoon(): void {
-    if (this.#isDue || this.#underWay === underWayMax || this.#waiting.length === 0) return
+    if (this.#isDue || this.#inFlight === inFlightMax || this.#waiting.length === 0) return
     this.#isDue = true
-    atEndOfTurn(() => {
+    setImmediate(() => {
       this.#isDue = false
       void this.#send()
     })
   }
 
+  // Who is in it is decided when there is a connection to send it on: it is never sent for somebody who has gone by then.
   async #send(): Promise<void> {
-    const callers = this.#waiting.splice(0, batchMax)
-    this.#underWay++
-    this.#sendSoon()
-    await this.#serve(callers)
-    this.#underWay--
-    this.#sendSoon()
+    this.#inFlight++
+    try {
+      await this.hold((sql) => this.#serveNext(sql))
+    } catch (error) {
+      // There is no connection to be had.
+      for (const { reject } of this.#waiting.splice(0)) reject(error)
+    } finally {
+      this.#inFlight--
+      this.#sendSoon()
+    }
   }
 
-  async #serve(callers: readonly Caller<Input, Output>[]): Promise<void> {
+  async #serveNext(sql: Sql): Promise<void> {
+    const callers = stillWaiting(this.#waiting.splice(0, batchMax))
+    this.#sendSoon()
+    await this.#serve(sql, callers)
+  }
+
+  async #serve(sql: Sql, callers: readonly Caller<Input, Output>[]): Promise<void> {
+    if (callers.length === 0) return
     try {
-      const outputs = await this.run(callers.map(({ input }) => input))
+      const outputs = await this.run(
+        sql,
+        callers.map(({ input }) => input),
+      )
       for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output)
     } catch (error) {
       // The fault may be one's alone.
-      if (callers.length > 1 && !isUnavailable(error))
-        await Promise.all(callers.map((each) => this.#serve([each])))
-      else for (const { reject } of callers) reject(error)
+      if (callers.length > 1 && !isUnavailable(error)) {
+        for (const each of callers) await this.#serve(sql, stillWaiting([each]))
+      } else for (const { reject } of callers) reject(error)
     }
   }
+}
+
+function stillWaiting<Input, Output>(callers: readonly Caller<Input, Output>[]): Caller<Input, Output>[] {
+  return callers.filter(({ signal, reject }) => {
+    if (signal?.aborted) reject(abandoned())
+    return !signal?.aborted
+  })
 }

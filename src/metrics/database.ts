@@ -1,51 +1,48 @@
 // The database: what the service waits for, and how the database sees the service.
 
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import type { RootSql } from '../database/connect.js'
-import { watchStatements } from '../database/watch.js'
+import type { Pools, Sql } from '../database/connect.js'
+import type { Pool } from '../database/driver/pool.js'
 import { secondsBuckets } from './requests.js'
-
-/** The same handle, with its statements counted and timed under that name. */
-export type WatchStatements = <Sql extends object>(sql: Sql, lane: string) => Sql
 
 // A scrape must not wait for a database that hangs.
 const timeoutMs = 1_000
 
-/** Statements by lane. */
-export function measureStatements(registry: Registry): WatchStatements {
+/** Statements by pool. */
+export function measureStatements(registry: Registry, pools: Pools): void {
   const seconds = new Histogram({
     name: 'animal_store_statement_seconds',
     help: 'From a statement to its rows, its wait for a connection included',
-    labelNames: ['lane'],
+    labelNames: ['pool'],
     buckets: secondsBuckets,
     registers: [registry],
   })
-  const underWay = new Map<string, number>()
+  const inFlight = new Map<string, number>()
   new Gauge({
     name: 'animal_store_statements_waiting',
     help: 'Statements that have no answer yet',
-    labelNames: ['lane'],
+    labelNames: ['pool'],
     registers: [registry],
     collect() {
-      for (const [lane, count] of underWay) this.set({ lane }, count)
+      for (const [pool, count] of inFlight) this.set({ pool }, count)
     },
   })
-  const change = (lane: string, by: number) => underWay.set(lane, (underWay.get(lane) ?? 0) + by)
-  return (sql, lane) => {
-    change(lane, 0)
-    return watchStatements(sql, () => {
+  const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
+  for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
+    change(name, 0)
+    pool.watch(() => {
       const startedAt = performance.now()
-      change(lane, 1)
+      change(name, 1)
       return () => {
-        change(lane, -1)
-        seconds.observe({ lane }, (performance.now() - startedAt) / 1000)
+        change(name, -1)
+        seconds.observe({ pool: name }, (performance.now() - startedAt) / 1000)
       }
     })
   }
 }
 
 /** The connections, as the database sees them: whatever waits shows here, whatever the driver knows of it. */
-export function measureConnections(registry: Registry, sql: RootSql): void {
+export function measureConnections(registry: Registry, sql: Sql): void {
   const registers = [registry]
   let asked: Promise<Record<string, number> | undefined> | undefined
   // Both gauges of a scrape ask at once, and are told the same.
@@ -78,7 +75,7 @@ export function measureConnections(registry: Registry, sql: RootSql): void {
   })
 }
 
-async function countConnections(sql: RootSql): Promise<Record<string, number>> {
+async function countConnections(sql: Sql): Promise<Record<string, number>> {
   const [row] = await sql<Record<string, number>[]>`
     select count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,
            count(*) filter (where wait_event_type = 'Lock')::int as lock,

@@ -5,31 +5,41 @@ import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Counters, CountersState } from '../access/limiters.js'
-import type { RootSql } from '../database/connect.js'
-import type { Work } from '../overload.js'
-import { measureConnections, measureStatements, type WatchStatements } from './database.js'
+import type { Pools } from '../database/connect.js'
+import type { Admission } from '../http/admission.js'
+import type { Lifetimes } from '../http/lifetime.js'
+import { measureConnections, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
 import { createMetricsServer } from './server.js'
 
-export interface Metrics {
-  /** Answers with them once it listens; the application's close ends it. */
-  readonly server: Server
-  readonly watch: WatchStatements
+/** What is measured beside the server itself. */
+export interface MeasuredParts {
+  readonly pools: Pools
+  readonly counters: Counters
+  readonly admission: Admission
+  readonly lifetimes: Lifetimes
 }
 
 const eventLoopPrecisionMs = 10
 
-/** Measures a server: its requests from now on, and the state of its parts whenever it is asked. */
-export function addMetrics(app: FastifyInstance, sql: RootSql, counters: Counters, work: Work): Metrics {
+/**
+ * Measures a server: its requests from now on, and the state of its parts whenever it is asked. The server that is returned
+ * answers with the metrics once it listens; the application's close ends it.
+ */
+export function addMetrics(
+  app: FastifyInstance,
+  { pools, counters, admission, lifetimes }: MeasuredParts,
+): Server {
   const registry = new Registry()
   // Memory, processor time, the event loop's delay, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
-  measureRequests(app, registry)
+  measureRequests(app, registry, lifetimes)
   measureCallers(app, registry)
   measureCounters(registry, counters)
-  measureWork(registry, work)
-  measureConnections(registry, sql)
-  return { server: createMetricsServer(app, registry), watch: measureStatements(registry) }
+  measureAdmission(registry, admission)
+  measureStatements(registry, pools)
+  measureConnections(registry, pools.keys.sql)
+  return createMetricsServer(app, registry)
 }
 
 function measureCallers(app: FastifyInstance, registry: Registry): void {
@@ -45,22 +55,22 @@ function measureCallers(app: FastifyInstance, registry: Registry): void {
   })
 }
 
-function measureWork(registry: Registry, work: Work): void {
+function measureAdmission(registry: Registry, admission: Admission): void {
   new Gauge({
     name: 'animal_store_work',
-    help: 'Requests of operations that are worked at',
+    help: 'Requests of operations whose handlers are running',
     registers: [registry],
     collect() {
-      this.set(work.count)
+      this.set(admission.count)
     },
   })
   new Counter({
     name: 'animal_store_overload_refusals_total',
-    help: 'Requests of operations that were refused for there was work enough',
+    help: 'Requests of operations refused because WORK_MAX was reached',
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(work.refused)
+      this.inc(admission.refused)
     },
   })
 }

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Operation } from '../contract/document.js'
+import type { Lifetimes } from '../http/lifetime.js'
 
 /** Of times in seconds: from an answer out of memory to one at the limit of a handler. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -13,27 +14,35 @@ const otherKeys = 'other'
 
 type Observe = (request: FastifyRequest, reply: FastifyReply, operation: Operation | undefined) => void
 
-/** Measures every request that is answered. */
-export function measureRequests(app: FastifyInstance, registry: Registry): void {
+// In place of the status of a request whose connection was gone before its answer was.
+const aborted = 'aborted'
+
+/** Measures every request, answered or not. */
+export function measureRequests(app: FastifyInstance, registry: Registry, lifetimes: Lifetimes): void {
   const observers = [times(registry), refusals(registry), deprecatedCalls(registry)]
-  app.addHook('onResponse', (request, reply, done) => {
+  const observeAll = (request: FastifyRequest, reply: FastifyReply) => {
     // Undefined, too, for a URL that cannot be routed.
-    const operation = request.routeOptions?.config?.operation
+    const operation = request.matched?.config?.operation
     for (const observe of observers) observe(request, reply, operation)
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    observeAll(request, reply)
     done()
   })
+  lifetimes.onAborted(observeAll)
 }
 
 function times(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
-    help: 'From a request to its answer, by operation (none: beside the contract, or no such path or method) and status',
+    help: 'From a request to its answer, by operation (none: beside the contract, or no such path or method) and status (aborted: its connection was gone)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],
   })
-  return (_, { statusCode, elapsedTime }, operation) => {
-    seconds.observe({ operation: operation?.id ?? 'none', status: statusCode }, elapsedTime / 1000)
+  return (_, { sent, statusCode, elapsedTime }, operation) => {
+    const status = sent ? statusCode : aborted
+    seconds.observe({ operation: operation?.id ?? 'none', status }, elapsedTime / 1000)
   }
 }
 

@@ -12,19 +12,33 @@ const client: Client = {
   expiresAt: undefined,
 }
 
-// Keys by their hash, a clock that stands still until it is moved, and a count of look-ups.
+// Keys by their hash, clocks that stand still until they are moved, and a count of look-ups.
 function setUp(clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
   const known = new Map(Object.entries(clients).map(([each, found]) => [hashApiKey(each), found]))
-  const clock = { now: Date.UTC(2026, 0, 1) }
+  const clock = { now: Date.UTC(2026, 0, 1), elapsedMs: 1_000 }
+  const pass = (ms: number) => {
+    clock.now += ms
+    clock.elapsedMs += ms
+  }
   const lookups: string[] = []
   const find: FindClient = async (hash) => {
     lookups.push(hash)
     return findClient ? findClient(hash) : known.get(hash)
   }
-  const check = createAuthenticate(find, 'Test', () => clock.now)
-  const authenticate = async (authorization: string | undefined) => check(authorization)
+  const clocks = { now: () => clock.now, elapsedMs: () => clock.elapsedMs }
+  const check = createAuthenticate(find, 'Test', clocks)
+  const authenticate = async (authorization: string | undefined) => {
+    const found = check(authorization)
+    return 'run' in found ? found.run() : found
+  }
+  const lookUp = (used = key) => {
+    const found = check(`Bearer ${used}`)
+    if ('run' in found) return found
+    throw new Error('no look-up is needed')
+  }
+  const use = (used = key) => authenticate(`Bearer ${used}`)
   const revoke = (revoked: string) => void known.delete(hashApiKey(revoked))
-  return { authenticate, clock, lookups, revoke, use: (used = key) => authenticate(`Bearer ${used}`) }
+  return { authenticate, clock, pass, lookups, revoke, use, lookUp }
 }
 
 async function refusal(answer: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
@@ -102,28 +116,28 @@ t.test(
 )
 
 t.test('a key is looked up once a second', async (t) => {
-  const { use, clock, lookups } = setUp()
+  const { use, pass, lookups } = setUp()
   await use()
-  clock.now += 500
+  pass(500)
   await use()
   t.equal(lookups.length, 1)
-  clock.now += 500
+  pass(500)
   await use()
   t.equal(lookups.length, 2)
 })
 
 t.test('a revoked key is refused within a second, and stays refused', async (t) => {
-  const { use, clock, revoke } = setUp()
+  const { use, pass, revoke } = setUp()
   await use()
   revoke(key)
-  clock.now += 1000
+  pass(1000)
   t.strictSame(await refusal(use()), invalid)
   t.strictSame(await refusal(use()), invalid, 'though it was remembered before')
 })
 
 t.test('a look-up counts from its beginning: what it read may be as old', async (t) => {
-  const { use, clock, lookups } = setUp({}, async () => {
-    clock.now += 1000
+  const { use, pass, lookups } = setUp({}, async () => {
+    pass(1000)
     return client
   })
   await use()
@@ -133,9 +147,9 @@ t.test('a look-up counts from its beginning: what it read may be as old', async 
 
 t.test('a caller does not wait for a look-up that began more than a second ago', async (t) => {
   const answers: ((found: Client | undefined) => void)[] = []
-  const { use, clock, lookups } = setUp({}, () => new Promise((resolve) => answers.push(resolve)))
+  const { use, pass, lookups } = setUp({}, () => new Promise((resolve) => answers.push(resolve)))
   const early = use()
-  clock.now += 1000 // the key is revoked meanwhile
+  pass(1000) // the key is revoked meanwhile
   const late = refusal(use())
   answers[0]?.(client)
   answers[1]?.(undefined)
@@ -144,21 +158,29 @@ t.test('a caller does not wait for a look-up that began more than a second ago',
   t.equal(lookups.length, 2)
 })
 
-t.test('a clock that is set back does not prolong what is remembered', async (t) => {
-  const { use, clock, revoke } = setUp()
-  await use()
-  revoke(key)
-  clock.now -= 3_600_000
-  t.strictSame(await refusal(use()), invalid)
-})
+for (const [title, ms] of [
+  ['back', -3_600_000],
+  ['forward', 3_600_000],
+] as const) {
+  t.test(`a clock that is set ${title} changes nothing about what is remembered`, async (t) => {
+    const { use, clock, pass, lookups, revoke } = setUp()
+    await use()
+    revoke(key)
+    clock.now += ms
+    t.match(await use(), { keyId: '7' })
+    t.equal(lookups.length, 1, 'it is not looked up any earlier')
+    pass(900)
+    t.strictSame(await refusal(use()), invalid, 'nor any later')
+  })
+}
 
 t.test('a key ends by the clock, even while it is remembered', async (t) => {
-  const { use, clock, lookups } = setUp({
+  const { use, pass, lookups } = setUp({
     [key]: { ...client, expiresAt: new Date(Date.UTC(2026, 0, 1) + 100) },
   })
-  clock.now += 99
+  pass(99)
   t.match(await use(), { keyId: '7' })
-  clock.now += 1
+  pass(1)
   t.strictSame(await refusal(use()), invalid)
   t.equal(lookups.length, 1)
 })
@@ -187,9 +209,9 @@ t.test('a look-up that fails rejects with its own error for all who wait, and is
 t.test('a look-up that fails does not let in a key that was remembered too long ago', async (t) => {
   const outage = new Error('no database')
   const answers: (() => Promise<Client>)[] = [async () => client, () => Promise.reject(outage)]
-  const { use, clock } = setUp({}, async () => answers.shift()?.())
+  const { use, pass } = setUp({}, async () => answers.shift()?.())
   await use()
-  clock.now += 1000
+  pass(1000)
   await t.rejects(use(), outage)
 })
 
@@ -202,4 +224,34 @@ t.test('10,000 keys are remembered and no more: the one used longest ago goes', 
   t.equal(lookups.length, 10_001)
   await use(first)
   t.equal(lookups.length, 10_002)
+})
+
+t.test('a key may be a guess until it is looked up, and never again once it was found', async (t) => {
+  const { use, pass, lookUp } = setUp()
+  t.ok(lookUp().isGuess())
+  const early = lookUp()
+  const under = use()
+  t.notOk(early.isGuess(), 'asked before, it joins the look-up that has begun since')
+  await under
+  pass(3_600_000)
+  t.notOk(lookUp().isGuess(), 'however long ago it was found')
+})
+
+t.test('a key that was not found may be a guess again, and so may one that was revoked', async (t) => {
+  const { use, pass, lookUp, revoke } = setUp()
+  await refusal(use(createApiKey()))
+  t.ok(lookUp(createApiKey()).isGuess())
+  await use()
+  revoke(key)
+  pass(1000)
+  await refusal(use())
+  t.ok(lookUp().isGuess())
+})
+
+t.test('a look-up that begins when another has found the key meanwhile is none', async (t) => {
+  const { use, lookups, lookUp } = setUp()
+  const late = lookUp()
+  await use()
+  t.match(await late.run(), { keyId: '7' })
+  t.equal(lookups.length, 1)
 })

@@ -6,14 +6,21 @@ const second = 1000
 const minute = 60 * second
 const day = 24 * 60 * minute
 
-/** A clock that stands still until it is moved. The counters read the same one. */
-function stopClock(t: Test) {
+/** The wall clock and the one that measures, which stand still until they are moved. */
+function stopClocks(t: Test) {
   let now = Date.UTC(2026, 10, 20, 12)
+  let elapsed = performance.now()
   t.intercept(Date, 'now', { value: () => now, configurable: true, writable: true })
+  t.intercept(performance, 'now', { value: () => elapsed, configurable: true, writable: true })
   return {
     now: () => now,
     advance(ms: number) {
       now += ms
+      elapsed += ms
+    },
+    /** What an operator does, or NTP: no time passes. */
+    setWallClock(by: number) {
+      now += by
     },
   }
 }
@@ -51,6 +58,7 @@ function statuses(answers: readonly Answer[]) {
 t.test(
   '150 requests at once on a fresh free key: 60 are admitted, 90 get 429 with every header',
   async (t) => {
+    stopClocks(t)
     const service = await startService(t)
     const { key } = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
     const headers = { authorization: `Bearer ${key}` }
@@ -80,7 +88,7 @@ t.test('every plan of the contract allows its quotas, and no more', async (t) =>
 })
 
 t.test('the minute window', async (t) => {
-  const clock = stopClock(t)
+  const clock = stopClocks(t)
   const service = await startService(t)
   const { call, calls } = await keyOf(service, 3, 100)
   const start = clock.now()
@@ -124,7 +132,7 @@ t.test('the minute window', async (t) => {
 })
 
 t.test('the day window', async (t) => {
-  const clock = stopClock(t)
+  const clock = stopClocks(t)
   const service = await startService(t)
 
   t.test('speaks when it has less left, or as much', async (t) => {
@@ -167,7 +175,7 @@ t.test('the day window', async (t) => {
 })
 
 t.test('a ban', async (t) => {
-  const clock = stopClock(t)
+  const clock = stopClocks(t)
   const service = await startService(t)
   const { id, call, calls } = await keyOf(service, 1, 1_000)
   const other = await keyOf(service, 10, 1_000)
@@ -203,8 +211,38 @@ t.test('a ban', async (t) => {
   })
 })
 
+for (const [title, hours] of [
+  ['back', -1],
+  ['forward', 1],
+] as const) {
+  t.test(`a wall clock that is set ${title} an hour moves no window but in its date`, async (t) => {
+    const clock = stopClocks(t)
+    const service = await startService(t)
+    const { call, calls } = await keyOf(service, 3, 1_000)
+    const guess = () => send(`${service.base}/pets`)
+    const banned = await keyOf(service, 1, 1_000)
+    await banned.calls(2 + ban.rejections)
+    t.match(limitHeaders(await call()), { remaining: 2, reset: (clock.now() + minute) / second })
+    t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 1 })
+    clock.advance(10 * second)
+    clock.setWallClock(60 * hours * minute)
+
+    const reset = (clock.now() + 50 * second) / second
+    t.match(limitHeaders(await call()), { remaining: 1, reset })
+    t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 2, reset })
+    t.match(statuses(await calls(2)), { 200: 1, rate_limit_exceeded: 1 })
+    t.match(limitHeaders(await call()), { reset, retryAfter: 50 })
+    t.match(await banned.call(), { status: 429, body: { code: 'key_banned' } })
+    t.match(limitHeaders(await banned.call()), { retryAfter: ban.banSeconds - 10 })
+    clock.advance(50 * second)
+    t.equal((await call()).status, 200, 'it ends when it was to end')
+    clock.advance(ban.banSeconds * second - minute)
+    t.equal((await banned.call()).status, 200)
+  })
+}
+
 t.test('a ban does not promise a day that is used up', async (t) => {
-  const clock = stopClock(t)
+  const clock = stopClocks(t)
   const service = await startService(t)
   const { calls, call } = await keyOf(service, 1, 1)
   await calls(2 + ban.rejections)
@@ -216,7 +254,7 @@ t.test('a ban does not promise a day that is used up', async (t) => {
 })
 
 t.test('callers without a valid key', async (t) => {
-  const clock = stopClock(t)
+  const clock = stopClocks(t)
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
   const guess = (address: string, authorization = 'Bearer ask_guess') =>
     send(`${service.base}/pets`, 'GET', { authorization, 'x-forwarded-for': address })
@@ -230,7 +268,8 @@ t.test('callers without a valid key', async (t) => {
     t.match(limitHeaders(answer), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
   })
 
-  t.test('get 429 beyond it, by address, and never slow a valid key from there', async (t) => {
+  t.test('get 429 beyond it, by address, and never slow a known key from there', async (t) => {
+    t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
     await exhaust('192.0.2.2')
     const refused = await guess('192.0.2.2')
     t.match(refused, { status: 429, body: { code: 'rate_limit_exceeded' } })
@@ -251,6 +290,7 @@ t.test('callers without a valid key', async (t) => {
 })
 
 t.test('a forged X-Forwarded-For changes nothing where no proxy is trusted', async (t) => {
+  stopClocks(t)
   const service = await startService(t)
   for (let i = 0; i < anonymous.perMinute; i++) {
     await send(`${service.base}/pets`, 'GET', { 'x-forwarded-for': `192.0.2.${i}` })

@@ -213,12 +213,13 @@ t.test('a key whose minute is used up waits for the next', async (t) => {
   const redirect = (request: Request) =>
     fetch(new Request(request.url.replace(first.origin, current.origin), request))
   const clock = fakeClock(async () => {
-    current = await startService(t, { database: { sql: first.sql } })
+    current = await startService(t, { sql: first.sql })
   })
   const store = buildClient(table, { baseUrl: first.base, key, fetch: redirect }, clock)
+  const began = performance.now()
   for (let i = 0; i < 3; i++) t.strictSame((await call(store, 'listPets')).data, [])
   const [wait = 0, ...others] = clock.waits
-  t.ok(wait > 50_000 && wait <= 60_000, `${wait} ms`)
+  t.ok(wait > 60_000 - (performance.now() - began) && wait <= 60_000, `${wait} ms`)
   t.strictSame(others, [])
 })
 

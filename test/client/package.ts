@@ -7,7 +7,9 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
 import { projectRoot } from '../../src/project.js'
-import { browserIsMissing, startBrowser } from '../fixtures/browser.js'
+import { browserIsMissing, openPage } from '../fixtures/browser.js'
+import { copyProject } from '../fixtures/copy.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { startService } from '../fixtures/service.js'
 
 const run = promisify(execFile)
@@ -28,11 +30,14 @@ function problemsOf(program: ts.Program): string[] {
     )
 }
 
+// Built in a copy: another run of the tests may be at work in this checkout.
+const built = copyProject(t)
+await run('npm', ['run', '--silent', 'build'], { cwd: built })
+
 t.test('the README says what the client does', async (t) => {
-  await run('npm', ['run', '--silent', 'build'], { cwd: projectRoot })
-  const folder = t.testdir({ 'package.json': '{"type":"module"}' })
+  const folder = temporaryDirectory(t, { 'package.json': '{"type":"module"}' })
   mkdirSync(path.join(folder, 'node_modules', '@types'), { recursive: true })
-  symlinkSync(projectRoot, path.join(folder, 'node_modules', 'animal-store-service'))
+  symlinkSync(built, path.join(folder, 'node_modules', 'animal-store-service'))
   symlinkSync(
     path.join(projectRoot, 'node_modules/@types/node'),
     path.join(folder, 'node_modules/@types/node'),
@@ -60,7 +65,7 @@ t.test('the README says what the client does', async (t) => {
 
 t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
   const { origin, base, key } = await startService(t)
-  const page = await (await startBrowser(t)).newPage()
+  const page = await openPage(t)
   const names = ['openapi-fetch', 'lossless-json']
   const imports = names.map((name) => [
     name,
@@ -69,7 +74,7 @@ t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
   const map = JSON.stringify({ imports: Object.fromEntries(imports) })
   // From the service's origin, which lets no other in.
   await page.route(/\/(dist|node_modules)\//, (route) =>
-    route.fulfill({ path: path.join(projectRoot, new URL(route.request().url()).pathname) }),
+    route.fulfill({ path: path.join(built, new URL(route.request().url()).pathname) }),
   )
   await page.route(`${origin}/client`, (route) =>
     route.fulfill({ contentType: 'text/html', body: `<script type="importmap">${map}</script>` }),

@@ -3,10 +3,11 @@ import t, { type Test } from 'tap'
 import { type Document, parseDocument } from 'yaml'
 import { type Contract, ContractError, readContract } from '../../src/contract/document.js'
 import { contractFile } from '../../src/project.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { contract } from '../fixtures/service.js'
 
 function read(t: Test, text: string): Promise<Contract> {
-  return readContract(path.join(t.testdir({ 'openapi.yaml': text }), 'openapi.yaml'))
+  return readContract(path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml'))
 }
 
 async function problemsOf(t: Test, text: string): Promise<string[]> {

@@ -121,10 +121,37 @@ t.test('a byte order mark before the text is passed over, and one within a strin
   t.throws(() => parse('\ufeff\ufeff1'), { code: 'invalid_json' })
 })
 
-t.test('a lone surrogate is kept as it is, for the contract to judge', async (t) => {
-  t.equal(parse('"\\ud800"'), '\ud800')
-  t.equal(parse('"\\udc00\\ud800"'), '\udc00\ud800')
+const unfit: [title: string, text: string, what: string, position: number][] = [
+  ['a NUL', '"\\u0000"', 'NUL, \\u0000', 1],
+  ['a NUL among others', '{"a":"\\u0001\\u0000"}', 'NUL, \\u0000', 12],
+  ['a NUL in a name', '{"a":1,"b\\u0000":2}', 'NUL, \\u0000', 9],
+  ['a NUL where a number is exact', '[9007199254740993,"\\u0000"]', 'NUL, \\u0000', 19],
+  ['a NUL after a backslash', '"\\\\\\u0000"', 'NUL, \\u0000', 3],
+  ['the first half of a pair', '"\\ud83d"', 'half of a surrogate pair, \\ud83d', 1],
+  ['the first half in upper case', '"\\uD83D"', 'half of a surrogate pair, \\uD83D', 1],
+  ['the first half before a letter', '"\\ud83dx\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
+  ['the first half before another escape', '"\\ud83d\\u0041"', 'half of a surrogate pair, \\ud83d', 1],
+  ['the first half twice', '"\\ud83d\\ud83d\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
+  ['the second half', '"\\ude00"', 'half of a surrogate pair, \\ude00', 1],
+  ['the second half after a pair', '"\\ud83d\\ude00\\ude00"', 'half of a surrogate pair, \\ude00', 13],
+  ['a pair the wrong way round', '"\\ude00\\ud83d"', 'half of a surrogate pair, \\ude00', 1],
+  ['a pair in two texts', '["\\ud83d","\\ude00"]', 'half of a surrogate pair, \\ud83d', 2],
+  ['half a pair in a name', '{"\\udfff":1}', 'half of a surrogate pair, \\udfff', 2],
+]
+
+for (const [title, text, what, position] of unfit) {
+  t.test(`what no text may hold is refused, and where it stands is told: ${title}`, async (t) => {
+    const message = `The body holds ${what}, at position ${position}.`
+    t.throws(() => parse(text), { code: 'invalid_json', message })
+  })
+}
+
+t.test('other characters may be escaped, and a backslash may stand before what looks like one', async (t) => {
   t.equal(parse('"\\ud83d\\ude00"'), '😀')
+  t.equal(parse('"\\uD83D\\uDE00\\u00e9\\u0001"'), '😀é\u0001')
+  t.equal(parse('"\\uffff\\ue000\\ud7ff"'), '\uffff\ue000\ud7ff')
+  t.equal(parse('"\\\\u0000\\\\ud83d"'), '\\u0000\\ud83d')
+  t.equal(parse('" \\\\\\\\u0000"'), ' \\\\u0000')
 })
 
 for (const [title, text] of [
@@ -154,6 +181,8 @@ t.test('a wide or a long body costs little', async (t) => {
     t.throws(() => parse(`[${quotes.repeat(20_000)}`), { code: 'invalid_json' })
   }
   t.equal(parse(JSON.stringify('"\\'.repeat(16_000))), '"\\'.repeat(16_000))
+  t.equal(parse(`"${'\\\\'.repeat(32_000)}\\u0041"`), `${'\\'.repeat(32_000)}A`)
+  t.equal(parse(`"${'\\u0041'.repeat(10_000)}"`), 'A'.repeat(10_000))
   t.ok(process.cpuUsage(began).user < 1_000_000, 'less than a second of work')
 })
 

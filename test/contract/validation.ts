@@ -3,7 +3,8 @@ import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { type Contract, readContract } from '../../src/contract/document.js'
-import type { Handlers } from '../../src/handlers/handler.js'
+import type { Context, Handlers } from '../../src/handlers/handler.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { contract, type Service, sendRaw, startService } from '../fixtures/service.js'
 
 // An operation that takes something in every place, beside those of the service.
@@ -30,7 +31,16 @@ const addToHerd = {
 function widerContract(t: Test): Promise<Contract> {
   const document = parseDocument(contract.text)
   document.setIn(['paths', '/herds/{herdId}/pets'], document.createNode({ post: addToHerd }))
-  return readContract(path.join(t.testdir({ 'openapi.yaml': document.toString() }), 'openapi.yaml'))
+  document.setIn(['paths', '/authors/{author}/notes'], document.createNode({ post: addNote }))
+  return readContract(
+    path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml'),
+  )
+}
+
+interface Request {
+  readonly params: object
+  readonly query: object
+  readonly body: object
 }
 
 async function startWider(t: Test) {
@@ -41,6 +51,12 @@ async function startWider(t: Test) {
       requests.push(request)
       return { status: 204 }
     },
+    addNote: async (request: Request, { sql }: Context) => {
+      const texts = [request.params, request.query, request.body].flatMap((part) => Object.entries(part))
+      for (const text of texts.flat(2)) await sql`select ${text as string}::text`
+      requests.push(request)
+      return { status: 204 }
+    },
   }
   // The generated types know nothing of this contract.
   const service = await startService(t, {
@@ -48,6 +64,21 @@ async function startWider(t: Test) {
     handlers: wider as unknown as Handlers,
   })
   return { ...service, requests }
+}
+
+// An operation that takes any text in every place, and hands it to the database.
+const addNote = {
+  operationId: 'addNote',
+  parameters: [
+    { name: 'author', in: 'path', required: true, schema: { type: 'string' } },
+    { name: 'tag', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
+    { name: 'a/b', in: 'query', schema: { type: 'string' } },
+  ],
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: { type: 'object', additionalProperties: { type: 'string' } } } },
+  },
+  responses: addToHerd.responses,
 }
 
 const pet = { name: 'Rex', categoryId: 3 }
@@ -117,6 +148,59 @@ t.test('a request with something in every place', async (t) => {
   })
 
   t.equal(requests.length, 0, 'and no other request reached the handler')
+})
+
+t.test('text that the database could not hold', async (t) => {
+  const { call, requests } = await startWider(t)
+  const note = (author: string, query: string, body: unknown = { text: 'x' }) =>
+    call('POST', `/authors/${author}/notes?${query}`, { body })
+
+  t.test('is refused in a body, in names and values alike', async (t) => {
+    for (const text of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
+      for (const body of [`{"text":"a${text}"}`, `{"a${text}":"x"}`]) {
+        t.match(await note('x', '', body), { status: 400, body: { code: 'invalid_json' } }, body)
+      }
+    }
+  })
+
+  const problem = 'must be percent-encoded UTF-8 without NUL'
+  const refused: [author: string, query: string, message: string][] = [
+    ['a%00b', '', `path.author ${problem}`],
+    ['x', 'tag=%00', `query.tag ${problem}`],
+    ['x', 'tag=a&tag=%61%00', `query.tag ${problem}`],
+    ['x', 'tag=%FF', `query.tag ${problem}`],
+    ['x', 'tag=%ED%A0%80', `query.tag ${problem}`],
+    ['x', 'tag=%C3', `query.tag ${problem}`],
+    ['x', 'tag=100%', `query.tag ${problem}`],
+    ['x', 'tag=%zz', `query.tag ${problem}`],
+    ['x', 'tag=a=%FF', `query.tag ${problem}`],
+    ['x', '%74ag=%FF', `query.tag ${problem}`],
+    ['x', 'a%2Fb=%FF', `query["a/b"] ${problem}`],
+    ['x', '%FF=1', 'query["%FF"] is not a known parameter'],
+    ['x', 'tag%00=1', 'query["tag\\u0000"] is not a known parameter'],
+    [
+      '%00',
+      'tag=%00&x=%FF',
+      `path.author ${problem}; query.x is not a known parameter; query.tag ${problem}`,
+    ],
+  ]
+  for (const [author, query, message] of refused) {
+    t.test(`is refused in the parameters ${author} and ${query}`, async (t) => {
+      t.strictSame((await note(author, query)).body, { code: 'invalid_request', message, status: 400 })
+    })
+  }
+  t.match(await note('%FF', ''), { status: 400, body: { code: 'malformed_request' } })
+  t.equal(requests.length, 0, 'and no request reached the handler')
+
+  t.test('is none that only looks like it', async (t) => {
+    const body = '{"\\ud83d\\ude00":"\\\\u0000"}'
+    t.equal((await note('%25FF', 'tag=%F0%9F%98%80&tag=%2500+%25&a/b=', body)).status, 204)
+    t.match(requests.pop(), {
+      params: { author: '%FF' },
+      query: { tag: ['😀', '%00 %'], 'a/b': '' },
+      body: { '😀': '\\u0000' },
+    })
+  })
 })
 
 t.test('the input of the service', async (t) => {

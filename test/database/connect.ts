@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
-import postgres from 'postgres'
 import t from 'tap'
-import { freePort } from '../../scripts/stack/port.js'
 import { createApiKey } from '../../src/access/api-key.js'
-import { connect, isUnavailable, laneSettings, type RootSql, type Sql } from '../../src/database/connect.js'
-import { socketOption } from '../../src/database/socket.js'
+import { connect, isUnavailable, requestSettings, type Sql } from '../../src/database/connect.js'
+import { socketOption } from '../../src/database/driver/socket.js'
+import { transact } from '../../src/database/driver/transaction.js'
 import { migrationsFolder } from '../../src/project.js'
 import { connectTo, readCluster, silent } from '../fixtures/cluster.js'
 import { temporaryDirectory } from '../fixtures/process.js'
-import { createDatabase, send, startService, testConfig } from '../fixtures/service.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
 const cases: [code: unknown, expected: boolean, what: string][] = [
   ['ECONNREFUSED', true, 'nobody listens'],
@@ -35,17 +35,11 @@ for (const [code, expected, what] of cases) {
 
 t.test('while the database is away', async (t) => {
   const sql = await createDatabase(t)
-  const away = postgres({ host: '127.0.0.1', port: await freePort(), backoff: false }) as unknown as RootSql
-  t.teardown(() => away.end({ timeout: 0 }))
-  // The connections of a pool whose server can be taken away and brought back.
-  let current = sql
-  const switching = new Proxy((() => {}) as unknown as RootSql, {
-    apply: (_, __, args) => Reflect.apply(current, undefined, args),
-    get: (_, name) => Reflect.get(current, name),
-  })
-  const service = await startService(t, { database: { sql: switching } })
+  const proxy = await startDatabaseProxy(t, sql)
+  const pools = await openPools(t, sql, testConfig(), proxy)
+  const service = await startService(t, { sql, pools })
   await service.call('GET', '/pets')
-  current = away
+  proxy.admit(false)
 
   t.test('a key that was looked up before gets 503 with Retry-After', async (t) => {
     const answer = await service.call('GET', '/pets')
@@ -74,7 +68,7 @@ t.test('while the database is away', async (t) => {
   })
 
   t.test('and it recovers by itself', async (t) => {
-    current = sql
+    proxy.admit(true)
     t.equal((await send(`${service.origin}/readyz`)).status, 200)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
@@ -109,7 +103,28 @@ t.test('no query is left unsettled by a connection that breaks with an error', a
   }
 })
 
-t.test('PostgreSQL has its settings on every lane of the handlers, and on no other connection', async (t) => {
+t.test('no connection is ended for its age, whatever the URL asks for', async (t) => {
+  const proxy = await startDatabaseProxy(t, await createDatabase(t))
+  const databaseUrl = `${proxy.url}?max_lifetime=0.2&idle_timeout=0.2`
+  const database = await connect({ ...testConfig(), databaseUrl, migrationsFolder, log: silent })
+  t.teardown(() => database.close())
+  const { writes, reads } = database.pools
+  // Long enough for five such lives.
+  const statement = (sql: Sql) => sql<{ pid: number }[]>`select pg_backend_pid() as pid, pg_sleep(0.05)`
+  const callers = Array.from({ length: 16 }, async (_, i) => {
+    const pids: number[] = []
+    for (let n = 0; n < 20; n++) {
+      const [row] =
+        i % 2 === 0 ? await statement(reads.sql) : await transact(writes, undefined, (sql) => statement(sql))
+      pids.push(row?.pid ?? 0)
+    }
+    return pids
+  })
+  const pids = new Set((await Promise.all(callers)).flat())
+  t.equal(pids.size, 8 + 2, 'one backend for each connection, all along')
+})
+
+t.test('PostgreSQL has its settings on every connection for requests, and on no other', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
   t.teardown(() => database.close())
@@ -119,8 +134,9 @@ t.test('PostgreSQL has its settings on every lane of the handlers, and on no oth
       where name in ('plan_cache_mode', 'enable_sort') and source = 'client'`
     return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
   }
-  for (const sql of [database.lanes.reads, database.lanes.writes])
-    for (let i = 0; i < 10; i++) t.strictSame(await settingsOf(sql), laneSettings)
+  const { keys, reads, writes } = database.pools
+  for (const { sql } of [keys, reads, writes])
+    for (const settings of await Promise.all(Array.from({ length: 10 }, () => settingsOf(sql))))
+      t.strictSame(settings, requestSettings)
   t.strictSame(await settingsOf(database.sql), {})
-  t.strictSame(await database.transact(settingsOf), {})
 })

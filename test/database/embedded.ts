@@ -1,20 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { ownedName } from '../../scripts/stack/directory.js'
+import { socketOption } from '../../src/database/driver/socket.js'
 import {
   EmbeddedError,
   type EmbeddedServer,
   linkLibraries,
   startEmbedded,
 } from '../../src/database/embedded.js'
-import { socketOption } from '../../src/database/socket.js'
 import { silent } from '../fixtures/cluster.js'
-import { temporaryDirectory } from '../fixtures/process.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
+import { runProgram } from '../fixtures/process.js'
 
 async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
   const server = await startEmbedded(dataDir, silent)
@@ -54,6 +57,50 @@ t.test('a directory whose name is long, and would mean something to a shell, wor
   t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
 })
 
+t.test('a start that is interrupted leaves nothing behind', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  // Half-made, made, and running: what the directory holds when the signal comes.
+  for (const [begun, left] of [
+    [/^data\./, []],
+    [/^data$/, ['data']],
+    [/^server\.log$/, ['data', 'server.log']],
+  ] as const) {
+    await mkdir(folder, { recursive: true })
+    const interruption = new AbortController()
+    const watcher = watch(folder, (_, name) => {
+      if (begun.test(name ?? '')) interruption.abort(new Error('interrupted'))
+    })
+    await t.rejects(startEmbedded(dataDir, silent, interruption.signal), { message: 'interrupted' })
+    watcher.close()
+    const names = (await readdir(folder)).filter((name) => !name.startsWith('programs-'))
+    t.strictSame(names.sort(), left, `once there was ${begun}`)
+    t.notOk(existsSync(path.join(folder, 'data/postmaster.pid')), 'no server either')
+  }
+  t.ok(await start(t, dataDir), 'and the next one works')
+})
+
+t.test('what a process that ends leaves half-made goes with it, or with the next start', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  const leave = (...args: string[]) => runProgram('test/fixtures/leave-early.ts', args, {})
+  const drafts = async () => (await readdir(folder)).filter((name) => name.startsWith('data.'))
+  t.match(await leave(dataDir, 'by exit'), { code: 7 })
+  t.strictSame(await drafts(), [], 'an exit removes it')
+  await rm(folder, { recursive: true })
+
+  t.match(await leave(dataDir, 'killed'), { signal: 'SIGKILL' })
+  t.equal((await drafts()).length, 1)
+  await (await startEmbedded(dataDir, silent)).stop()
+  t.strictSame(await drafts(), [], 'who is killed cannot')
+
+  const kept = `data.${process.ppid}.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed`
+  await mkdir(path.join(folder, kept))
+  await mkdir(path.join(folder, 'data.999999999.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed'))
+  await start(t, dataDir)
+  t.strictSame(await drafts(), [kept], 'and only a process that lives may still need it')
+})
+
 t.test('commits are durable and the server is reached through its socket alone', async (t) => {
   const sql = await query(t, await start(t, await temporaryDirectory(t)))
   for (const [name, value] of [
@@ -82,6 +129,14 @@ t.test('a server that is killed under its users comes back', async (t) => {
   }
 })
 
+t.test('a server that is killed as it is to stop has stopped', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await start(t, dataDir)
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  await t.resolves(server.stop())
+})
+
 t.test('a server whose last process lingers is waited for', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const sql = await query(t, await start(t, dataDir))
@@ -105,7 +160,7 @@ t.test('a server whose last process lingers is waited for', async (t) => {
 t.test('the links that libraries need are made in a copy of any name', async (t) => {
   const links = JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }])
   const copy = path.join(
-    t.testdir({ copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
+    temporaryDirectory(t, { copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
     'copy',
   )
   t.equal(await linkLibraries(copy), true)
@@ -115,7 +170,10 @@ t.test('the links that libraries need are made in a copy of any name', async (t)
 })
 
 t.test('a directory that cannot be used is refused with what to do', async (t) => {
-  const dataDir = t.testdir({ file: '', damaged: { postgresql: { data: { PG_VERSION: '18\n' } } } })
+  const dataDir = temporaryDirectory(t, {
+    file: '',
+    damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
+  })
   await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
     name: EmbeddedError.name,
     message: /cannot be made or written[\s\S]*Set DATA_DIR/,
@@ -166,7 +224,7 @@ t.test('data that a server of somebody else runs on is left alone, and the serve
 
 t.test('root lends the server another user', { skip: process.getuid?.() !== 0 && 'not root' }, async (t) => {
   // Not await temporaryDirectory(t): a checkout may lie where that user cannot go.
-  const dataDir = path.join(os.tmpdir(), `animal-store-root-${process.pid}`)
+  const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
   t.teardown(() => rm(dataDir, { recursive: true, force: true }))
   await start(t, path.join(dataDir, 'open'))
   t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)

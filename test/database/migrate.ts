@@ -2,8 +2,9 @@ import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../src/database/connect.js'
-import { isMigrated, migrate } from '../../src/database/migrate.js'
+import { isMigrated, migrate, migrationNames } from '../../src/database/migrate.js'
 import { migrationsFolder } from '../../src/project.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { createDatabase, startService } from '../fixtures/service.js'
 
 const files = {
@@ -34,12 +35,12 @@ t.test("the service's own migrations bring an empty database to its form, once",
   t.strictSame(applied.slice(0, 2), ['0001-pets.sql', '0002-api-keys.sql'])
   t.strictSame(await tables(sql), ['api_keys', 'idempotent_answers', 'pets', 'schema_migrations'])
   t.strictSame(await migrate(sql, migrationsFolder), [])
-  t.equal(await isMigrated(sql, migrationsFolder), true)
+  t.equal(await isMigrated(sql, await migrationNames(migrationsFolder)), true)
 })
 
 t.test('migrations are applied in the order of their numbers, and other files are passed over', async (t) => {
   const sql = await emptyDatabase(t)
-  const folder = t.testdir({
+  const folder = temporaryDirectory(t, {
     ...files,
     'README.md': 'not SQL',
     '3-third.sql': 'not SQL',
@@ -51,7 +52,7 @@ t.test('migrations are applied in the order of their numbers, and other files ar
 
 t.test('twenty runners at once on an empty database apply each migration once', async (t) => {
   const sql = await emptyDatabase(t)
-  const folder = t.testdir(files)
+  const folder = temporaryDirectory(t, files)
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(sql, folder)))
   t.strictSame(applied.flat(), ['0001-first.sql', '0002-second.sql'])
   t.strictSame(await runs(sql), ['first', 'second'])
@@ -59,12 +60,12 @@ t.test('twenty runners at once on an empty database apply each migration once', 
 
 t.test('a migration that is added later is applied alone', async (t) => {
   const sql = await emptyDatabase(t)
-  const folder = t.testdir(files)
+  const folder = temporaryDirectory(t, files)
   await migrate(sql, folder)
   writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
-  t.equal(await isMigrated(sql, folder), false)
+  t.equal(await isMigrated(sql, await migrationNames(folder)), false)
   t.strictSame(await migrate(sql, folder), ['0003-third.sql'])
-  t.equal(await isMigrated(sql, folder), true)
+  t.equal(await isMigrated(sql, await migrationNames(folder)), true)
   t.strictSame(await runs(sql), ['first', 'second', 'third'])
 })
 
@@ -72,7 +73,7 @@ t.test(
   'a file that was edited after it was applied is refused by name, and nothing is applied',
   async (t) => {
     const sql = await emptyDatabase(t)
-    const folder = t.testdir(files)
+    const folder = temporaryDirectory(t, files)
     await migrate(sql, folder)
     writeFileSync(path.join(folder, '0001-first.sql'), `${files['0001-first.sql']}-- edited\n`)
     writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
@@ -86,13 +87,13 @@ t.test(
 t.test('migrations of a newer version are left alone', async (t) => {
   const sql = await emptyDatabase(t)
   const newer = path.join(
-    t.testdir({ newer: files, older: { '0001-first.sql': files['0001-first.sql'] } }),
+    temporaryDirectory(t, { newer: files, older: { '0001-first.sql': files['0001-first.sql'] } }),
     'newer',
   )
   const older = path.join(newer, '..', 'older')
   await migrate(sql, newer)
   t.strictSame(await migrate(sql, older), [])
-  t.equal(await isMigrated(sql, older), true)
+  t.equal(await isMigrated(sql, await migrationNames(older)), true)
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
@@ -100,7 +101,10 @@ t.test(
   'a migration that fails leaves nothing behind, nor do those before it, and can be mended',
   async (t) => {
     const sql = await emptyDatabase(t)
-    const folder = t.testdir({ ...files, '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n' })
+    const folder = temporaryDirectory(t, {
+      ...files,
+      '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
+    })
     await t.rejects(migrate(sql, folder), { code: '22012' })
     t.strictSame(await tables(sql), [])
     writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
@@ -111,7 +115,7 @@ t.test(
 t.test('a migration may take longer than a statement of the service', async (t) => {
   const sql = await emptyDatabase(t)
   await sql.unsafe(`alter database "${sql.options.database}" set statement_timeout = '5s'`)
-  const folder = t.testdir({
+  const folder = temporaryDirectory(t, {
     '0001-first.sql': "create table runs as select current_setting('statement_timeout') as name",
   })
   await migrate(sql, folder)
@@ -122,7 +126,7 @@ t.test('a migration may take longer than a statement of the service', async (t) 
 
 t.test('an older instance serves while a newer one migrates, and after it', async (t) => {
   const { call, sql } = await startService(t)
-  const folder = t.testdir({})
+  const folder = temporaryDirectory(t, {})
   cpSync(migrationsFolder, folder, { recursive: true })
   writeFileSync(
     path.join(folder, '9999-newer.sql'),
@@ -149,5 +153,9 @@ t.test('an older instance serves while a newer one migrates, and after it', asyn
   t.ok(statuses.length >= 12)
   t.strictSame([...new Set(statuses)].sort(), [200, 201])
   t.match(await call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }), { status: 201 })
-  t.equal(await isMigrated(sql, migrationsFolder), true, 'to itself, everything is there')
+  t.equal(
+    await isMigrated(sql, await migrationNames(migrationsFolder)),
+    true,
+    'to itself, everything is there',
+  )
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { laneSettings, type RootSql, type Sql } from '../../src/database/connect.js'
+import { type RootSql, requestSettings, type Sql } from '../../src/database/connect.js'
 import { findPet, listPets } from '../../src/database/pets.js'
 import { createDatabase } from '../fixtures/service.js'
 
@@ -115,7 +115,7 @@ for (const [state, prepare] of states) {
     // On one connection, for a plan is one's.
     const sql = await createDatabase(t, { max: 1 })
     await sql`alter table pets set (autovacuum_enabled = off)`
-    for (const [name, value] of Object.entries(laneSettings))
+    for (const [name, value] of Object.entries(requestSettings))
       await sql`select set_config(${name}, ${value}, false)`
     const statements = await Promise.all(questions.map(([, { ask }]) => statementOf(ask)))
     await prepare(sql, async () => {

@@ -60,6 +60,13 @@ t.test('reading an animal', async (t) => {
     })
   }
 
+  t.test('is another path than that of no identifier at all', async (t) => {
+    const { status, body, headers } = await call('GET', '/pets/')
+    t.match({ status, body }, { status: 404, body: { code: 'route_not_found', status: 404 } })
+    t.notOk(headers.has('deprecation'))
+    t.ok(headers.has('x-ratelimit-remaining'))
+  })
+
   t.test('answers HEAD with the same headers and no body', async (t) => {
     const get = await call('GET', `/pets/${rex?.id}`)
     const head = await call('HEAD', `/pets/${rex?.id}`)

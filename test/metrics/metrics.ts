@@ -2,10 +2,12 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import type { Pools, RootSql } from '../../src/database/connect.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
-import { contract, send, startService } from '../fixtures/service.js'
+import { contract, createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
 // Sample by sample: the name with its labels, as Prometheus writes them.
 async function scrape(url: string): Promise<Map<string, number>> {
@@ -24,8 +26,12 @@ const requests = (operation: string, status: number) =>
   `animal_store_request_seconds_count{operation="${operation}",status="${status}"}`
 
 // With a server for the metrics, which listens here as src/main.ts lets it.
-async function startMeasured(t: Test, env: Record<string, string> = {}) {
-  const service = await startService(t, { env: { METRICS_PORT: '9464', ...env } })
+async function startMeasured(
+  t: Test,
+  env: Record<string, string> = {},
+  parts: { sql?: RootSql; pools?: Pools } = {},
+) {
+  const service = await startService(t, { env: { METRICS_PORT: '9464', ...env }, ...parts })
   const server = service.app.metricsServer as Server
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const metrics = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`
@@ -58,6 +64,10 @@ t.test('requests are counted and timed by operation and status', async (t) => {
 t.test('refusals are counted by plan and window, bans by plan', async (t) => {
   const { base, createKey, samples } = await startMeasured(t)
   const { ban, anonymous } = contract.rateLimits
+  // No window ends meanwhile.
+  const clocks = { date: Date.now(), performance: performance.now() }
+  t.intercept(Date, 'now', { value: () => clocks.date, configurable: true, writable: true })
+  t.intercept(performance, 'now', { value: () => clocks.performance, configurable: true, writable: true })
   const minute = await createKey({ perMinute: 1, perDay: 99 })
   const day = await createKey({ perMinute: 99, perDay: 1 })
   const times = async (count: number, key: string) => {
@@ -96,10 +106,10 @@ t.test('the database is measured by its statements and its connections', async (
   const { call, sql, samples } = await startMeasured(t)
   for (let i = 0; i < 3; i++) await call('GET', '/pets')
   const before = await samples()
-  t.equal(before.get('animal_store_statement_seconds_count{lane="reads"}'), 3)
-  t.equal(before.get('animal_store_statement_seconds_count{lane="pool"}'), 1, 'the key, looked up once')
-  for (const lane of ['pool', 'reads', 'writes'])
-    t.equal(before.get(`animal_store_statements_waiting{lane="${lane}"}`), 0, lane)
+  t.equal(before.get('animal_store_statement_seconds_count{pool="reads"}'), 3)
+  t.equal(before.get('animal_store_statement_seconds_count{pool="keys"}'), 1, 'the key, looked up once')
+  for (const pool of ['keys', 'reads', 'writes'])
+    t.equal(before.get(`animal_store_statements_waiting{pool="${pool}"}`), 0, pool)
   t.equal(before.get('animal_store_database_up'), 1)
   t.ok((before.get('animal_store_database_connections{state="active"}') ?? 0) >= 1)
 
@@ -108,15 +118,19 @@ t.test('the database is measured by its statements and its connections', async (
   let during = await samples()
   while (!during.get('animal_store_database_connections{state="lock"}')) during = await samples()
   during = await samples() // the statement may have come in the midst of the last
-  t.equal(during.get('animal_store_statements_waiting{lane="writes"}'), 1)
-  t.equal(during.get('animal_store_database_connections{state="transaction"}'), 1)
+  t.equal(during.get('animal_store_statements_waiting{pool="writes"}'), 1)
+  t.equal(during.get('animal_store_database_connections{state="transaction"}'), 0, 'the lock is another’s')
   await held.release()
   await waiting
 })
 
 t.test('a database that is gone is told of, and so is all else', async (t) => {
-  const service = await startMeasured(t)
-  await service.sql.end({ timeout: 0 })
+  const sql = await createDatabase(t)
+  const proxy = await startDatabaseProxy(t, sql)
+  const pools = await openPools(t, sql, testConfig(), proxy)
+  const service = await startMeasured(t, {}, { sql, pools })
+  t.equal((await service.samples()).get('animal_store_database_up'), 1)
+  proxy.admit(false)
   const found = await service.samples()
   t.equal(found.get('animal_store_database_up'), 0)
   t.notOk(found.has('animal_store_database_connections{state="active"}'))
@@ -139,7 +153,7 @@ t.test('the process is measured: memory, event loop, connections', async (t) => 
 
 t.test('where requests are counted is told', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t)
-  const { call, samples } = await startMeasured(t, { REDIS_URL: redis.url })
+  const { call, samples } = await startMeasured(t, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' })
   const places = async () => {
     const found = await samples()
     return ['memory', 'redis', 'memory, for redis is away'].map((place) =>
@@ -174,9 +188,9 @@ t.test('under load a scrape tells of all of it, and loses nothing', async (t) =>
   t.equal(found.get(requests('listPets', 200)), half)
   t.equal(found.get(requests('getPet', 404)), half)
   t.equal(found.get('animal_store_request_seconds_bucket{le="+Inf",operation="listPets",status="200"}'), half)
-  const statements = found.get('animal_store_statement_seconds_count{lane="reads"}') ?? 0
+  const statements = found.get('animal_store_statement_seconds_count{pool="reads"}') ?? 0
   t.ok(statements > 0 && statements <= 2 * half, `${statements} statements: some serve several requests`)
-  t.equal(found.get('animal_store_statements_waiting{lane="reads"}'), 0)
+  t.equal(found.get('animal_store_statements_waiting{pool="reads"}'), 0)
   t.ok((found.get('animal_store_connections') ?? 0) >= callers, 'those of the callers are kept alive')
   t.equal([...found].find(([name]) => name.startsWith('animal_store_deprecated_requests_total{'))?.[1], half)
 })

@@ -76,6 +76,17 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   t.match(made.stdout, /^ask_[0-9A-Za-z]{36}\n$/, 'standard output is the key alone')
   const key = made.stdout.trim()
   t.equal((await call(key)).status, 200, 'it works at once')
+  // Together, before its minute ends.
+  const [shown, shownAsJson] = await Promise.all([keys('show', '2'), keys('show', '2', '--json')])
+  t.match(shown.stdout, /^ID [\s\S]*\nUsed of this minute {2}1 of 7\nUsed of this day {5}1 of 9\n$/)
+  t.match(JSON.parse(shownAsJson.stdout), {
+    id: 2,
+    name: 'Big shop',
+    plan: 'enterprise',
+    state: 'valid',
+    quotas: { perMinute: 7, perDay: 9 },
+    used: { minute: 1, day: 1 },
+  })
 
   const later = new Date(Date.now() + 3_600_000).toISOString()
   t.match(await keys('create', '--name', 'short', '--plan', 'free', '--expires', later), { code: 0 })
@@ -87,27 +98,14 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   )
   t.notMatch(list.stdout, key, 'the list never shows the secret')
 
-  t.match(
-    (await keys('show', '2')).stdout,
-    /^ID [\s\S]*\nUsed of this minute {2}1 of 7\nUsed of this day {5}1 of 9\n$/,
-  )
   t.match(await keys('show', '98'), { code: 1, stderr: /^There is no key 98\.\n$/ })
-
-  t.match(JSON.parse((await keys('show', '2', '--json')).stdout), {
-    id: 2,
-    name: 'Big shop',
-    plan: 'enterprise',
-    state: 'valid',
-    quotas: { perMinute: 7, perDay: 9 },
-    used: { minute: 1, day: 1 },
-  })
   const read = JSON.parse((await keys('list', '--json')).stdout)
   t.match(read, [{ id: 1, plan: 'free', state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
   t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does it for scripts')
 
   t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
   let answer = await call(key)
-  while (answer.status === 200) answer = await call(key)
+  while ([200, 429].includes(answer.status)) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
   t.match((await keys('list')).stdout, /Big shop .* revoked 2/)
   const another = JSON.parse((await keys('create', '--name', 'x', '--plan', 'free', '--json')).stdout)
@@ -127,18 +125,4 @@ t.test('keys are made when the service does not run', async (t) => {
   const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })
   t.equal(answer.status, 200)
   await service.stop()
-})
-
-t.test('help tells of every command by example, and of the exit codes', async (t) => {
-  const programs = ['keys', 'seed', 'generate', 'contract-diff'].map((name) => `scripts/${name}.ts`)
-  await Promise.all(
-    programs.map(async (program) => {
-      const ended = await runProgram(program, ['--help'], {})
-      t.match(
-        ended,
-        { code: 0, stderr: '', stdout: /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 / },
-        program,
-      )
-    }),
-  )
 })

@@ -1,0 +1,81 @@
+// One HTTP/1.1 connection of the load generator: it writes ready-made requests and only looks for where a response ends.
+// On two cores the generator competes with what it measures; a full HTTP client takes several times as much.
+
+import net from 'node:net'
+
+// A socket is done with its bytes when its callback returns, so all sockets read into the same memory.
+const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+const empty = Buffer.alloc(0)
+const headEnd = Buffer.from('\r\n\r\n')
+const lastChunk = Buffer.from('0\r\n\r\n')
+
+export class Connection {
+  #socket: net.Socket | undefined
+  #unread = empty
+  #pending: { resolve(status: number): void; reject(error: Error): void } | undefined
+
+  constructor(readonly port: number) {}
+
+  /** Connects; rejects where nothing listens. */
+  open(): Promise<void> {
+    const socket = net.connect({
+      port: this.port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: {
+        buffer: sharedBuffer,
+        callback: (size, bytes) => {
+          this.#read(Buffer.from(bytes.buffer, bytes.byteOffset, size))
+          return true
+        },
+      },
+    })
+    this.#socket = socket
+    this.#unread = empty
+    socket.on('error', () => {}) // 'close' follows
+    return new Promise((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('close', () => {
+        const lost = new Error(`connection lost on port ${this.port}`)
+        if (this.#socket === socket) this.#socket = undefined
+        this.#pending?.reject(lost)
+        reject(lost)
+      })
+    })
+  }
+
+  /** Sends a request and resolves to the status of its response; connects first if the server has closed meanwhile. */
+  async exchange(request: string): Promise<number> {
+    if (this.#socket === undefined) await this.open()
+    const status = new Promise<number>((resolve, reject) => {
+      this.#pending = { resolve, reject }
+    })
+    this.#socket?.write(request, 'latin1')
+    return status
+  }
+
+  close(): void {
+    this.#socket?.destroy()
+  }
+
+  #read(bytes: Buffer): void {
+    const received = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes])
+    const status = statusOf(received)
+    this.#unread = status === undefined ? Buffer.from(received) : empty
+    if (status !== undefined) this.#pending?.resolve(status)
+  }
+}
+
+// Of a whole response; undefined while some of it is missing.
+function statusOf(response: Buffer): number | undefined {
+  const end = response.indexOf(headEnd)
+  if (end < 0) return undefined
+  const head = response.toString('latin1', 0, end)
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  // Without a length the body comes in chunks, the last of which is empty.
+  const isWhole =
+    length === undefined
+      ? response.subarray(-lastChunk.length).equals(lastChunk)
+      : response.length >= end + headEnd.length + Number(length)
+  return isWhole ? Number(head.slice(9, 12)) : undefined
+}

@@ -1,0 +1,167 @@
+// What is asked of every subject: the same requests, byte for byte, and pgbench's form of the same statements.
+
+import { randomUUID } from 'node:crypto'
+import { writeCursor } from '../../src/handlers/listPets.js'
+
+/** What a table has a row or a column for. */
+export interface Titled {
+  readonly name: string
+  readonly title: string
+}
+
+export interface Load extends Titled {
+  /** Only subjects with this feature are measured. */
+  readonly needs?: Feature
+  /** Makes the source of a run's requests. */
+  requests(target: Target): () => string
+  /** The script that pgbench runs. */
+  readonly statement?: string
+}
+
+/** What not every subject has: API keys, and requests that are done once however often they are sent. */
+export type Feature = 'api-keys' | 'idempotency-keys'
+
+/** What requests are made for. */
+export interface Target {
+  readonly key: string
+  /** Several, the first of which is `key`. */
+  readonly keys: readonly string[]
+  /** Animals; their ids are 1 to `rows`. */
+  readonly rows: number
+}
+
+const variants = 5_000
+const statuses = ['available', 'pending', 'sold']
+const columns = 'id, name, category_id, status'
+
+const listPages: Load = {
+  name: 'list-pages',
+  title: 'List 20, of 5,000 pages',
+  requests: ({ key, rows }) => cycle(pages(rows).map((path) => get(key, path))),
+  statement: `\\set id random(1, :rows - 20)\nselect ${columns} from pets where id > :id order by id limit 20;`,
+}
+
+const create: Load = {
+  name: 'create',
+  title: 'Create',
+  requests: ({ key }) => cycle(newPets().map((body) => post(key, body))),
+  statement: `insert into pets (name, category_id, status) values ('new pet', 3, 'available') returning ${columns};`,
+}
+
+/** The loads of a comparison. */
+export const loads: readonly Load[] = [
+  {
+    name: 'list',
+    title: 'List 20',
+    requests: ({ key }) => cycle([get(key, '/v1/pets')]),
+    statement: `select ${columns} from pets where id > 0 order by id limit 20;`,
+  },
+  {
+    name: 'list-by-status',
+    title: 'List 20 by status',
+    requests: ({ key }) => cycle(statuses.map((status) => get(key, `/v1/pets?status=${status}`))),
+    statement: `select ${columns} from pets where status = 'available' and id > 0 order by id limit 20;`,
+  },
+  listPages,
+  {
+    name: 'list-pages-by-status',
+    title: 'List 20 by status, of 5,000 pages',
+    requests: ({ key, rows }) => cycle(pages(rows, statuses).map((path) => get(key, path))),
+    statement: `\\set id random(1, :rows - 200)\nselect ${columns} from pets where status = 'available' and id > :id order by id limit 20;`,
+  },
+  {
+    name: 'list-pages-many-keys',
+    title: 'List 20, of 5,000 pages, 16 API keys',
+    needs: 'api-keys',
+    requests: ({ keys, rows }) => cycle(pages(rows).map((path, i) => get(at(keys, i), path))),
+  },
+  {
+    name: 'get',
+    title: 'Get',
+    requests: ({ key, rows }) => cycle(ids(rows).map((id) => get(key, `/v1/pets/${id + 1}`))),
+    statement: `\\set id random(1, :rows)\nselect ${columns} from pets where id = :id;`,
+  },
+  create,
+  {
+    name: 'create-keyed',
+    title: 'Create, with an Idempotency-Key',
+    needs: 'idempotency-keys',
+    requests: ({ key }) => {
+      const next = cycle(newPets())
+      return () => post(key, next(), `Idempotency-Key: ${randomUUID()}\r\n`)
+    },
+  },
+]
+
+/** The loads that every subject takes, a request of each in turn. */
+export const mixedLoad: Load = {
+  name: 'mixed',
+  title: 'Loads in turn',
+  requests: (target) => {
+    const common = loads.filter(({ needs }) => needs === undefined)
+    const next = cycle(common.map((load) => load.requests(target)))
+    return () => next()()
+  },
+}
+
+/** The loads of an overload: a read that no response is shared for, and a write. */
+export const overloads: readonly Load[] = [listPages, create]
+
+const depthPages = 1_000
+const pageSize = 20
+
+/** Lists of different pages that begin at a depth, of all animals or those of one status. */
+export function listFromDepth(depth: number, status: string | undefined): Load {
+  return {
+    name: `list-${status ?? 'all'}-${depth}`,
+    title: status ?? 'all',
+    requests: ({ key }) => {
+      const depths = Array.from({ length: depthPages }, (_, i) => depth + i * pageSize)
+      return cycle(depths.map((each) => get(key, pageAfter(each, status))))
+    },
+  }
+}
+
+// Positions in the table, each far from the one before it.
+function ids(rows: number): number[] {
+  return Array.from({ length: variants }, (_, i) => Math.floor((rows / variants) * ((i * 2_347) % variants)))
+}
+
+function pages(rows: number, ofStatuses: readonly (string | undefined)[] = [undefined]): string[] {
+  return ids(rows).map((id, i) => pageAfter(id, at(ofStatuses, i)))
+}
+
+// A client follows links; walking to the middle of the table would take the whole run, so the cursor is made here.
+function pageAfter(id: number, status: string | undefined): string {
+  const query = { ...(status && { status }), cursor: writeCursor(BigInt(id), status) }
+  return `/v1/pets?${new URLSearchParams(query)}`
+}
+
+function newPets(): string[] {
+  return Array.from({ length: variants }, (_, i) =>
+    JSON.stringify({ name: `new pet ${i}`, categoryId: i, status: at(statuses, i) }),
+  )
+}
+
+function get(key: string, path: string): string {
+  return `GET ${path} HTTP/1.1\r\n${headers(key)}\r\n`
+}
+
+function post(key: string, body: string, moreHeaders = ''): string {
+  const length = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+  return `POST /v1/pets HTTP/1.1\r\n${headers(key)}${moreHeaders}${length}\r\n${body}`
+}
+
+function headers(key: string): string {
+  return `Host: localhost\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\n`
+}
+
+function cycle<Each>(values: readonly Each[]): () => Each {
+  let next = 0
+  return () => at(values, next++)
+}
+
+// The index wraps around; no list here is empty.
+function at<Each>(values: readonly Each[], index: number): Each {
+  return values[index % values.length] as Each
+}

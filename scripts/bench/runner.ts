@@ -1,0 +1,193 @@
+// Measures subjects under loads in interleaved rounds: a ratio is made of two measurements of one round, and a measurement of
+// slices taken in turn with the others', so that whatever else the machine does meanwhile, it does to all of them.
+
+import path from 'node:path'
+import { cpuSeconds, residentBytes } from '../stack/processes.js'
+import type { BenchDatabase } from './database.js'
+import { createLatencies, generateLoad, type LoadResult } from './generator.js'
+import type { Load } from './loads.js'
+import { hasPgbench, pgbench, runPgbench } from './pgbench.js'
+import { type RunningSubject, type Subject, startSubject } from './subjects.js'
+
+/** Where a run takes place. */
+export interface Environment {
+  readonly database: BenchDatabase
+  /** Temporary: logs and pgbench's scripts. */
+  readonly folder: string
+  /** Ends the run early. */
+  readonly interruption: AbortSignal
+  log(text: string): void
+}
+
+/** What is measured, and for how long. */
+export interface Plan extends Schedule {
+  readonly subjects: readonly Subject[]
+  readonly loads: readonly Load[]
+  /** Whether the database is measured alone too, where pgbench is installed. */
+  readonly withPgbench?: boolean
+}
+
+export interface Schedule {
+  readonly rounds: number
+  /** Of a measurement. */
+  readonly slices: number
+  readonly sliceMs: number
+  readonly warmUpMs: number
+}
+
+/** One subject under one load in one round; what cannot be told is NaN. */
+export interface Measurement {
+  readonly subject: string
+  readonly load: string
+  readonly round: number
+  readonly requestsPerSecond: number
+  /** Of all slices together, in milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  /** Seconds of processor time for 1,000 requests. */
+  readonly cpu: number
+  readonly databaseCpu: number
+  /** Memory of the subject's process at the end. */
+  readonly residentMiB: number
+}
+
+/** Connections of a load, where nothing else is said. */
+export const usualConnections = 64
+// What runs for the first time is slow, the more so on a busy machine: time alone does not warm up.
+const warmUpRequests = 1_000
+
+/** Runs all rounds of a plan. */
+export function measure(environment: Environment, plan: Plan): Promise<Measurement[]> {
+  const { subjects, loads, rounds, warmUpMs } = plan
+  return withSubjects(environment, subjects, async (running) => {
+    const cells = loads.map((load) => cellsOf(load, running, load.requests(environment.database)))
+    environment.log('warming up')
+    for (const cell of cells.flat()) {
+      for (let count = 0; count < warmUpRequests; ) {
+        count += (await takeSlice(environment, cell, warmUpMs)).served.count
+      }
+    }
+    const measurements: Measurement[] = []
+    for (let round = 1; round <= rounds; round++) {
+      environment.log(`round ${round} of ${rounds}`)
+      for (const [i, load] of loads.entries()) {
+        measurements.push(...(await interleave(environment, plan, cells[i] ?? [], round)))
+        if (plan.withPgbench) measurements.push(...(await measureDatabase(environment, plan, load, round)))
+      }
+    }
+    return measurements
+  })
+}
+
+/** Starts subjects on the environment's database, and stops them when the work is done. */
+export async function withSubjects<T>(
+  { database, folder, interruption }: Environment,
+  subjects: readonly Subject[],
+  work: (running: RunningSubject[]) => Promise<T>,
+): Promise<T> {
+  const running: RunningSubject[] = []
+  try {
+    for (const subject of subjects) {
+      const logFile = path.join(folder, `${subject.name}.log`)
+      running.push(await startSubject(subject, database.env, logFile, interruption))
+    }
+    return await work(running)
+  } finally {
+    await Promise.all(running.map((subject) => subject.stop()))
+  }
+}
+
+/** A subject and a load that it takes. */
+interface Cell {
+  readonly subject: RunningSubject
+  readonly load: Load
+  nextRequest(): string
+}
+
+function cellsOf(load: Load, running: readonly RunningSubject[], nextRequest: () => string): Cell[] {
+  const { needs } = load
+  const takers = running.filter(({ features }) => needs === undefined || features?.includes(needs))
+  return takers.map((subject) => ({ subject, load, nextRequest }))
+}
+
+async function interleave(
+  environment: Environment,
+  { slices, sliceMs }: Schedule,
+  cells: readonly Cell[],
+  round: number,
+): Promise<Measurement[]> {
+  const taken = new Map(cells.map((cell) => [cell, [] as Slice[]]))
+  for (let slice = 0; slice < slices; slice++) {
+    // Another begins each time: a place in the order may be worth something.
+    const first = (round + slice) % cells.length
+    for (const cell of [...cells.slice(first), ...cells.slice(0, first)]) {
+      taken.get(cell)?.push(await takeSlice(environment, cell, sliceMs))
+    }
+  }
+  return [...taken].map(([cell, each]) => summarize(cell, each, round))
+}
+
+/** A slice's load, and the processor time it took in seconds. */
+interface Slice extends LoadResult {
+  readonly cpu: number
+  readonly databaseCpu: number
+}
+
+async function takeSlice(
+  { database, interruption }: Environment,
+  { subject: { name, port, pid }, load, nextRequest }: Cell,
+  durationMs: number,
+): Promise<Slice> {
+  const before = { cpu: cpuSeconds(pid), databaseCpu: databaseSeconds(database) }
+  const job = { port, nextRequest, connections: usualConnections, durationMs, interruption }
+  const result = await generateLoad(job)
+  // A subject that refuses quickly must not look fast.
+  const failures = { ...(result.refused.count > 0 && { 503: result.refused.count }), ...result.others }
+  if (Object.keys(failures).length > 0) {
+    throw new Error(`${name}, ${load.name}: answered ${JSON.stringify(failures)}`)
+  }
+  return {
+    ...result,
+    cpu: cpuSeconds(pid) - before.cpu,
+    databaseCpu: databaseSeconds(database) - before.databaseCpu,
+  }
+}
+
+function summarize({ subject, load }: Cell, slices: readonly Slice[], round: number): Measurement {
+  const sum = (of: 'durationMs' | 'total' | 'cpu' | 'databaseCpu') =>
+    slices.reduce((total, slice) => total + slice[of], 0)
+  const served = createLatencies()
+  for (const slice of slices) served.add(slice.served)
+  return {
+    subject: subject.name,
+    load: load.name,
+    round,
+    requestsPerSecond: (served.count / sum('durationMs')) * 1000,
+    p50: served.percentile(50) / 1000,
+    p99: served.percentile(99) / 1000,
+    cpu: (sum('cpu') / sum('total')) * 1000,
+    databaseCpu: (sum('databaseCpu') / sum('total')) * 1000,
+    residentMiB: residentBytes(subject.pid) / 2 ** 20,
+  }
+}
+
+const untold = { p50: Number.NaN, p99: Number.NaN, cpu: Number.NaN, residentMiB: Number.NaN }
+
+async function measureDatabase(
+  { database, folder, interruption }: Environment,
+  { slices, sliceMs }: Schedule,
+  { name, statement }: Load,
+  round: number,
+): Promise<Measurement[]> {
+  if (!hasPgbench || statement === undefined) return []
+  const before = databaseSeconds(database)
+  const script = { name, statement, rows: database.rows, durationMs: slices * sliceMs }
+  const { transactionsPerSecond, count } = await runPgbench(script, database.env, folder, interruption)
+  const databaseCpu = ((databaseSeconds(database) - before) / count) * 1000
+  const figures = { ...untold, requestsPerSecond: transactionsPerSecond, databaseCpu }
+  return [{ subject: pgbench.name, load: name, round, ...figures }]
+}
+
+function databaseSeconds({ serverPid }: BenchDatabase): number {
+  return serverPid === undefined ? Number.NaN : cpuSeconds(serverPid)
+}

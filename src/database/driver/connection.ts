@@ -1,0 +1,136 @@
+// One connection to PostgreSQL: a handle of postgres.js with `max: 1`, used until it ends and never again. postgres.js 3.4.9
+// reconnects by itself, but not from every end (porsager/postgres issues 1154 and 1208): what it was about to write stays in its
+// buffer, marked as sent, and some queries are never settled. So whatever is in flight when a connection ends is rejected here.
+
+import type { Socket } from 'node:net'
+import type postgres from 'postgres'
+import { createSocket, type Target } from './socket.js'
+
+/** A handle of postgres.js, with int8 as bigint. */
+export type Handle = postgres.Sql<{ bigint: bigint }>
+
+/** What postgres.js is given of a connection, beside where the server is. */
+export interface ConnectionHooks {
+  readonly max: 1
+  readonly onclose: () => void
+  /** For postgres.js's options, whose types leave it out. */
+  readonly socket: (target: Target) => Socket
+}
+
+export type MakeHandle = (hooks: ConnectionHooks) => Handle
+
+/** A statement of postgres.js. It is lazy: `handler` sends it once somebody awaits it. */
+export interface Query extends postgres.PendingQuery<postgres.Row[]> {
+  handler: (query: Query) => unknown
+  reject(error: unknown): void
+}
+
+export class Connection {
+  /** Statements and transactions that have been promised this connection; its pool counts them. */
+  places = 0
+  readonly #handle: Handle
+  readonly #send: Query['handler']
+  readonly #inFlight = new Set<Query>()
+  readonly #silence: NodeJS.Timeout
+  #socket: Socket | undefined
+  #isLost = false
+
+  private constructor(
+    make: MakeHandle,
+    silenceMs: number,
+    readonly onlost: (connection: Connection) => void,
+  ) {
+    this.#handle = make({
+      max: 1,
+      onclose: () => this.#lose(),
+      socket: (target) => {
+        if (this.#isLost) throw connectionLost() // postgres.js would reconnect for what is in its queue
+        this.#socket = createSocket(target)
+        return this.#socket
+      },
+    })
+    this.#send = handlerOf(this.#handle)
+    this.#silence = setTimeout(() => this.#checkSilence(), silenceMs).unref()
+  }
+
+  /**
+   * Connects. Rejects with the reason where that fails.
+   * @param silenceMs longer than any statement may take; without a byte for so long, what is in flight is given up
+   * @param onlost called once, when an open connection has ended
+   */
+  static async open(
+    make: MakeHandle,
+    silenceMs: number,
+    onlost: (connection: Connection) => void,
+  ): Promise<Connection> {
+    const connection = new Connection(make, silenceMs, onlost)
+    try {
+      const first = connection.#handle.unsafe('select 1') as unknown as Query
+      first.handler = (query) => connection.send(query)
+      await first
+      return connection
+    } catch (error) {
+      connection.drop()
+      throw error
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  /** Sends a statement, behind those in flight. Rejected with CONNECTION_CLOSED when the connection ends before its answer. */
+  send(query: Query): void {
+    if (this.#isLost) {
+      query.reject(connectionLost())
+      return
+    }
+    if (this.#inFlight.size === 0) this.#silence.refresh()
+    this.#inFlight.add(query)
+    const settled = () => {
+      this.#inFlight.delete(query)
+      if (!this.#isLost) this.#silence.refresh()
+    }
+    query.then(settled, settled)
+    this.#send(query)
+  }
+
+  /** Gives the connection up at once. */
+  drop(): void {
+    this.#socket?.destroy()
+    this.#lose()
+  }
+
+  /** Ends the connection when its statements are done, or after so many seconds. */
+  async end(timeoutSeconds: number): Promise<void> {
+    await this.#handle.end({ timeout: timeoutSeconds })
+    this.drop()
+  }
+
+  // A process that was stopped or starved finds its timers due before it has read what came meanwhile: it reads first.
+  #checkSilence(): void {
+    const bytesRead = this.#socket?.bytesRead
+    setImmediate(() => {
+      if (this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead) this.drop()
+    })
+  }
+
+  #lose(): void {
+    if (this.#isLost) return
+    this.#isLost = true
+    clearTimeout(this.#silence)
+    for (const query of this.#inFlight) query.reject(connectionLost())
+    void this.#handle.end({ timeout: 0 })
+    this.onlost(this)
+  }
+}
+
+// How a handle sends: every query that its tag makes carries the function, and this one is never awaited.
+function handlerOf(handle: Handle): Query['handler'] {
+  return (handle`` as unknown as Query).handler // postgres.js's types leave it out
+}
+
+/** The error of statements whose connection has ended. */
+export function connectionLost(): Error {
+  return Object.assign(new Error('the connection to the database is lost'), { code: 'CONNECTION_CLOSED' })
+}

@@ -1,0 +1,54 @@
+// The way around two faults of postgres.js 3.4.9. When a connection breaks with an error, a query that is sent between that
+// error and the end of the socket is never settled, for only an end without error is taken to concern it. And its connect_timeout covers
+// all of the way to the first answer, which over TLS may take several round trips: where packets vanish, the first of them should tell.
+
+import net from 'node:net'
+
+/** What postgres.js knows of a server when it asks for a socket. */
+export interface Target {
+  readonly host: readonly string[]
+  readonly port: readonly number[]
+  readonly path?: string | (() => string)
+}
+
+// A SYN that got no answer is sent again after a second, then after two more: a new attempt notices the network's return sooner.
+const connectTimeoutMs = 800
+
+let attempts = 0
+
+/** For postgres.js's options, whose types leave it out. */
+export const socketOption = { socket: createSocket }
+
+/**
+ * A socket for postgres.js that is on its way to the server, gives up where there is no answer in time, and always ends as if
+ * without an error; the error itself has been told by then. It takes the hosts of the URL in turn.
+ */
+export function createSocket({ host, port, path }: Target): net.Socket {
+  const next = attempts++ % host.length
+  const socket =
+    typeof path === 'string' && path !== '' ? net.connect(path) : net.connect(port[next] ?? 5432, host[next])
+  let timer: NodeJS.Timeout | undefined
+  const giveUp = () => {
+    if (socket.connecting) socket.destroy(timedOut(host[next]))
+  }
+  const startTimer = () => {
+    // A starved process finds its timers due before it has heard of its connections.
+    timer = setTimeout(() => setImmediate(giveUp), connectTimeoutMs)
+  }
+  if (net.isIP(host[next] ?? '') !== 0) startTimer()
+  const emit = socket.emit.bind(socket)
+  // Not by listeners: postgres.js removes them all.
+  socket.emit = (event: string, ...args: unknown[]) => {
+    if (event === 'lookup' && timer === undefined) startTimer() // a name may take its time
+    if (event === 'connect' || event === 'close') clearTimeout(timer)
+    return emit(event, ...(event === 'close' ? [false] : args))
+  }
+  // postgres.js reads the name for TLS from here.
+  return Object.assign(socket, { host: host[next], port: port[next] })
+}
+
+function timedOut(host: string | undefined): Error {
+  return Object.assign(new Error(`no connection to ${host} within ${connectTimeoutMs} ms`), {
+    code: 'ETIMEDOUT',
+  })
+}

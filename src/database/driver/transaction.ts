@@ -1,0 +1,66 @@
+// Transactions, on a connection that is held for each. postgres.js's own `begin` writes its rollback to the socket of a lost
+// connection, which nobody can catch; here every statement is one of the connection's.
+
+import type { Holding, Signal, Sql } from './sql.js'
+
+/** In a transaction: a part of it can be undone. */
+export type TransactionSql = Sql & {
+  savepoint<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+}
+
+/**
+ * Runs work in a transaction, and commits it if the work resolves and `signal` is not aborted by then.
+ * Rejects with what the work or the database says; where the connection is lost during the commit, nobody knows whether it was done.
+ */
+export async function transact<Result>(
+  pool: Holding,
+  signal: Signal | undefined,
+  work: (sql: TransactionSql) => Promise<Result>,
+): Promise<Result> {
+  return pool.hold(signal, async (held) => {
+    const scope = { isOver: false }
+    const control = held.sqlUntil(undefined)
+    const sql = held.sqlUntil({
+      get aborted() {
+        return scope.isOver || signal?.aborted === true
+      },
+    })
+    // Sent with the first statement; where it fails, so does that.
+    const begun = control.unsafe('begin').execute()
+    begun.catch(() => {})
+    try {
+      const result = await work(Object.assign(sql, { savepoint: savepointOf(sql, control) }))
+      await begun
+      await commit(sql)
+      return result
+    } catch (error) {
+      // Of a connection that cannot even do that nobody knows the state.
+      await control.unsafe('rollback').catch(() => held.drop())
+      throw error
+    } finally {
+      scope.isOver = true
+    }
+  })
+}
+
+// Of a transaction in which a statement has failed, PostgreSQL makes a rollback and says so.
+async function commit(sql: Sql): Promise<void> {
+  const { command } = await sql.unsafe('commit')
+  if (command !== 'COMMIT') throw new Error('a statement of the transaction failed, and nobody minded')
+}
+
+function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
+  return async (work) => {
+    const made = sql.unsafe('savepoint part').execute()
+    made.catch(() => {})
+    try {
+      const result = await work(sql)
+      await made
+      return result
+    } catch (error) {
+      // Where it was never made, all of the transaction is rolled back.
+      await control.unsafe('rollback to savepoint part').catch(() => {})
+      throw error
+    }
+  }
+}

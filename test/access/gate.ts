@@ -1,0 +1,182 @@
+// What a key costs the database before anybody knows whose it is: look-ups are counted by the database itself.
+
+import { EventEmitter, once } from 'node:events'
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/access/api-key.js'
+import { holdKeys } from '../fixtures/locks.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
+
+const { perMinute } = contract.rateLimits.anonymous
+const many = perMinute * 5
+
+// On a machine as busy as it likes, a Redis that is silent for longer hangs.
+const REDIS_TIMEOUT_MS = '3000'
+const stores: [name: string, skip: string | false, env: (t: Test) => Promise<Record<string, string>>][] = [
+  ['in memory', false, async () => ({})],
+  ['in Redis', redisIsMissing, async (t) => ({ REDIS_URL: (await startRedis(t)).url, REDIS_TIMEOUT_MS })],
+]
+
+// Redis has a clock of its own: what it counts has to be done within a minute.
+const few = { perMinute: 20 }
+const strict = { ...contract, rateLimits: { ...contract.rateLimits, anonymous: few } }
+
+for (const [name, skip, env] of stores) {
+  t.test(`with counters ${name}, unknown keys`, { skip }, async (t) => {
+    const { perMinute } = few
+    const many = perMinute * 5
+    // Of so many requests at once, none is too much here.
+    const service = await startService(t, {
+      contract: strict,
+      env: { ...(await env(t)), TRUST_PROXY: 'loopback', WORK_MAX: '10000' },
+    })
+    stopElapsedTime(t)
+    const lookUps = await countLookUps(service)
+    const isBounded = async (t: Test, answers: readonly Answer[]) => {
+      t.equal(await lookUps(), perMinute)
+      t.strictSame(statuses(answers), { 401: perMinute, 429: many - perMinute })
+    }
+
+    t.test('cost an address no more look-ups than its allowance, one by one', async (t) => {
+      const answers: Answer[] = []
+      for (let i = 0; i < many; i++) answers.push(await guess(service, '192.0.2.1'))
+      await isBounded(t, answers)
+    })
+
+    t.test('nor when they come at once', async (t) => {
+      const answers = await Promise.all(Array.from({ length: many }, () => guess(service, '192.0.2.2')))
+      await isBounded(t, answers)
+    })
+
+    t.test('nor from many addresses of one network', async (t) => {
+      const addresses = Array.from({ length: many }, (_, i) => `2001:db8::${i.toString(16)}`)
+      await isBounded(t, await Promise.all(addresses.map((address) => guess(service, address))))
+    })
+  })
+
+  t.test(
+    `with counters ${name}, a valid key that nobody has seen may come often at once`,
+    { skip },
+    async (t) => {
+      const service = await startService(t, { env: { ...(await env(t)), WORK_MAX: '10000' } })
+      const lookUps = await countLookUps(service)
+      stopElapsedTime(t) // however long it takes, what is looked up stays fresh
+      const answers = await Promise.all(Array.from({ length: many }, () => use(service, '', service.key)))
+      t.strictSame(statuses(answers), { 200: many })
+      t.equal(await lookUps(), 1)
+    },
+  )
+}
+
+t.test('unknown keys beyond the allowance of their address', async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
+  const seen = await service.createKey()
+  const unseen = await service.createKey()
+  const others = await Promise.all(Array.from({ length: perMinute * 2 }, () => service.createKey()))
+  const lookUps = await countLookUps(service)
+  stopElapsedTime(t) // their minute does not end
+  for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
+  refusesAddress(t, await guess(service, '192.0.2.1'))
+
+  t.test('leave a valid key alone that this instance has seen, wherever it comes from', async (t) => {
+    t.equal((await use(service, '192.0.2.3', seen.key)).status, 200)
+    t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
+    await lookUps()
+    stopElapsedTime(t, 1_000) // it is to be looked up again
+    t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
+    t.equal(await lookUps(), 1)
+  })
+
+  t.test('keep a valid key waiting that this instance has not seen', async (t) => {
+    refusesAddress(t, await use(service, '192.0.2.1', unseen.key))
+    t.equal(await lookUps(), 0)
+    t.equal((await use(service, '192.0.2.4', unseen.key)).status, 200)
+    t.equal((await use(service, '192.0.2.1', unseen.key)).status, 200, 'now it has')
+  })
+
+  t.test('are all that an address is charged for: valid keys are not', async (t) => {
+    for (const { key } of others) t.equal((await use(service, '192.0.2.5', key)).status, 200)
+    const answer = await guess(service, '192.0.2.5')
+    t.equal(answer.status, 401)
+    t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+  })
+})
+
+t.test('keys that are being looked up are bounded by address while the database is slow', async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback', WORK_MAX: '10000' } })
+  const held = await holdKeys(service.sql)
+  const tooMany = 20
+  const first: Answer[] = []
+  const progress = new EventEmitter()
+  const reached = once(progress, 'refused')
+  const all = Array.from({ length: perMinute + tooMany }, async () => {
+    const answer = await guess(service, '192.0.2.1')
+    if (first.push(answer) === tooMany) progress.emit('refused')
+    return answer
+  })
+  await reached
+  t.strictSame(statuses(first), { 429: tooMany }, 'the others wait')
+  for (const answer of first) {
+    t.match(answer, { body: { code: 'rate_limit_exceeded' } })
+    t.equal(answer.headers.get('retry-after'), '1', 'it will soon be known what they are')
+  }
+  const elsewhere = guess(service, '192.0.2.2')
+  await held.release()
+  t.strictSame(statuses(await Promise.all(all)), { 401: perMinute, 429: tooMany })
+  t.equal((await elsewhere).status, 401, 'another address has its own')
+})
+
+t.test('look-ups that fail give their places back, and charge nobody', async (t) => {
+  const service = await startService(t)
+  await service.sql`alter table api_keys rename to away`
+  for (let i = 0; i < perMinute * 2; i++) t.equal((await guess(service, '')).status, 500)
+  await service.sql`alter table away rename to api_keys`
+  const answer = await guess(service, '')
+  t.equal(answer.status, 401)
+  t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+})
+
+function guess(service: Service, address: string): Promise<Answer> {
+  return use(service, address, createApiKey())
+}
+
+function use({ base }: Service, address: string, key: string): Promise<Answer> {
+  return send(`${base}/pets`, 'GET', { authorization: `Bearer ${key}`, 'x-forwarded-for': address })
+}
+
+/** The clock that measures stands still, so many milliseconds from now. */
+function stopElapsedTime(t: Test, aheadMs = 0): void {
+  const now = performance.now() + aheadMs
+  t.intercept(performance, 'now', { value: () => now, configurable: true, writable: true })
+}
+
+function refusesAddress(t: Test, answer: Answer | undefined): void {
+  t.match(answer, { status: 429, body: { code: 'rate_limit_exceeded' } })
+  t.equal(answer?.headers.get('x-ratelimit-limit'), String(perMinute))
+  t.equal(answer?.headers.get('x-ratelimit-remaining'), '0')
+  t.ok(Number(answer?.headers.get('retry-after')) > 1)
+}
+
+function statuses(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** From now on keys cannot be made, for they are read by a function that counts. Gives how many look-ups there were since the last time. */
+async function countLookUps({ sql }: Service): Promise<() => Promise<number>> {
+  await sql`alter table api_keys rename to stored_keys`
+  await sql`create sequence look_ups`
+  await sql`
+    create function look_up() returns setof stored_keys language sql volatile as $$
+      select nextval('look_ups');
+      select * from stored_keys
+    $$`
+  await sql`create view api_keys as select * from look_up()`
+  return async () => {
+    const [row] = await sql<{ count: number }[]>`
+      select (case when is_called then last_value else 0 end)::int as count from look_ups`
+    await sql`alter sequence look_ups restart`
+    return row?.count ?? Number.NaN
+  }
+}

@@ -1,0 +1,256 @@
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { RootSql, Sql } from '../../../src/database/connect.js'
+import { Pool } from '../../../src/database/driver/pool.js'
+import { connectTo, readCluster } from '../../fixtures/cluster.js'
+import { holdInserts } from '../../fixtures/locks.js'
+import { startDatabaseProxy } from '../../fixtures/proxy.js'
+import { createDatabase } from '../../fixtures/service.js'
+
+interface Options {
+  readonly size?: number
+  readonly depth?: number
+  readonly silenceMs?: number
+  readonly host?: string
+  readonly port?: number
+}
+
+async function openPool(
+  t: Test,
+  admin: RootSql,
+  { size = 1, depth = 1, silenceMs = 60_000, ...place }: Options = {},
+): Promise<Pool> {
+  const cluster = await readCluster()
+  const pool = new Pool({
+    size,
+    depth,
+    silenceMs,
+    make: (hooks) => connectTo(cluster, admin.options.database, { ...hooks, ...place }),
+  })
+  t.teardown(() => pool.end(1))
+  return pool
+}
+
+async function pidOf(sql: Sql): Promise<number> {
+  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  return row?.pid ?? 0
+}
+
+t.test('statements', async (t) => {
+  const admin = await createDatabase(t)
+
+  t.test(
+    'one after the other take one connection, and at the same time as many as there may be',
+    async (t) => {
+      const { sql } = await openPool(t, admin, { size: 3 })
+      t.equal(new Set([await pidOf(sql), await pidOf(sql), await pidOf(sql)]).size, 1)
+      const held = await holdInserts(admin)
+      const insert = () => sql<{ pid: number }[]>`
+        insert into pets (name, category_id) values ('Rex', 1) returning pg_backend_pid() as pid`
+      const inserting = Promise.all(Array.from({ length: 6 }, insert))
+      await held.someoneWaits(3)
+      await held.release()
+      const rows = await inserting
+      t.equal(new Set(rows.map(([row]) => row?.pid)).size, 3)
+    },
+  )
+
+  t.test('in great number each get their own answer', async (t) => {
+    for (const depth of [1, 8, 100]) {
+      const { sql } = await openPool(t, admin, { size: 2, depth })
+      const numbers = Array.from({ length: 1_000 }, (_, i) => i)
+      const answers = await Promise.all(numbers.map((i) => sql<{ i: number }[]>`select ${i}::int as i`))
+      t.strictSame(
+        answers.map(([row]) => row?.i),
+        numbers,
+      )
+    }
+  })
+
+  t.test('that fail fail alone', async (t) => {
+    const { sql } = await openPool(t, admin, { depth: 8 })
+    const settled = await Promise.allSettled([
+      sql`select 1 as one`,
+      sql`select 1 / 0`,
+      sql.unsafe('select 2 as two'),
+    ])
+    t.match(settled, [{ value: [{ one: 1 }] }, { reason: { code: '22012' } }, { value: [{ two: 2 }] }])
+  })
+
+  t.test('may be made of parts and helpers', async (t) => {
+    const { sql } = await openPool(t, admin, { size: 2, depth: 8 })
+    const condition = sql`schema_name = ${'public'}`
+    const rows = await sql`select ${sql('schema_name')} from information_schema.schemata where ${condition}`
+    t.strictSame([...rows], [{ schema_name: 'public' }])
+    t.strictSame([...(await sql`select ${sql.json({ a: 1 })}::json as value`)], [{ value: { a: 1 } }])
+  })
+
+  t.test('are told of from the asking to the end, parts of others are not', async (t) => {
+    const pool = await openPool(t, admin)
+    const counts = { begun: 0, ended: 0 }
+    pool.watch(() => {
+      counts.begun++
+      return () => void counts.ended++
+    })
+    const told = async (begun: number, ended: number) => {
+      await null // whoever waits for a statement and the watch hear of its end in turn
+      t.strictSame(counts, { begun, ended })
+    }
+    const { sql } = pool
+    const query = sql`select 1 as one`
+    await told(0, 0)
+    await Promise.all([query, query])
+    await told(1, 1)
+    await sql`select name from pets ${sql`where name = ${'Rex'}`}`
+    await told(2, 2)
+    await t.rejects(sql`select * from nowhere`, { code: '42P01' })
+    await told(3, 3)
+    await pool.hold(undefined, async (held) => held.sqlUntil(undefined)`select 1`)
+    await told(4, 4)
+  })
+})
+
+t.test('what nobody waits for any more is never sent', async (t) => {
+  const admin = await createDatabase(t)
+  await admin`create table notes (id int)`
+  const pool = await openPool(t, admin)
+  const caller = new AbortController()
+  const sql = pool.sqlUntil(caller.signal)
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const holding = pool.hold(undefined, () => released)
+  const late = Promise.allSettled([
+    sql`insert into notes values (1)`,
+    pool.hold(caller.signal, async (held) => held.sqlUntil(undefined)`insert into notes values (2)`),
+    pool.sql`insert into notes values (3)`,
+  ])
+  caller.abort()
+  release()
+  await holding
+  const abandoned = { status: 'rejected', reason: { code: 'STATEMENT_ABANDONED' } }
+  t.match(await late, [abandoned, abandoned, { status: 'fulfilled' }])
+  await t.rejects(async () => sql`insert into notes values (4)`, { code: 'STATEMENT_ABANDONED' })
+  await pool.hold(undefined, async (held) => {
+    const mine = held.sqlUntil(caller.signal)
+    await t.rejects(async () => mine`insert into notes values (5)`, { code: 'STATEMENT_ABANDONED' })
+  })
+  t.strictSame(
+    (await admin`select id from notes`).map(({ id }) => id),
+    [3],
+  )
+})
+
+t.test('a connection', async (t) => {
+  const admin = await createDatabase(t)
+  const kill = (pid: number) => admin`select pg_terminate_backend(${pid})`
+
+  t.test('that is held is nobody else’s', async (t) => {
+    const pool = await openPool(t, admin)
+    const order: string[] = []
+    const holding = pool.hold(undefined, async (held) => {
+      const sql = held.sqlUntil(undefined)
+      for (let i = 0; i < 3; i++) order.push(`held ${await pidOf(sql)}`)
+    })
+    await Promise.all([holding, pidOf(pool.sql).then((pid) => order.push(`other ${pid}`))])
+    const pid = order[0]?.split(' ')[1]
+    t.strictSame(order, [`held ${pid}`, `held ${pid}`, `held ${pid}`, `other ${pid}`])
+  })
+
+  t.test('is free again after work that fails', async (t) => {
+    const pool = await openPool(t, admin)
+    await t.rejects(
+      pool.hold(undefined, () => Promise.reject(new Error('no'))),
+      { message: 'no' },
+    )
+    t.ok((await pidOf(pool.sql)) > 0)
+  })
+
+  t.test('that breaks costs what is in flight on it, and what waited goes on by another', async (t) => {
+    const pool = await openPool(t, admin)
+    const pid = await pidOf(pool.sql)
+    const sleeping = Promise.allSettled([pool.sql`select pg_sleep(60)`])
+    const waiting = pidOf(pool.sql)
+    await kill(pid)
+    t.match(await sleeping, [{ status: 'rejected', reason: { code: /^(CONNECTION_CLOSED|57P01)$/ } }])
+    t.not(await waiting, pid)
+  })
+
+  t.test('may break many times', async (t) => {
+    const { sql } = await openPool(t, admin, { depth: 32 })
+    for (let i = 0; i < 10; i++) {
+      await kill(await pidOf(sql))
+      // What was written on the way to a connection that is just closing fails, and nothing after it.
+      for (let tries = 0; ; tries++) {
+        try {
+          await Promise.all(Array.from({ length: 20 }, () => pidOf(sql)))
+          break
+        } catch {
+          t.ok(tries < 5, 'at once, or nearly so')
+        }
+      }
+    }
+  })
+
+  t.test('on which packets vanish is given up, and its successor serves when they get through', async (t) => {
+    const proxy = await startDatabaseProxy(t, admin)
+    const pool = await openPool(t, admin, {
+      host: proxy.host,
+      port: proxy.port,
+      size: 2,
+      depth: 4,
+      silenceMs: 2_000,
+    })
+    await pidOf(pool.sql)
+    proxy.silence()
+    const answers = await Promise.allSettled(Array.from({ length: 8 }, () => pidOf(pool.sql)))
+    for (const answer of answers)
+      t.match(answer, { status: 'rejected', reason: { code: 'CONNECTION_CLOSED' } })
+    proxy.resume()
+    t.ok((await untilServed(pool.sql)) > 0)
+  })
+
+  t.test('that is idle, however long, is not', async (t) => {
+    const { sql } = await openPool(t, admin, { silenceMs: 1_000 })
+    const pid = await pidOf(sql)
+    await setTimeout(1_500) // it is time itself that must not matter
+    t.equal(await pidOf(sql), pid)
+    await sql`select pg_sleep(0.01)`
+    t.equal(await pidOf(sql), pid)
+  })
+})
+
+t.test('a server that refuses tells all who wait, and serves whoever asks when it is back', async (t) => {
+  const admin = await createDatabase(t)
+  const proxy = await startDatabaseProxy(t, admin)
+  const pool = await openPool(t, admin, { host: proxy.host, port: proxy.port, size: 2 })
+  await pidOf(pool.sql)
+  proxy.admit(false)
+  for (let i = 0; i < 2; i++) {
+    const refused = await Promise.allSettled(Array.from({ length: 5 }, () => pidOf(pool.sql)))
+    for (const each of refused)
+      t.match(each, { status: 'rejected', reason: { code: /^(ECONNRESET|CONNECTION_CLOSED)$/ } })
+  }
+  proxy.admit(true)
+  t.ok((await untilServed(pool.sql)) > 0)
+})
+
+t.test('an end waits for what is in flight, and nothing is begun after it', async (t) => {
+  const pool = await openPool(t, await createDatabase(t))
+  await pidOf(pool.sql)
+  const settled = Promise.allSettled([pool.sql`select pg_sleep(0.05), 1 as one`.execute(), pidOf(pool.sql)])
+  await new Promise(setImmediate) // a statement is sent once somebody waits for it
+  await pool.end(5)
+  const ended = { status: 'rejected', reason: { code: 'CONNECTION_ENDED' } }
+  t.match(await settled, [{ value: [{ one: 1 }] }, ended])
+  await t.rejects(async () => pool.sql`select 1`, { code: 'CONNECTION_ENDED' })
+})
+
+// The first attempts may still be on their way to a server that was not there.
+async function untilServed(sql: Sql): Promise<number> {
+  for (;;) {
+    const pid = await pidOf(sql).catch(() => 0)
+    if (pid > 0) return pid
+  }
+}

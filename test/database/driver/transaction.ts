@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap'
+import type { RootSql, Sql } from '../../../src/database/connect.js'
+import { type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
+import { createDatabase, openPools } from '../../fixtures/service.js'
+
+async function start(t: Test) {
+  const admin = await createDatabase(t)
+  await admin`create table notes (id int primary key)`
+  const { writes } = await openPools(t, admin)
+  const kill = (pid: number) => admin`select pg_terminate_backend(${pid})`
+  return { pool: writes, admin, kill }
+}
+
+type Kill = Awaited<ReturnType<typeof start>>['kill']
+
+async function pidOf(sql: Sql): Promise<number> {
+  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  return row?.pid ?? 0
+}
+
+async function idsOf(sql: RootSql): Promise<number[]> {
+  return (await sql`select id from notes order by id`).map(({ id }) => id)
+}
+
+t.test('a transaction commits, and one that fails does not', async (t) => {
+  const { pool, admin } = await start(t)
+  t.equal(await transact(pool, undefined, async (sql) => (await sql`insert into notes values (1)`).count), 1)
+  await t.rejects(
+    transact(pool, undefined, async (sql) => {
+      await sql`insert into notes values (2)`
+      throw new Error('no')
+    }),
+    { message: 'no' },
+  )
+  await transact(pool, undefined, async (sql) => {
+    await sql.savepoint((part) => part`insert into notes values (1)`.execute()).catch(() => {})
+    await sql`insert into notes values (3)`
+  })
+  t.strictSame(await idsOf(admin), [1, 3])
+})
+
+t.test('one in which a statement failed is not taken for committed, though its work goes on', async (t) => {
+  const { pool, admin } = await start(t)
+  await t.rejects(
+    transact(pool, undefined, async (sql) => {
+      await sql`insert into notes values (1)`
+      await sql`select 1 / 0`.catch(() => {})
+    }),
+    { message: /failed/ },
+  )
+  t.strictSame(await idsOf(admin), [])
+})
+
+t.test('one that nobody waits for any more does nothing', async (t) => {
+  const { pool, admin } = await start(t)
+  const caller = new AbortController()
+  const abandoned = { code: 'STATEMENT_ABANDONED' }
+  const work = async (sql: Sql) => {
+    await sql`insert into notes values (1)`
+    caller.abort()
+  }
+  await t.rejects(transact(pool, caller.signal, work), abandoned, 'it is not committed')
+  await t.rejects(transact(pool, caller.signal, work), abandoned, 'it is not begun')
+  t.strictSame(await idsOf(admin), [])
+  t.equal(await transact(pool, undefined, async (sql) => (await sql`insert into notes values (2)`).count), 1)
+})
+
+t.test('its statements end with it', async (t) => {
+  const { pool, admin } = await start(t)
+  let escaped = undefined as unknown as Sql // set by the work
+  await transact(pool, undefined, async (sql) => {
+    escaped = sql
+  })
+  await t.rejects(async () => escaped`insert into notes values (1)`, { code: 'STATEMENT_ABANDONED' })
+  t.strictSame(await idsOf(admin), [])
+})
+
+// By what the work makes of the loss.
+const works: [title: string, work: (sql: TransactionSql, kill: Kill) => Promise<unknown>][] = [
+  [
+    'in the midst of a statement',
+    async (sql, kill) => {
+      const pid = await pidOf(sql)
+      await Promise.all([sql`insert into notes select 1 from pg_sleep(20)`, kill(pid)])
+    },
+  ],
+  [
+    'in a part that can be undone',
+    async (sql, kill) => {
+      const pid = await pidOf(sql)
+      await sql.savepoint((part) =>
+        Promise.all([part`insert into notes select 1 from pg_sleep(20)`, kill(pid)]),
+      )
+    },
+  ],
+  [
+    'and the work goes on as if nothing were',
+    async (sql, kill) => {
+      const pid = await pidOf(sql)
+      await Promise.all([sql`select pg_sleep(20)`, kill(pid)]).catch(() => {})
+      await sql`insert into notes values (1)`.catch(() => {})
+      return 'done'
+    },
+  ],
+]
+
+for (const [title, work] of works) {
+  t.test(
+    `a transaction that loses its connection ${title} is rejected, and the next one is not`,
+    async (t) => {
+      const { pool, kill, admin } = await start(t)
+      await t.rejects(
+        transact(pool, undefined, (sql) => work(sql, kill)),
+        { code: /^(CONNECTION_CLOSED|57P01)$/ },
+      )
+      t.strictSame(await idsOf(admin), [])
+      await transact(pool, undefined, async (sql) => sql`insert into notes values (1)`)
+      t.strictSame(await idsOf(admin), [1])
+    },
+  )
+}

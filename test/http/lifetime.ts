@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import { holdInserts, holdKeys } from '../fixtures/locks.js'
+import { contract, type Service, startService } from '../fixtures/service.js'
+
+const pet = { name: 'Rex', categoryId: 1 }
+// What waits for nothing takes less, on a machine as busy as it likes.
+const limitMs = 3_000
+
+t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes in time', async (t) => {
+  const late = { end: () => {} }
+  const ended = new Promise<void>((resolve) => {
+    late.end = resolve
+  })
+  const service = await startService(t, {
+    env: { HANDLER_TIMEOUT_MS: String(limitMs) },
+    handlers: { ...handlers, createPet: () => ended.then(() => Promise.reject(new Error('late'))) },
+  })
+  const answers = await Promise.all([1, 2, 3].map(() => service.call('POST', '/pets', { body: pet })))
+  for (const answer of answers) {
+    t.match(answer, { status: 503, body: { code: 'unavailable', status: 503 } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.ok(answer.headers.has('x-ratelimit-remaining'))
+    t.ok(answer.headers.has('x-request-id'))
+  }
+  t.match(await service.call('GET', '/pets'), { status: 200 }, 'others do not wait with it')
+  late.end()
+  t.match(await service.call('GET', '/pets'), { status: 200 })
+
+  const failed = service.log.filter(({ msg }) => msg === 'request failed')
+  t.match(failed, Array(3).fill({ level: 50, err: { message: `no answer within ${limitMs} ms` } }))
+  const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
+  t.equal(lines.length, 3, 'each is told once, though its handler ended later')
+})
+
+const countPets = async ({ sql }: Service) => (await sql`select from pets`).length
+
+t.test('what was answered 503 is not done afterwards', async (t) => {
+  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(limitMs) } })
+  const post = (i: number) =>
+    service.call('POST', '/pets', { body: pet, headers: i % 2 === 0 ? {} : { 'idempotency-key': `k${i}` } })
+  const held = await holdInserts(service.sql)
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => post(i)))
+  t.strictSame(
+    answers.map(({ status }) => status),
+    Array(40).fill(503),
+  )
+  await held.release()
+  t.equal((await post(0)).status, 201)
+  t.equal(await countPets(service), 1)
+})
+
+t.test('nor what waits for a connection when its caller hangs up', async (t) => {
+  const service = await startService(t)
+  const held = await holdInserts(service.sql)
+  // Two statements may be on their way; who comes after them waits.
+  const first = service.call('POST', '/pets', { body: pet })
+  await held.someoneWaits()
+  const second = service.call('POST', '/pets', { body: pet })
+  const { port, hostname } = new URL(service.origin)
+  const body = JSON.stringify(pet)
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n`
+  const socket = net.connect(Number(port), hostname)
+  await once(socket, 'connect')
+  await held.someoneWaits(2)
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  const working = () => service.log.filter(({ msg }) => msg === 'request aborted').length
+  await untilAccepted(service, socket)
+  socket.resetAndDestroy()
+  while (working() === 0) await new Promise(setImmediate)
+  await held.release()
+  t.strictSame(
+    (await Promise.all([first, second])).map(({ status }) => status),
+    [201, 201],
+  )
+  t.equal((await service.call('POST', '/pets', { body: pet })).status, 201)
+  t.equal(await countPets(service), 3)
+})
+
+// Whatever was sent before it on another connection has been answered by then.
+async function untilAccepted(service: Service, socket: net.Socket): Promise<void> {
+  while (socket.writableLength > 0) await once(socket, 'drain')
+  await service.call('GET', '/pets')
+}
+
+t.test('a caller whose key is still being looked up then is told as an address', async (t) => {
+  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(limitMs) } })
+  const held = await holdKeys(service.sql)
+  const calls = [service.call('GET', '/pets'), service.call('POST', '/pets', { body: pet })]
+  for (const answer of await Promise.all(calls)) {
+    t.match(answer, { status: 503, body: { code: 'unavailable', status: 503 } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.equal(answer.headers.get('x-ratelimit-limit'), String(contract.rateLimits.anonymous.perMinute))
+    t.equal(answer.headers.get('x-ratelimit-remaining'), answer.headers.get('x-ratelimit-limit'), 'uncharged')
+  }
+  await held.release()
+  t.match(await service.call('GET', '/pets'), { status: 200, text: '[]' })
+})

@@ -1,0 +1,47 @@
+// Runs of the tests do not meet, and what a killed one leaves is gone after the next.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { ownedName, ownerOf } from '../scripts/stack/directory.js'
+import { startEmbedded } from '../src/database/embedded.js'
+import { connectTo, readCluster, runDirectory, silent } from './fixtures/cluster.js'
+import { removeLeftovers } from './fixtures/leftovers.js'
+import { runProgram, temporaryDirectory } from './fixtures/process.js'
+
+const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+t.test('what a killed process leaves is removed, its server too, and nothing that is in use', async (t) => {
+  const parent = await temporaryDirectory(t)
+  const used = path.join(parent, ownedName(process.pid, 'used'))
+  const server = await startEmbedded(used, silent)
+  t.teardown(() => server.stop())
+  const { stdout } = await runProgram('test/fixtures/left-server.ts', [], { TMPDIR: parent })
+  const left = stdout.trim()
+  const pid = Number(readFileSync(lockFile(left), 'utf8').split('\n')[0])
+  t.ok(isRunning(pid), 'it runs on')
+
+  await Promise.all([removeLeftovers(parent), removeLeftovers(parent)])
+  while (isRunning(pid)) await setImmediate() // its lock goes just before it
+  t.strictSame((await readdir(parent)).filter(ownerOf), [path.basename(used)])
+  const sql = connectTo({ connection: server.connection, template: '' }, undefined)
+  t.match(await sql`select 1 as one`, [{ one: 1 }])
+  await sql.end()
+})
+
+t.test('each run has a database server of its own, unless it is told of one', async (t) => {
+  const { connection } = await readCluster()
+  if (typeof connection === 'string') t.equal(connection, process.env.TEST_DATABASE_URL)
+  else t.ok(existsSync(lockFile(runDirectory)))
+  t.match(path.basename(runDirectory), new RegExp(`-${process.ppid}-`))
+})

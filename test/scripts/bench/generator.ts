@@ -1,0 +1,105 @@
+// What the load generator counts, by servers that answer just that.
+
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { generateLoad, type Job } from '../../../scripts/bench/generator.js'
+
+async function listen(t: Test, listener: RequestListener): Promise<number> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+function jobOf(port: number, others: Partial<Job> = {}): Job {
+  const nextRequest = () => 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
+  const interruption = new AbortController().signal
+  return { port, connections: 4, durationMs: 300, nextRequest, interruption, ...others }
+}
+
+t.test('successes, refusals and other answers are counted apart', async (t) => {
+  const statuses = [200, 201, 503, 404]
+  let next = 0
+  const port = await listen(t, (_request, response) => {
+    response.writeHead(statuses[next++ % statuses.length] ?? 500).end('{}')
+  })
+  const { served, refused, others, total } = await generateLoad(jobOf(port, { connections: 1 }))
+  t.ok(served.count > 0 && refused.count > 0)
+  t.same(Object.keys(others), ['404'])
+  t.ok(total >= served.count + refused.count + (others['404'] ?? 0))
+  t.equal(total, next, 'each request is answered before the job ends')
+})
+
+t.test('an answer ends with its last byte, however it is cut', async (t) => {
+  const text = JSON.stringify('x'.repeat(100_000))
+  const port = await listen(t, (request, response) => {
+    if (request.url === '/length') response.setHeader('Content-Length', text.length)
+    response.write(text.slice(0, 70_000))
+    setImmediate(() => response.end(text.slice(70_000)))
+  })
+  for (const path of ['/length', '/chunks']) {
+    const nextRequest = () => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
+    const { served, others } = await generateLoad(jobOf(port, { nextRequest }))
+    t.ok(served.count > 0, path)
+    t.same(others, {}, path)
+  }
+})
+
+t.test('a connection that the server closed is opened again', async (t) => {
+  const port = await listen(t, (_request, response) => {
+    response.setHeader('Connection', 'close').end('{}')
+  })
+  const { served } = await generateLoad(jobOf(port, { connections: 1, rate: 100 }))
+  t.ok(served.count > 1, `${served.count}`)
+})
+
+t.test('a request whose connection is lost counts as that', async (t) => {
+  const port = await listen(t, (request) => void request.socket.destroy())
+  const { served, others } = await generateLoad(jobOf(port))
+  t.equal(served.count, 0)
+  t.same(Object.keys(others), [`connection lost on port ${port}`])
+})
+
+t.test('an open-loop load sends at its rate, and counts the answers that come after its end', async (t) => {
+  const latencyMs = 50
+  const rate = 100
+  let requests = 0
+  const port = await listen(t, (_request, response) => {
+    requests++
+    setTimeout(() => response.end('{}'), latencyMs)
+  })
+  const { served, durationMs } = await generateLoad(jobOf(port, { connections: 20, rate }))
+  t.ok(requests > 0 && requests <= (durationMs / 1000) * rate, `${requests} in ${durationMs} ms`)
+  t.equal(served.count, requests)
+  t.ok(served.min >= (latencyMs - 1) * 1000, 'latencies are in microseconds')
+})
+
+t.test('nothing that listens is an error', async (t) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  await t.rejects(generateLoad(jobOf(port)), { message: `connection lost on port ${port}` })
+})
+
+t.test('an interruption ends a job early, and its connections', async (t) => {
+  for (const rate of [undefined, 100]) {
+    const interruption = new AbortController()
+    const reason = new Error('interrupted')
+    const server = createServer(() => interruption.abort(reason))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const { signal } = interruption
+    const job = jobOf(port, {
+      durationMs: 600_000,
+      interruption: signal,
+      ...(rate !== undefined && { rate }),
+    })
+    await t.rejects(generateLoad(job), reason)
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
