@@ -10,7 +10,6 @@ FROM dependencies AS build
 RUN npm ci --omit=optional
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
-COPY scripts scripts
 COPY src src
 RUN npm run build
 
@@ -20,11 +19,11 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
-COPY --from=build /app/src/documentation src/documentation
+COPY --from=build /app/src/docs/static src/docs/static
 COPY package.json openapi.yaml ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
 RUN for name in keys migrate seed; do \
-    printf '#!/bin/sh\nexec node /app/dist/scripts/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
+    printf '#!/bin/sh\nexec node /app/dist/src/commands/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
   done
 USER node
 EXPOSE 3000

@@ -4,14 +4,14 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { ContractError, type ReadText, readSource } from '../src/contract/source.js'
-import { contractFile } from '../src/project.js'
+import { paintFor, print } from '../src/commands/terminal.js'
+import { ContractError, type ReadText, readSource } from '../src/contract/files.js'
+import { contractFile } from '../src/paths.js'
 import { DiffError } from './diff/comparison.js'
 import { diffContracts } from './diff/contract.js'
 import { isNode, type Node } from './diff/node.js'
 import { toJson, toText } from './diff/report.js'
 import { judgeVersion } from './diff/version.js'
-import { paintFor, print } from './terminal.js'
 
 const usage = `Usage: npm run contract:diff -- [--json] <git ref>
 

@@ -1,15 +1,15 @@
 // The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document.
 
 import { parseArgs } from 'node:util'
-import { unlessAborted } from '../src/abort.js'
-import { contractFile } from '../src/project.js'
-import { runCommand, UsageError } from './command.js'
+import { runCommand, UsageError } from '../src/commands/command.js'
+import { print } from '../src/commands/terminal.js'
+import { unlessAborted } from '../src/lib/abort.js'
+import { contractFile } from '../src/paths.js'
 import { readFuzzContract } from './fuzz/contract.js'
 import type { Keys } from './fuzz/requests.js'
 import { type FuzzResult, fuzz } from './fuzz/run.js'
-import { makeTemporaryDirectory } from './stack/directory.js'
-import { createOpenKey, type Environment, runKeys, type Service, startService } from './stack/service.js'
-import { print } from './terminal.js'
+import { makeTemporaryDirectory } from './lib/directory.js'
+import { createOpenKey, type Environment, runKeys, type Service, startService } from './lib/service.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
 

@@ -5,17 +5,17 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Contract, ContractError, readContract } from '../src/contract/document.js'
+import { paintFor, print, type Style } from '../src/commands/terminal.js'
+import { readSource } from '../src/contract/files.js'
 import { unmetSecurity } from '../src/contract/security.js'
-import { readSource } from '../src/contract/source.js'
-import { contractFile, projectRoot } from '../src/project.js'
+import { type Contract, ContractError, readContract } from '../src/contract/types.js'
+import { contractFile, projectRoot } from '../src/paths.js'
 import { generateClient } from './generate/client.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './generate/handlers.js'
 import { lintContract } from './generate/lint.js'
 import { generateOperations } from './generate/operations.js'
 import { sunsets } from './generate/sunsets.js'
 import { generateTypes } from './generate/types.js'
-import { paintFor, print, type Style } from './terminal.js'
 
 const usage = `Usage: npm run generate [-- [--check] [--json]]
 

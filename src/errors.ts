@@ -3,7 +3,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import type { ErrorBody, ErrorCode } from '../generated/operations.js'
-import type { Contract } from './contract/document.js'
+import type { Contract } from './contract/types.js'
 
 /** An expected failure. The message goes to the caller, except with a status of 500 or above. */
 export class ApiError extends Error {

@@ -1,7 +1,7 @@
 // What a start tells the person at the terminal: where the service is, and how to call it.
 
-import { createApiKey, hashApiKey } from './access/api-key.js'
-import type { Contract } from './contract/document.js'
+import { createApiKey, hashApiKey } from './auth/api-key.js'
+import type { Contract } from './contract/types.js'
 import { insertFirstApiKey } from './database/api-keys.js'
 import type { Database } from './database/connect.js'
 

@@ -1,7 +1,7 @@
 // Every operation of the contract, unasked: what is tested here holds for the next operation too.
 
 import t from 'tap'
-import type { Operation } from '../src/contract/document.js'
+import type { Operation } from '../src/contract/types.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
 // A path with something in each of its parameters.

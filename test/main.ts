@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { freePort } from '../scripts/stack/port.js'
-import { startEmbedded } from '../src/database/embedded.js'
+import { freePort } from '../scripts/lib/port.js'
+import { startEmbedded } from '../src/database/embedded/server.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { holdInserts } from './fixtures/locks.js'
@@ -82,7 +82,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
 
 t.test('where a shell would read the name of the checkout, the database runs elsewhere', async (t) => {
   const root = copyProjectTo(t, '$(touch read) `touch read`')
-  const list = (env: Record<string, string>) => runProgram('scripts/keys.ts', ['list'], env, { root })
+  const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
   t.match(await list({}), { code: 1, stderr: /a shell would read its name\. Set DATA_DIR/ })
   t.match(await list({ DATA_DIR: await temporaryDirectory(t) }), { code: 0 })
   t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
@@ -92,7 +92,7 @@ t.test('nothing acknowledged is lost when the service is killed, and it starts a
   const dataDir = await temporaryDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
   // A plan that the clients below do not exhaust.
-  const made = await runProgram('scripts/keys.ts', ['create', '--name', 'load', '--plan', 'business'], {
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', '--plan', 'business'], {
     DATA_DIR: dataDir,
   })
   const headers = bearer(made.stdout.trim())

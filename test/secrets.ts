@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { createApiKey, hashApiKey } from '../src/access/api-key.js'
+import { createApiKey, hashApiKey } from '../src/auth/api-key.js'
 import { startProcess } from './fixtures/process.js'
 import { startDatabaseProxy } from './fixtures/proxy.js'
 import { type Answer, createDatabase, openPools, send, startService } from './fixtures/service.js'

@@ -1,8 +1,8 @@
 // What can be measured: each bench is a plan for the runner, or a course of its own, and a table of what came of it.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
-import { makeTemporaryDirectory } from '../stack/directory.js'
-import { RedisServer } from '../stack/redis.js'
+import { makeTemporaryDirectory } from '../lib/directory.js'
+import { RedisServer } from '../lib/redis.js'
 import { generateLoad, type LoadResult } from './generator.js'
 import { type Load, listFromDepth, loads, mixedLoad, overloads } from './loads.js'
 import { pgbench } from './pgbench.js'

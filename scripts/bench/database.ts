@@ -4,15 +4,15 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { unlessAborted } from '../../src/abort.js'
-import { createApiKey, hashApiKey } from '../../src/access/api-key.js'
+import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { insertApiKey } from '../../src/database/api-keys.js'
 import type { RootSql } from '../../src/database/connect.js'
-import { startEmbedded } from '../../src/database/embedded.js'
+import { startEmbedded } from '../../src/database/embedded/server.js'
 import { migrate } from '../../src/database/migrate.js'
-import { migrationsFolder } from '../../src/project.js'
-import { makeTemporaryDirectory } from '../stack/directory.js'
-import { nameOf, parentOf } from '../stack/processes.js'
+import { unlessAborted } from '../../src/lib/abort.js'
+import { migrationsFolder } from '../../src/paths.js'
+import { makeTemporaryDirectory } from '../lib/directory.js'
+import { nameOf, parentOf } from '../lib/processes.js'
 
 export interface BenchDatabase {
   /** How every subject reaches it: DATABASE_URL, and libpq's variables for what a URL cannot say. */

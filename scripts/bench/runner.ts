@@ -2,7 +2,7 @@
 // slices taken in turn with the others', so that whatever else the machine does meanwhile, it does to all of them.
 
 import path from 'node:path'
-import { cpuSeconds, residentBytes } from '../stack/processes.js'
+import { cpuSeconds, residentBytes } from '../lib/processes.js'
 import type { BenchDatabase } from './database.js'
 import { createLatencies, generateLoad, type LoadResult } from './generator.js'
 import type { Load } from './loads.js'

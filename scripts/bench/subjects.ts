@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { projectRoot } from '../../src/project.js'
-import { freePort } from '../stack/port.js'
+import { projectRoot } from '../../src/paths.js'
+import { freePort } from '../lib/port.js'
 import type { Feature, Titled } from './loads.js'
 
 export interface Subject extends Titled {

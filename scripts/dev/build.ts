@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 import { listContractFiles } from './contract-files.js'
 
 export interface Build {

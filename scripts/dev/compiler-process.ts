@@ -6,7 +6,7 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 import type { Compilation } from './compiler.js'
 import { signalsModule } from './server.js'
 

@@ -1,6 +1,6 @@
 // What an edit changed in the contract, for those who call it.
 
-import { readSource } from '../../src/contract/source.js'
+import { readSource } from '../../src/contract/files.js'
 import { diffContracts } from '../diff/contract.js'
 import type { Node } from '../diff/node.js'
 import { lineOf } from '../diff/report.js'

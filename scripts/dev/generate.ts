@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 
 export interface Generation {
   readonly isDone: boolean

@@ -8,7 +8,7 @@ import cluster, { type Worker } from 'node:cluster'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 import type { Build } from './build.js'
 
 interface Server {

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { contractFile, projectRoot } from '../../src/project.js'
+import { contractFile, projectRoot } from '../../src/paths.js'
 import { type Build, prepareBuild, removeBuild, writeBuild } from './build.js'
 import type { Compilation, Compiler } from './compiler.js'
 import { contractChanges } from './contract-changes.js'

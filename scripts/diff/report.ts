@@ -1,6 +1,6 @@
 // What changed, in words for people and in JSON for scripts.
 
-import type { Paint } from '../terminal.js'
+import type { Paint } from '../../src/commands/terminal.js'
 import type { Bump, Change } from './comparison.js'
 import type { Judgement } from './version.js'
 

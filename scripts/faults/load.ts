@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { unlessAborted } from '../../src/abort.js'
+import { unlessAborted } from '../../src/lib/abort.js'
 import type { Ledger } from './ledger.js'
 
 export interface LoadOptions {

@@ -1,12 +1,12 @@
 // The faults, one after the other.
 
 import net from 'node:net'
-import { DatabaseProxy } from '../stack/database-proxy.js'
-import { makeTemporaryDirectory } from '../stack/directory.js'
-import { freePort } from '../stack/port.js'
-import { canMeasureProcesses, residentBytes } from '../stack/processes.js'
-import { RedisServer } from '../stack/redis.js'
-import type { Service } from '../stack/service.js'
+import { DatabaseProxy } from '../lib/database-proxy.js'
+import { makeTemporaryDirectory } from '../lib/directory.js'
+import { freePort } from '../lib/port.js'
+import { canMeasureProcesses, residentBytes } from '../lib/processes.js'
+import { RedisServer } from '../lib/redis.js'
+import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
 import { type Report, type Stage, unless } from './stage.js'
 

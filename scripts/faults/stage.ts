@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
-import { type Environment, type Program, type Service, startService } from '../stack/service.js'
+import { type Environment, type Program, type Service, startService } from '../lib/service.js'
 import { DatabaseFaults } from './database.js'
 import { type Balance, Ledger } from './ledger.js'
 import { Load } from './load.js'

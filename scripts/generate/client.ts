@@ -1,8 +1,8 @@
 // What the client knows of the contract at run time: its operations, and where int64 stand in their answers.
 
 import type { ClientOperation, ClientTable, Place, Places } from '../../src/client/table.js'
-import type { Contract, Operation } from '../../src/contract/document.js'
-import { isJson } from '../../src/contract/media-types.js'
+import type { Contract, Operation } from '../../src/contract/types.js'
+import { isJson } from '../../src/schemas/media-types.js'
 import { header } from './header.js'
 
 /** The text of generated/client.ts. */

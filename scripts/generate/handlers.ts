@@ -1,7 +1,7 @@
 // The map of handlers, in which an operation whose module is missing does not compile, and the module that a new
 // operation begins with.
 
-import type { Contract, Operation } from '../../src/contract/document.js'
+import type { Contract, Operation } from '../../src/contract/types.js'
 import { header } from './header.js'
 
 /** Where handlers stand, one module per operationId, beside the type of them all. */

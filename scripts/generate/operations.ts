@@ -1,8 +1,8 @@
 // What each operation takes and may answer, for its handler. Beside openapi-typescript's own types: a parameter
 // with a default is always there, and an answer is one of a closed set of statuses, each with its body.
 
-import type { Contract, Operation, Response } from '../../src/contract/document.js'
-import { isJson } from '../../src/contract/media-types.js'
+import type { Contract, Operation, Response } from '../../src/contract/types.js'
+import { isJson } from '../../src/schemas/media-types.js'
 import { header } from './header.js'
 
 /** The text of generated/operations.ts. */

@@ -1,6 +1,6 @@
 // Operations whose removal is due, or will be soon.
 
-import type { Contract } from '../../src/contract/document.js'
+import type { Contract } from '../../src/contract/types.js'
 
 const dayMs = 86_400_000
 const warningDays = 90

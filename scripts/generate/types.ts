@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import type { Contract } from '../../src/contract/document.js'
+import type { Contract } from '../../src/contract/types.js'
 import { header } from './header.js'
 
 // Not imported: Node looks through TypeScript's nine megabytes for its exports then, a second of every run.

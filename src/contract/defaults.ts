@@ -1,7 +1,7 @@
 // What a contract gets that leaves it open: a document that was not written for this server can be served, too.
 
 import { maxHeaderSize } from 'node:http'
-import type { RateLimits } from './document.js'
+import type { RateLimits } from './types.js'
 
 /** HTTP status by code, of the errors that the server itself answers; a contract's `ErrorCode` takes their place. */
 export const defaultErrorStatuses = {

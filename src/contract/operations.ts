@@ -1,9 +1,9 @@
 // The operations of the document, where they are mounted, and what would keep the server from serving them as they
 // are written.
 
-import type { Contract, Deprecation, Header, Operation, Parameter, Response } from './document.js'
 import { moduleName } from './names.js'
 import type { Node, Reader } from './reader.js'
+import type { Contract, Deprecation, Header, Operation, Parameter, Response } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']

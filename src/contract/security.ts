@@ -1,7 +1,7 @@
 // What an operation asks of its callers, and whether the server can find out. A requirement that nothing here checks
 // is never taken for met.
 
-import type { Contract, Operation } from './document.js'
+import type { Contract, Operation } from './types.js'
 
 /** The kinds of security scheme that the server checks. */
 export type SecurityKind = 'http bearer'

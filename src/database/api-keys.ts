@@ -1,6 +1,6 @@
 // API keys in PostgreSQL. Only a key's hash is stored.
 
-import type { ClientKey } from '../access/client.js'
+import type { ClientKey } from '../auth/client.js'
 import type { RootSql, Sql } from './connect.js'
 
 /** All that is stored of a key but its hash. */

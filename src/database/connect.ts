@@ -3,13 +3,13 @@
 
 import type { Logger } from 'pino'
 import postgres from 'postgres'
-import { unlessAborted, untilAborted } from '../abort.js'
+import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
 import type { Sql } from './driver/sql.js'
-import { startEmbedded } from './embedded.js'
+import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 
 export type { Sql }

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Contract } from '../contract/document.js'
+import type { Contract } from '../contract/types.js'
 import type { Signal } from '../database/driver/sql.js'
 import { type ApiError, requestFault, unavailable } from '../errors.js'
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { Operation } from '../contract/document.js'
+import type { Operation } from '../contract/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 
 /** Of times in seconds: from an answer out of memory to one at the limit of a handler. */

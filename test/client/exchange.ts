@@ -3,7 +3,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../../scripts/stack/port.js'
+import { freePort } from '../../scripts/lib/port.js'
 import { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
 import { decode, encode } from '../../src/client/json.js'
-import type { Operation } from '../../src/contract/document.js'
+import type { Operation } from '../../src/contract/types.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const max = 9223372036854775807n

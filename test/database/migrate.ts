@@ -3,7 +3,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../src/database/connect.js'
 import { isMigrated, migrate, migrationNames } from '../../src/database/migrate.js'
-import { migrationsFolder } from '../../src/project.js'
+import { migrationsFolder } from '../../src/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { createDatabase, startService } from '../fixtures/service.js'
 

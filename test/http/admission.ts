@@ -1,162 +1,182 @@
-import { EventEmitter, on, once } from 'node:events'
-import type { Server } from 'node:http'
-import net from 'node:net'
-import t from 'tap'
-import { handlers } from '../../generated/handlers.js'
-import type { Handlers } from '../../src/handlers/handler.js'
-import { contract, send, startService } from '../fixtures/service.js'
+// What a key costs the database before anybody knows whose it is: look-ups are counted by the database itself.
 
-const pet = { name: 'Rex', categoryId: 1 }
+import { EventEmitter, once } from 'node:events'
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/auth/api-key.js'
+import { holdKeys } from '../fixtures/locks.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
 
-// An operation whose handler waits until it is released.
-function hold(id: keyof Handlers) {
-  const handler = handlers[id] as (...args: unknown[]) => Promise<unknown>
-  const begun = new EventEmitter()
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
+const { perMinute } = contract.rateLimits.anonymous
+const many = perMinute * 5
+
+// On a machine as busy as it likes, a Redis that is silent for longer hangs.
+const REDIS_TIMEOUT_MS = '3000'
+const stores: [name: string, skip: string | false, env: (t: Test) => Promise<Record<string, string>>][] = [
+  ['in memory', false, async () => ({})],
+  ['in Redis', redisIsMissing, async (t) => ({ REDIS_URL: (await startRedis(t)).url, REDIS_TIMEOUT_MS })],
+]
+
+// Redis has a clock of its own: what it counts has to be done within a minute.
+const few = { perMinute: 20 }
+const strict = { ...contract, rateLimits: { ...contract.rateLimits, anonymous: few } }
+
+for (const [name, skip, env] of stores) {
+  t.test(`with counters ${name}, unknown keys`, { skip }, async (t) => {
+    const { perMinute } = few
+    const many = perMinute * 5
+    // Of so many requests at once, none is too much here.
+    const service = await startService(t, {
+      contract: strict,
+      env: { ...(await env(t)), TRUST_PROXY: 'loopback', WORK_MAX: '10000' },
+    })
+    stopElapsedTime(t)
+    const lookUps = await countLookUps(service)
+    const isBounded = async (t: Test, answers: readonly Answer[]) => {
+      t.equal(await lookUps(), perMinute)
+      t.strictSame(statuses(answers), { 401: perMinute, 429: many - perMinute })
+    }
+
+    t.test('cost an address no more look-ups than its allowance, one by one', async (t) => {
+      const answers: Answer[] = []
+      for (let i = 0; i < many; i++) answers.push(await guess(service, '192.0.2.1'))
+      await isBounded(t, answers)
+    })
+
+    t.test('nor when they come at once', async (t) => {
+      const answers = await Promise.all(Array.from({ length: many }, () => guess(service, '192.0.2.2')))
+      await isBounded(t, answers)
+    })
+
+    t.test('nor from many addresses of one network', async (t) => {
+      const addresses = Array.from({ length: many }, (_, i) => `2001:db8::${i.toString(16)}`)
+      await isBounded(t, await Promise.all(addresses.map((address) => guess(service, address))))
+    })
   })
-  const held = (...args: unknown[]) => {
-    begun.emit('one')
-    return released.then(() => handler(...args))
-  }
-  /** Resolves when so many wait. */
-  const waits = async (count: number) => {
-    for await (const _ of on(begun, 'one')) if (--count === 0) return
-  }
-  return { handlers: { ...handlers, [id]: held } as Handlers, release: () => release(), waits }
+
+  t.test(
+    `with counters ${name}, a valid key that nobody has seen may come often at once`,
+    { skip },
+    async (t) => {
+      const service = await startService(t, { env: { ...(await env(t)), WORK_MAX: '10000' } })
+      const lookUps = await countLookUps(service)
+      stopElapsedTime(t) // however long it takes, what is looked up stays fresh
+      const answers = await Promise.all(Array.from({ length: many }, () => use(service, '', service.key)))
+      t.strictSame(statuses(answers), { 200: many })
+      t.equal(await lookUps(), 1)
+    },
+  )
 }
 
-t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', async (t) => {
-  const held = hold('createPet')
-  const env = { WORK_MAX: '1', METRICS_PORT: '9464' }
-  const service = await startService(t, { env, handlers: held.handlers })
-  const { call, origin, base, auth } = service
+t.test('unknown keys beyond the allowance of their address', async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
+  const seen = await service.createKey()
+  const unseen = await service.createKey()
+  const others = await Promise.all(Array.from({ length: perMinute * 2 }, () => service.createKey()))
+  const lookUps = await countLookUps(service)
+  stopElapsedTime(t) // their minute does not end
+  for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
+  refusesAddress(t, await guess(service, '192.0.2.1'))
 
-  // Bodies that do not come take up no place.
-  const slow = await Promise.all([1, 2, 3].map(() => beginPost(service.origin, auth)))
-  t.match(await call('GET', '/pets'), { status: 200 })
-  for (const socket of slow) socket.destroy()
-
-  const [waiting] = [call('POST', '/pets', { body: pet }), await held.waits(1)]
-
-  const refused = await call('GET', '/pets')
-  t.match(refused, {
-    status: 503,
-    body: { code: 'unavailable', message: 'Service Unavailable', status: 503 },
-  })
-  t.equal(refused.headers.get('retry-after'), '1')
-  t.equal(refused.headers.get('content-type'), 'application/json; charset=utf-8')
-  t.equal(refused.headers.get('cache-control'), 'no-store')
-  const lines = service.log.filter(({ requestId }) => requestId === refused.headers.get('x-request-id'))
-  t.match(lines, [
-    { level: 30, method: 'GET', route: '/v1/pets', status: 503, reason: 'overload', msg: 'request' },
-  ])
-  t.match(await call('POST', '/pets', { body: pet }), { status: 503 })
-  t.match(await send(`${base}/pets`, 'HEAD', auth), { status: 503, text: '' })
-  t.match(await send(`${origin}/healthz`), { status: 200 })
-  t.match(await send(`${origin}/openapi.json`), { status: 200 })
-
-  const metrics = service.app.metricsServer as Server
-  await once(metrics.listen(0, '127.0.0.1'), 'listening')
-  const { port } = metrics.address() as net.AddressInfo
-  const { text } = await send(`http://127.0.0.1:${port}/metrics`)
-  t.match(text, /^animal_store_work 1$/m)
-  const { length: count } = service.log.filter(({ reason }) => reason === 'overload')
-  t.match(text, new RegExp(`^animal_store_overload_refusals_total ${count}$`, 'm'))
-
-  held.release()
-  t.match(await waiting, { status: 201 })
-  t.match(await call('GET', '/pets'), { status: 200 })
-  const [row] = await service.sql`select count(*)::int as count from pets`
-  t.equal(row?.count, 1, 'what was refused was not done')
-})
-
-t.test('a refusal for overload tells what any answer tells', async (t) => {
-  const held = hold('createPet')
-  const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
-  const limited = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
-  const headers = { authorization: `Bearer ${limited.key}` }
-  const before = await service.call('GET', '/pets', { headers })
-  const [waiting] = [service.call('POST', '/pets', { body: pet }), await held.waits(1)]
-
-  const refused = await service.call('GET', '/pets/1', { headers: { ...headers, 'x-request-id': 'mine' } })
-  t.equal(refused.status, 503)
-  t.equal(refused.headers.get('x-request-id'), 'mine')
-  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
-    t.equal(refused.headers.get(name), before.headers.get(name), name)
-  t.match(refused.headers.get('deprecation'), /^@/)
-  t.ok(refused.headers.has('sunset'))
-  t.match(refused.headers.get('link'), /successor-version/)
-
-  await t.test('whoever calls, and however the path is written', async (t) => {
-    const { perMinute } = contract.rateLimits.anonymous
-    for (const path of ['/v1/pets', '/%761/pets?limit=abc', '/v1/pet%73', '/v1/pets/1']) {
-      const answer = await send(`${service.origin}${path}`)
-      t.match(answer, { status: 503, body: { code: 'unavailable' } }, path)
-      t.equal(answer.headers.get('x-ratelimit-limit'), String(perMinute))
-      t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute))
-    }
-    t.match(await service.call('GET', '/nothing'), { status: 404 }, 'what is no operation is none')
+  t.test('leave a valid key alone that this instance has seen, wherever it comes from', async (t) => {
+    t.equal((await use(service, '192.0.2.3', seen.key)).status, 200)
+    t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
+    await lookUps()
+    stopElapsedTime(t, 1_000) // it is to be looked up again
+    t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
+    t.equal(await lookUps(), 1)
   })
 
-  held.release()
-  t.equal((await waiting).status, 201)
-  const after = await service.call('GET', '/pets', { headers })
-  t.equal(
-    Number(after.headers.get('x-ratelimit-remaining')),
-    Number(before.headers.get('x-ratelimit-remaining')) - 1,
-  )
-})
-
-t.test('requests whose connections are reset give their places back, and are told of', async (t) => {
-  const max = 4
-  const env = { WORK_MAX: String(max), METRICS_PORT: '9464' }
-  const held = hold('listPets')
-  const service = await startService(t, { env, handlers: held.handlers })
-  await service.call('GET', '/pets/1') // its key is known now
-  const { port, hostname } = new URL(service.origin)
-  const request = (limit: number) =>
-    `GET /v1/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
-  const waiting = held.waits(max)
-  // Of two on a connection, the answer to the second waits for the answer to the first.
-  const sockets = await Promise.all(
-    Array.from({ length: max }, async (_, i) => {
-      const socket = net.connect(Number(port), hostname)
-      await once(socket, 'connect')
-      socket.write(request(2 * i + 1) + request(2 * i + 2))
-      return socket
-    }),
-  )
-  await waiting
-  const metrics = service.app.metricsServer as Server
-  await once(metrics.listen(0, '127.0.0.1'), 'listening')
-  const { port: metricsPort } = metrics.address() as net.AddressInfo
-  const scrape = async () => (await send(`http://127.0.0.1:${metricsPort}/metrics`)).text
-  while (!(await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`));
-  for (const socket of sockets) socket.resetAndDestroy()
-  const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
-  const answered = () => service.log.filter(({ msg, route }) => msg === 'request' && route === '/v1/pets')
-  while (aborted().length + answered().length < 2 * max) await new Promise(setImmediate)
-  t.match(aborted()[0], { method: 'GET', route: '/v1/pets', keyId: String })
-  t.equal((await service.call('GET', '/pets/1')).status, 503, 'whose handlers run on')
-  held.release()
-  while ((await service.call('GET', '/pets/1')).status !== 404);
-
-  const text = await scrape()
-  t.match(text, /^animal_store_work 0$/m)
-  t.match(
-    text,
-    new RegExp(`^animal_store_request_seconds_count{operation="listPets",status="aborted"} ${max}$`, 'm'),
-  )
-})
-
-function beginPost(origin: string, auth: Record<string, string>): Promise<net.Socket> {
-  const { port, hostname } = new URL(origin)
-  const socket = net.connect(Number(port), hostname)
-  const headers = Object.entries({ Host: 'localhost', 'Content-Type': 'application/json', ...auth })
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  return new Promise((resolve) => {
-    socket.write(`POST /v1/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
+  t.test('keep a valid key waiting that this instance has not seen', async (t) => {
+    refusesAddress(t, await use(service, '192.0.2.1', unseen.key))
+    t.equal(await lookUps(), 0)
+    t.equal((await use(service, '192.0.2.4', unseen.key)).status, 200)
+    t.equal((await use(service, '192.0.2.1', unseen.key)).status, 200, 'now it has')
   })
+
+  t.test('are all that an address is charged for: valid keys are not', async (t) => {
+    for (const { key } of others) t.equal((await use(service, '192.0.2.5', key)).status, 200)
+    const answer = await guess(service, '192.0.2.5')
+    t.equal(answer.status, 401)
+    t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+  })
+})
+
+t.test('keys that are being looked up are bounded by address while the database is slow', async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback', WORK_MAX: '10000' } })
+  const held = await holdKeys(service.sql)
+  const tooMany = 20
+  const first: Answer[] = []
+  const progress = new EventEmitter()
+  const reached = once(progress, 'refused')
+  const all = Array.from({ length: perMinute + tooMany }, async () => {
+    const answer = await guess(service, '192.0.2.1')
+    if (first.push(answer) === tooMany) progress.emit('refused')
+    return answer
+  })
+  await reached
+  t.strictSame(statuses(first), { 429: tooMany }, 'the others wait')
+  for (const answer of first) {
+    t.match(answer, { body: { code: 'rate_limit_exceeded' } })
+    t.equal(answer.headers.get('retry-after'), '1', 'it will soon be known what they are')
+  }
+  const elsewhere = guess(service, '192.0.2.2')
+  await held.release()
+  t.strictSame(statuses(await Promise.all(all)), { 401: perMinute, 429: tooMany })
+  t.equal((await elsewhere).status, 401, 'another address has its own')
+})
+
+t.test('look-ups that fail give their places back, and charge nobody', async (t) => {
+  const service = await startService(t)
+  await service.sql`alter table api_keys rename to away`
+  for (let i = 0; i < perMinute * 2; i++) t.equal((await guess(service, '')).status, 500)
+  await service.sql`alter table away rename to api_keys`
+  const answer = await guess(service, '')
+  t.equal(answer.status, 401)
+  t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+})
+
+function guess(service: Service, address: string): Promise<Answer> {
+  return use(service, address, createApiKey())
+}
+
+function use({ base }: Service, address: string, key: string): Promise<Answer> {
+  return send(`${base}/pets`, 'GET', { authorization: `Bearer ${key}`, 'x-forwarded-for': address })
+}
+
+/** The clock that measures stands still, so many milliseconds from now. */
+function stopElapsedTime(t: Test, aheadMs = 0): void {
+  const now = performance.now() + aheadMs
+  t.intercept(performance, 'now', { value: () => now, configurable: true, writable: true })
+}
+
+function refusesAddress(t: Test, answer: Answer | undefined): void {
+  t.match(answer, { status: 429, body: { code: 'rate_limit_exceeded' } })
+  t.equal(answer?.headers.get('x-ratelimit-limit'), String(perMinute))
+  t.equal(answer?.headers.get('x-ratelimit-remaining'), '0')
+  t.ok(Number(answer?.headers.get('retry-after')) > 1)
+}
+
+function statuses(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** From now on keys cannot be made, for they are read by a function that counts. Gives how many look-ups there were since the last time. */
+async function countLookUps({ sql }: Service): Promise<() => Promise<number>> {
+  await sql`alter table api_keys rename to stored_keys`
+  await sql`create sequence look_ups`
+  await sql`
+    create function look_up() returns setof stored_keys language sql volatile as $$
+      select nextval('look_ups');
+      select * from stored_keys
+    $$`
+  await sql`create view api_keys as select * from look_up()`
+  return async () => {
+    const [row] = await sql<{ count: number }[]>`
+      select (case when is_called then last_value else 0 end)::int as count from look_ups`
+    await sql`alter sequence look_ups restart`
+    return row?.count ?? Number.NaN
+  }
 }

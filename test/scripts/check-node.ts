@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 
 const script = path.join(projectRoot, 'scripts/check-node.cjs')
 

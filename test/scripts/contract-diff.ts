@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { diffContracts } from '../../scripts/diff/contract.js'
 import { lineOf } from '../../scripts/diff/report.js'
 import { judgeVersion } from '../../scripts/diff/version.js'
-import { projectRoot } from '../../src/project.js'
+import { projectRoot } from '../../src/paths.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 
 // Version 1.0.0 of the contract, as it was: what the lines below tell does not change with it.

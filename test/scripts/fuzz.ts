@@ -5,7 +5,7 @@ import { handlers } from '../../generated/handlers.js'
 import { readFuzzContract } from '../../scripts/fuzz/contract.js'
 import { type FuzzResult, fuzz } from '../../scripts/fuzz/run.js'
 import type { AppParts } from '../../src/app.js'
-import { contractFile } from '../../src/project.js'
+import { contractFile } from '../../src/paths.js'
 import { runProgram } from '../fixtures/process.js'
 import { type Service, startService } from '../fixtures/service.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { clientTable } from '../../../scripts/generate/client.js'
-import type { Operation } from '../../../src/contract/document.js'
+import type { Operation } from '../../../src/contract/types.js'
 
 const key = { name: 'idempotency-key', in: 'header', schema: { type: 'string' } }
 const cases: [title: string, item: object, operation: object, isIdempotent: boolean][] = [

@@ -1,0 +1,88 @@
+// The built service as a process, as `npm start` runs it, for the scripts that try it: on a free port, with its log read.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { projectRoot } from '../../src/paths.js'
+
+export type Environment = Readonly<Record<string, string>>
+
+export interface Service {
+  readonly child: ChildProcess
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  /** The log lines so far. */
+  readonly log: readonly string[]
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
+}
+
+/** What is run: what `npm run build` made, or in a test that has made nothing, the sources. */
+export type Program = 'build' | 'sources'
+
+const programs: Readonly<Record<Program, readonly string[]>> = {
+  build: [built('src/main.js')],
+  sources: ['--import', 'tsx', path.join(projectRoot, 'src/main.ts')],
+}
+
+/** Starts the service and waits until it says where it listens. */
+export async function startService(environment: Environment, program: Program = 'build'): Promise<Service> {
+  const child = spawn(process.execPath, programs[program], {
+    cwd: projectRoot,
+    env: environmentOf({ PORT: '0', ...environment }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
+  const log: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => log.push(line))
+  const said: string[] = []
+  const origin = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      said.push(line)
+      const found = / at (https?:\/\/[^/\s]+)/.exec(line)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    void ended.then((end) => reject(new Error(`the service ended with ${end}:\n${said.join('\n')}`)))
+  })
+  return {
+    child,
+    origin: await origin,
+    log,
+    ended,
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** Runs `keys` and returns what it prints. */
+export async function runKeys(args: readonly string[], environment: Environment): Promise<string> {
+  const options = { cwd: projectRoot, env: environmentOf(environment) }
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [built('src/commands/keys.js'), ...args],
+    options,
+  )
+  return stdout.trim()
+}
+
+/** Makes a key that no load of a script uses up. */
+export function createOpenKey(environment: Environment): Promise<string> {
+  const quotas = ['--per-minute', '2000000000', '--per-day', '2000000000']
+  return runKeys(['create', '--name', 'script', '--plan', 'enterprise', ...quotas], environment)
+}
+
+function built(file: string): string {
+  return path.join(projectRoot, 'dist', file)
+}
+
+// Of the caller's environment what a shell needs: its DATABASE_URL is not for this.
+function environmentOf(environment: Environment): Environment {
+  const { PATH = '', HOME = '', TMPDIR = '' } = process.env
+  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment }
+}

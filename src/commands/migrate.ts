@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// Brings the database to the form that this version needs, so that the service itself need not be allowed to.
+
+import { parseArgs } from 'node:util'
+import { type Logger, pino } from 'pino'
+import { readConfig } from '../config.js'
+import { connect, type RootSql } from '../database/connect.js'
+import { type Login, prepareServiceRole } from '../database/roles.js'
+import { unlessAborted } from '../lib/abort.js'
+import { OperatorError } from '../operator-error.js'
+import { migrationsFolder } from '../paths.js'
+import { runCommand } from './command.js'
+
+const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
+
+Applies the migrations that are missing. With SERVICE_DATABASE_URL, the address that the service is to use, it also makes
+the role in it, with that password, which may read and write rows and do nothing else.
+
+  --help  this
+
+Examples:
+  DATABASE_URL=postgres://owner:secret@localhost/store npm run migrate
+  DATABASE_URL=postgres://owner:secret@localhost/store SERVICE_DATABASE_URL=postgres://service:word@localhost/store npm run migrate
+
+Exit codes: 0 done, or nothing to do, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
+`
+
+async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+  parseArgs({ args: [...args] })
+  const { DATABASE_URL, SERVICE_DATABASE_URL } = process.env
+  if (!DATABASE_URL) throw new OperatorError(usage.trimEnd())
+  const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
+  const log = pino({ level: 'info', base: null })
+  const database = await connect({ ...readConfig(process.env), migrationsFolder, log, interruption })
+  try {
+    if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, log), interruption)
+  } finally {
+    await database.close(interruption)
+  }
+}
+
+async function prepareRole(sql: RootSql, login: Login, log: Logger): Promise<void> {
+  const [row] = await sql<{ name: string }[]>`select current_user as name`
+  if (row?.name === login.name)
+    throw new OperatorError(`SERVICE_DATABASE_URL must name another role than ${login.name}, the owner.`)
+  await prepareServiceRole(sql, login)
+  log.info({ role: login.name }, 'the role may read and write rows')
+}
+
+function readLogin(text: string): Login {
+  const { username, password } = URL.canParse(text) ? new URL(text) : { username: '', password: '' }
+  if (username === '' || password === '')
+    throw new OperatorError('SERVICE_DATABASE_URL must be a URL with a user and a password.')
+  return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
+}
+
+runCommand(usage, main)

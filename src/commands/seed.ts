@@ -1,0 +1,144 @@
+#!/usr/bin/env node
+// Fills the store with animals, in the database that the service uses, while it runs or not: all of them or none.
+
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import postgres from 'postgres'
+import { readConfig } from '../config.js'
+import { connect, type RootSql } from '../database/connect.js'
+import { copyIn } from '../database/driver/copy.js'
+import { untilAborted } from '../lib/abort.js'
+import { OperatorError } from '../operator-error.js'
+import { migrationsFolder } from '../paths.js'
+import { runCommand, UsageError } from './command.js'
+import { type Animal, animals } from './seed/animals.js'
+import { createProgress, type Progress } from './seed/progress.js'
+import { print } from './terminal.js'
+
+const usage = `Usage: seed --count N [--append] [--seed N] [--json]
+
+Adds N animals to the store, all of them or none, in the database that the service uses, while it runs or not.
+
+  --count   how many, 1 to 100,000,000
+  --append  also where there are animals already; without it such a database is left alone
+  --seed    other animals: 0 to 4294967295, 1 unless given; the same seed gives the same animals
+  --json    what was done, for scripts: {"added":1000,"seconds":0.1}
+  --help    this
+
+Examples:
+  npm run seed -- --count 1000
+  npm run seed -- --count 1000000 --append
+  DATABASE_URL=postgres://me@localhost/store npm run --silent seed -- --count 1000 --json
+
+It uses DATABASE_URL, or without it the embedded database in DATA_DIR.
+
+Exit codes: 0 done, 1 nothing was added, 2 wrong usage, 130 interrupted, and nothing was added.
+`
+
+interface Order {
+  readonly count: number
+  readonly append: boolean
+  readonly seed: number
+  readonly json: boolean
+}
+
+const options = {
+  count: { type: 'string' },
+  append: { type: 'boolean' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+function readOrder(args: readonly string[]): Order {
+  const { count, append = false, seed = '1', json = false } = parseArgs({ args: [...args], options }).values
+  if (count === undefined) throw new UsageError('Say how many: --count N')
+  return {
+    count: wholeNumber('--count', count, 1, 100_000_000),
+    append,
+    seed: wholeNumber('--seed', seed, 0, 2 ** 32 - 1),
+    json,
+  }
+}
+
+function wholeNumber(option: string, text: string, min: number, max: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number
+  throw new UsageError(`${option} must be a whole number from ${min} to ${max}`)
+}
+
+async function add(sql: RootSql, order: Order, interruption: AbortSignal): Promise<void> {
+  const progress = createProgress(order.count, process.stderr, () => performance.now())
+  try {
+    await sql.begin(async (transaction) => {
+      await transaction`set local statement_timeout = 0` // however long so many take
+      const [row] = await transaction<{ isEmpty: boolean }[]>`
+        select not exists (select from pets) as "isEmpty"`
+      if (row?.isEmpty === false && !order.append)
+        throw new OperatorError('There are animals already. To add to them, say --append.')
+      const copy = transaction`copy pets (name, category_id, status) from stdin`
+      await copyIn(copy, chunks(order, progress), interruption)
+    })
+  } catch (error) {
+    throw notAdded(error, interruption)
+  } finally {
+    progress.end()
+  }
+  // They are there, whatever becomes of this.
+  await Promise.race([tidy(sql), untilAborted(interruption)])
+}
+
+// What the database itself says needs no stack of ours.
+function notAdded(error: unknown, interruption: AbortSignal): unknown {
+  if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
+  if (!(error instanceof postgres.PostgresError)) return error
+  return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+}
+
+// What the planner goes by, and what keeps pages of one status in their index, would else come a while later.
+async function tidy(sql: RootSql): Promise<void> {
+  const session = await sql.reserve()
+  await session`set statement_timeout = 0`
+  await session`vacuum (analyze) pets`
+  await session`reset statement_timeout`
+  session.release()
+}
+
+const animalsPerChunk = 2_000
+
+// PostgreSQL's text format. The names hold neither tabs, line ends nor backslashes.
+function* chunks({ count, seed }: Order, progress: Progress): Generator<Buffer> {
+  const source = animals(seed)
+  for (let done = 0; done < count; ) {
+    const size = Math.min(animalsPerChunk, count - done)
+    let text = ''
+    for (let i = 0; i < size; i++) text += toLine(source.next().value)
+    yield Buffer.from(text)
+    done += size
+    progress.show(done)
+  }
+}
+
+function toLine({ name, categoryId, status }: Animal): string {
+  return `${name}\t${categoryId}\t${status ?? '\\N'}\n`
+}
+
+async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+  const order = readOrder(args)
+  const config = readConfig(process.env)
+  const log = pino({ level: 'warn' }, process.stderr)
+  const database = await connect({ ...config, migrationsFolder, log, interruption })
+  const startedAt = performance.now()
+  try {
+    await add(database.sql, order, interruption)
+  } finally {
+    await database.close(interruption)
+  }
+  await print(report(order, Math.round((performance.now() - startedAt) / 10) / 100))
+}
+
+function report({ count, json }: Order, seconds: number): string {
+  if (json) return `${JSON.stringify({ added: count, seconds })}\n`
+  return `${count.toLocaleString('en')} animals added in ${seconds} s.\n`
+}
+
+runCommand(usage, main)

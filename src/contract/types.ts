@@ -1,0 +1,140 @@
+// The contract as the server knows it: what openapi.yaml says, once it is read and known to be one that the server
+// can keep its word by.
+
+import path from 'node:path'
+import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
+import { ContractError, type ReadText, readSource } from './files.js'
+import { readOperations } from './operations.js'
+import { Reader } from './reader.js'
+import { toOneDialect } from './upgrade.js'
+
+export { ContractError }
+
+/** A JSON Schema. */
+export type Schema = { readonly [keyword: string]: unknown }
+
+/** A header that a response declares. */
+export interface Header {
+  readonly name: string
+  readonly required: boolean
+  readonly schema: Schema
+  /** The server sets it on its own; a handler neither has to nor can. */
+  readonly setByServer: boolean
+}
+
+/** A response that an operation declares. */
+export interface Response {
+  /** Three digits, a class like `4xx`, or `default`. */
+  readonly status: string
+  readonly headers: readonly Header[]
+  readonly mediaTypes: readonly string[]
+}
+
+/** A parameter that an operation declares. */
+export interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly hasDefault: boolean
+}
+
+/** When an operation was deprecated, when it goes, and the operation to use instead. */
+export interface Deprecation {
+  readonly deprecatedAt: Date
+  readonly sunset: Date | undefined
+  readonly successor: string | undefined
+}
+
+/** One operation of the contract. */
+export interface Operation {
+  readonly id: string
+  /** The id as the name of its module and of what that exports. */
+  readonly name: string
+  /** In upper case. */
+  readonly method: string
+  readonly summary: string | undefined
+  /** As in the contract, without the prefix: `/pets/{petId}`. */
+  readonly path: string
+  /** Alternatives, each the names of the schemes that must all pass; an empty one makes it public. */
+  readonly security: readonly (readonly string[])[]
+  readonly parameters: readonly Parameter[]
+  readonly body: { readonly required: boolean; readonly mediaTypes: readonly string[] } | undefined
+  readonly responses: ReadonlyMap<string, Response>
+  readonly deprecation: Deprecation | undefined
+  /** A request for it may carry a key, and is then done once however often it arrives. */
+  readonly isIdempotent: boolean
+}
+
+/** Requests a minute and a day. */
+export interface Quotas {
+  readonly perMinute: number
+  readonly perDay: number
+}
+
+/** How many requests are answered (specification, section 8). */
+export interface RateLimits {
+  /** By plan; `custom` where they are agreed per key. */
+  readonly plans: ReadonlyMap<string, Quotas | 'custom'>
+  /** Of callers without a valid key, by address. */
+  readonly anonymous: { readonly perMinute: number }
+  /** More rejections than these within these seconds ban a key for those. */
+  readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
+}
+
+/** Everything the server takes from the contract. */
+export interface Contract {
+  /** The document as parsed, for `/openapi.json`. */
+  readonly document: object
+  /** The document as written, for `/openapi.yaml`. */
+  readonly text: string
+  /** The document in the one dialect that routes and schemas are made from. */
+  readonly specification: object
+  readonly title: string
+  readonly version: string
+  /** The path of the servers' addresses: where the operations are mounted. */
+  readonly prefix: string
+  readonly operations: ReadonlyMap<string, Operation>
+  readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
+  /** HTTP status by error code. */
+  readonly errorStatuses: ReadonlyMap<string, number>
+  /** Whether the contract describes the server's own errors (`ErrorCode`), so that they can be held to it. */
+  readonly describesErrors: boolean
+  /** Whether requests are counted at all. */
+  readonly isMetered: boolean
+  readonly rateLimits: RateLimits
+  /** How long the answers of idempotent operations are kept. */
+  readonly idempotency: { readonly keepHours: number }
+  /** Whether a field anywhere goes one way only: `readOnly` or `writeOnly`. */
+  readonly hasOneWayFields: boolean
+  /** In bytes. */
+  readonly limits: { readonly body: number; readonly url: number; readonly header: number }
+}
+
+/**
+ * Reads and checks the contract.
+ * @param readText reads a file of it, where that is not the one on the disk
+ * @throws {ContractError} naming every problem at once.
+ */
+export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
+  const { document, text } = await readSource(file, readText)
+  const specification = toOneDialect(document)
+  const reader = new Reader(specification)
+  const { openapi } = document as { openapi?: unknown }
+  if (!/^3\.[01]\./.test(String(openapi))) reader.problem('openapi must be a version 3.0 or 3.1')
+  const info = reader.node(reader.document.info)
+  const contract: Contract = {
+    document,
+    text,
+    specification,
+    title: String(info.title),
+    version: String(info.version),
+    ...readOperations(reader),
+    ...readErrorStatuses(reader),
+    ...readRateLimits(reader),
+    limits: readLimits(reader),
+    idempotency: readIdempotency(reader),
+    hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
+  }
+  if (reader.problems.length === 0) return contract
+  const name = path.relative(process.cwd(), file)
+  throw new ContractError(reader.problems.map((problem) => `${name}: ${problem}`).join('\n'))
+}

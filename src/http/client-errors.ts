@@ -1,0 +1,74 @@
+// Requests that never became one for Fastify: malformed HTTP, headers too large, too slow. They are answered
+// on the socket itself, in the one error body.
+
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import type { Contract } from '../contract/types.js'
+import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
+import { bareAnswer } from './bare-answer.js'
+import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
+import type { Lifetimes } from './lifetime.js'
+
+/** Makes the handler of Node's `clientError` event. */
+export function createClientErrorHandler(contract: Contract, log: Logger, lifetimes: Lifetimes) {
+  // What comes after the fault is a fault again, and told of once.
+  const refused = new WeakSet<Socket>()
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (refused.has(socket)) return
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    refused.add(socket)
+    // Requests that came before it on the connection are under way: theirs are the first answers.
+    afterAnswers(socket, () => {
+      // A second answer in the midst of one would garble both.
+      if (!socket.writable || answerHasBegun(socket)) socket.destroy()
+      else refuse(socket, error)
+    })
+  }
+
+  function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
+    const fault = clientFault(error, contract)
+    // Of a request whose headers have come, the answer is like any other: who asked, for what, and how often is known.
+    const arriving = lifetimes.arrivingOn(socket)
+    if (arriving !== undefined) {
+      arriving.giveUp(fault)
+      return
+    }
+    const requestId = randomUUID()
+    const body = errorBody(fault, contract)
+    log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
+    // A request that is merely late would be done after all, if its rest were read.
+    const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
+    endSlowly(socket, lastAnswer(requestId, body), how)
+  }
+}
+
+/** Makes the handler of Node's `connect` event: this is no proxy, and Node would close the connection without a word. */
+export function createConnectHandler(contract: Contract, log: Logger) {
+  return (_request: unknown, stream: Duplex): void => {
+    const socket = stream as Socket // of an HTTP server, it is none other
+    socket.on('error', () => socket.destroy()) // Node has let go of it
+    const requestId = randomUUID()
+    const body = errorBody(requestFault('malformed_request', contract), contract)
+    log.info({ requestId, status: body.status, reason: 'CONNECT' }, 'request refused')
+    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body)))
+  }
+}
+
+function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>): string {
+  const { payload, headers } = bareAnswer(body)
+  const all = { ...headers, 'X-Request-Id': requestId, Connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
+}
+
+function clientFault(error: NodeJS.ErrnoException, contract: Contract): ApiError {
+  const known = toApiError(error, contract)
+  if (known.code !== 'internal_error') return known
+  return requestFault('malformed_request', contract, error)
+}

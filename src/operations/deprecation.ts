@@ -1,0 +1,22 @@
+// The headers of a deprecated operation, from the contract's dates alone.
+
+import type { Contract, Operation } from '../contract/types.js'
+
+/**
+ * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829) of a
+ * deprecated operation; undefined for any other.
+ */
+export function deprecationHeaders(
+  operation: Operation,
+  { prefix, operations }: Pick<Contract, 'prefix' | 'operations'>,
+): Readonly<Record<string, string>> | undefined {
+  const { deprecation } = operation
+  if (deprecation === undefined) return undefined
+  const { deprecatedAt, sunset, successor } = deprecation
+  const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
+  if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
+  if (successor !== undefined) {
+    headers.Link = `<${prefix}${operations.get(successor)?.path}>; rel="successor-version"`
+  }
+  return headers
+}

@@ -1,0 +1,158 @@
+// Answers against the contract: status, declared headers and body are checked before they leave. What
+// breaks the contract is a fault of the service: a masked 500, with the place in the log.
+
+import type { ValidateFunction } from 'ajv'
+import type { Header, Operation, Schema } from '../contract/types.js'
+import { mapSchemas } from '../schemas/exact-numbers.js'
+import { isJson } from '../schemas/media-types.js'
+import { addBarred, withoutBarred } from '../schemas/read-write-only.js'
+import { compilable, createAjv } from './request-validation.js'
+
+/** An answer is not what the contract declares. The message names the status and the JSON pointer. */
+export class ResponseError extends Error {
+  override name = 'ResponseError'
+}
+
+/** glue's form of the declared responses: by status, then by media type. */
+export type ResponseSchemas = Readonly<
+  Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> }>
+>
+
+/** The headers that are set, by their names in lower case. Node takes numbers for values; on the wire they are text. */
+type Headers = Readonly<Record<string, unknown>>
+
+/** Checks the answers of one operation. */
+export interface ResponseCheck {
+  /** @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong. */
+  head(status: number, headers: Headers): void
+  /** @throws {ResponseError} when the body is not what the contract declares for the status. */
+  body(status: number, body: unknown): void
+  /** Whether the contract declares the status, by itself or with others. */
+  declares(status: number): boolean
+}
+
+/** Finds what is declared for a status: by itself, for its class (`4xx`), or by `default`. */
+export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
+  const found = new Map<number, T | undefined>()
+  return (status) => {
+    if (!found.has(status)) {
+      const names = [String(status), `${Math.floor(status / 100)}xx`, 'default']
+      const name = names.find((each) => declared.has(each)) ?? ''
+      found.set(status, declared.get(name))
+    }
+    return found.get(status)
+  }
+}
+
+/** Makes the checks; one maker compiles for all operations. */
+export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
+  const headerAjv = createAjv('text', { coerceTypes: true })
+  const bodyAjv = createAjv('check', { allErrors: false })
+  addBarred(bodyAjv, 'writeOnly')
+  const compileHeader = once((schema) =>
+    headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
+  )
+  const compileBody = once((schema) => bodyAjv.compile(withoutBarred(compilable(schema), 'writeOnly')))
+  return (operation, schemas) => {
+    const contents = new Map(
+      Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
+    )
+    const checks = [...operation.responses.values()].map(({ status, headers, mediaTypes }) => {
+      const headerProblems = headers.map((header) => headerCheck(compileHeader, header))
+      return [
+        status,
+        { headerProblems, bodyProblem: bodyCheck(compileBody, mediaTypes, contents.get(status)) },
+      ] as const
+    })
+    const declared = byStatus(new Map(checks))
+    const checksOf = (status: number) => {
+      const found = declared(status)
+      if (found === undefined) throw new ResponseError(`${operation.id} may not answer ${status}`)
+      return found
+    }
+    return {
+      head(status, headers) {
+        for (const problemOf of checksOf(status).headerProblems) {
+          const problem = problemOf(headers)
+          if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: header ${problem}`)
+        }
+      },
+      body(status, body) {
+        const problem = checksOf(status).bodyProblem(body)
+        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: ${problem}`)
+      },
+      declares: (status) => declared(status) !== undefined,
+    }
+  }
+}
+
+type Compile = (schema: Schema) => ValidateFunction
+
+// Most answers of a contract share their headers and their error.
+function once(compile: Compile): Compile {
+  const made = new Map<string, ValidateFunction>()
+  return (schema) => {
+    const text = JSON.stringify(schema)
+    const validate = made.get(text) ?? compile(schema)
+    made.set(text, validate)
+    return validate
+  }
+}
+
+function headerCheck(
+  compile: Compile,
+  { name, required, schema }: Header,
+): (headers: Headers) => string | undefined {
+  const validate = compile(schema)
+  const key = name.toLowerCase()
+  // Many say the same each time.
+  let lastValid: unknown
+  return (headers) => {
+    const value = headers[key]
+    if (value === undefined) return required ? `${name} is missing` : undefined
+    if (value === lastValid) return undefined
+    if (!validate({ value })) return `${name} ${validate.errors?.[0]?.message}`
+    lastValid = value
+    return undefined
+  }
+}
+
+function bodyCheck(
+  compile: Compile,
+  mediaTypes: readonly string[],
+  content: ResponseSchemas[string]['content'] = {},
+): (body: unknown) => string | undefined {
+  if (mediaTypes.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
+  if (!mediaTypes.some(isJson)) {
+    const isWritable = (body: unknown) => typeof body === 'string' || body instanceof Uint8Array
+    return (body) => (isWritable(body) ? undefined : 'the body must be text or bytes')
+  }
+  const schema = Object.entries(content).find(([mediaType]) => isJson(mediaType))?.[1].schema
+  const validate = schema && compile(schema)
+  return (body) => {
+    if (validate === undefined || validate(body)) return undefined
+    const { instancePath, message } = validate.errors?.[0] ?? {}
+    return `body at "${instancePath}" ${message}`
+  }
+}
+
+/**
+ * Whether Fastify's serializer writes all that the schemas allow. It chooses among alternatives with an Ajv that knows
+ * no bigint, and writes none where no type is named.
+ */
+export function isPlain(schemas: ResponseSchemas): boolean {
+  const all = Object.values(schemas).flatMap(({ content = {} }) => Object.values(content))
+  return all.every(({ schema = {} }) => isPlainSchema(schema))
+}
+
+function isPlainSchema(schema: Schema): boolean {
+  let isPlain = true
+  mapSchemas(schema, (each) => {
+    const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', '$ref', 'writeOnly'].some(
+      (keyword) => keyword in each,
+    )
+    if (hasChoice || typeof each.type !== 'string') isPlain = false
+    return each
+  })
+  return isPlain
+}

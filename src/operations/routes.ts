@@ -1,0 +1,267 @@
+// Mounts the contract: fastify-openapi-glue makes a route of every operation, and here each gets, in the order
+// a request meets them, its key check, the checks of its input, its handler and
+// the check of its answer. A gap stops the start.
+
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
+import glue from 'fastify-openapi-glue'
+import type { OperationId } from '../../generated/operations.js'
+import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
+import { type Contract, ContractError, type Operation, type Schema } from '../contract/types.js'
+import type { Pools, Sql } from '../database/connect.js'
+import type { Signal } from '../database/driver/sql.js'
+import type { KeptAnswer } from '../database/idempotency-keys.js'
+import { ApiError, errorBody } from '../errors.js'
+import { type Context, type Handlers, isStub } from '../handlers/handler.js'
+import type { Admission } from '../http/load-shedding.js'
+import { requestPath } from '../http/request-path.js'
+import { createShare } from '../lib/coalesce.js'
+import { callBack } from '../lib/maybe-promise.js'
+import { essence, isJson } from '../schemas/media-types.js'
+import { deprecationHeaders } from './deprecation.js'
+import { idempotencyHeader, type Once } from './idempotency.js'
+import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
+import {
+  createResponseChecks,
+  isPlain,
+  type ResponseCheck,
+  type ResponseSchemas,
+} from './response-validation.js'
+import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation
+    /** Sent with every answer of the operation. */
+    headers?: Readonly<Record<string, string>>
+    responseCheck?: ResponseCheck
+    /** Its answers are written by a serializer that knows every number, if not the schema. */
+    isExact?: boolean
+  }
+  interface FastifyRequest {
+    /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
+    isUnchecked: boolean
+  }
+}
+
+export interface RouteParts {
+  readonly contract: Contract
+  readonly handlers: Handlers
+  readonly pools: Pools
+  readonly admission: Admission
+  /** For requests that carry a key of their own. */
+  readonly once: Once
+  /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
+  readonly securityChecks: Readonly<Record<SecurityKind, SecurityCheck>>
+}
+
+type SecurityCheck = (request: FastifyRequest) => void
+type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** Adds every operation of the contract to the server. */
+export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
+  const { contract } = parts
+  const responseCheckOf = createResponseChecks()
+  app.decorateRequest('isUnchecked', false)
+  app.setValidatorCompiler(createValidatorCompiler())
+  app.addHook('onRoute', (route) => {
+    const operation = route.config?.operation
+    if (operation === undefined) return
+    const { body, response = {}, ...schema } = route.schema ?? {}
+    const schemas = response as ResponseSchemas
+    const isExact = !isPlain(schemas)
+    route.config = { ...route.config, isExact, responseCheck: responseCheckOf(operation, schemas) }
+    const json = jsonContent(body as BodySchema | undefined)
+    route.schema = {
+      // An operation that declares no query parameters takes none.
+      querystring: { type: 'object' },
+      ...schema,
+      ...(json && { body: json }),
+      ...(!isExact && { response }),
+    }
+  })
+  app.addHook('preSerialization', checkBody)
+  app.addHook('onSend', checkHead)
+  await app.register(glue, {
+    specification: withBareStubs(parts),
+    prefix: contract.prefix,
+    operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
+  })
+}
+
+// An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
+function withBareStubs(parts: RouteParts): object {
+  const { specification, operations } = parts.contract
+  const paths: Record<string, object> = { ...(specification as { readonly paths?: object }).paths }
+  for (const operation of operations.values()) {
+    const { id, path, method } = operation
+    const item = paths[path] as { readonly $ref?: string; readonly parameters?: unknown }
+    if (item.$ref !== undefined || !isStub(handlerOf(operation, parts))) continue
+    const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
+    paths[path] = { ...item, [method.toLowerCase()]: bare }
+  }
+  return { ...specification, paths }
+}
+
+interface BodySchema {
+  readonly content: Readonly<Record<string, { readonly schema?: Schema }>>
+}
+
+// Fastify finds a body's schema by its media type, to the letter. What is no JSON is bytes, of which no schema tells.
+function jsonContent(body: BodySchema | undefined): BodySchema | undefined {
+  const kinds = Object.entries(body?.content ?? {}).filter(([mediaType]) => isJson(mediaType))
+  if (kinds.length === 0) return undefined
+  return { content: Object.fromEntries(kinds.map(([mediaType, each]) => [essence(mediaType), each])) }
+}
+
+function operationOf(contract: Contract, id: string): Operation {
+  const operation = contract.operations.get(id)
+  if (operation === undefined) throw new ContractError(`${id} is not an operation of the contract`)
+  return operation
+}
+
+// glue adds method, url and schema.
+function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
+  const options: Partial<RouteOptions> = {
+    config: { operation, headers: deprecationHeaders(operation, parts.contract) ?? {} },
+    attachValidation: true,
+    onRequest: onRequestHooks(operation, parts),
+    preValidation: sync((request) => parseBody(request)),
+    preHandler: sync((request) => checkRequest(request, operation)),
+    handler: routeHandler(operation, parts),
+  }
+  return options as RouteOptions
+}
+
+// What an operation is sent does not matter while nothing is there to take it.
+function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookHandler[] {
+  const stub = handlerOf(operation, parts)
+  return [
+    sync(securityCheck(operation, parts)),
+    isStub(stub) ? async () => stub() : sync((request) => checkMediaType(request, operation)),
+  ]
+}
+
+// A hook that returns a promise costs several turns of the loop's microtasks, and these have nothing to wait for.
+function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
+  return (request, _reply, done) => callBack(() => check(request), done)
+}
+
+// The compiler has seen that each handler takes what its operation declares; validation will have seen that the
+// request is that.
+function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
+  const handler = handlers[name as OperationId] as unknown as Run | undefined
+  if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
+  return handler
+}
+
+// The first way in that lets the caller pass, or else the first one's refusal. An operation that no one can be let
+// into may be planned; one that is written must not be open to all instead.
+function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
+  const { contract, securityChecks } = parts
+  const unmet = unmetSecurity(operation, contract)
+  if (unmet !== undefined && !isStub(handlerOf(operation, parts))) throw new ContractError(unmet)
+  if (unmet !== undefined) {
+    return () => {
+      throw new ApiError('not_implemented', unmet)
+    }
+  }
+  const ways = waysIn(operation, contract).map((kinds) => kinds.map((kind) => securityChecks[kind]))
+  return (request) => {
+    const refusals: unknown[] = []
+    for (const checks of ways) {
+      try {
+        for (const check of checks) check(request)
+        return
+      } catch (refusal) {
+        refusals.push(refusal)
+      }
+    }
+    throw refusals[0]
+  }
+}
+
+function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
+  const handler = handlerOf(operation, parts)
+  const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
+  const write = createWrite(operation)
+  const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
+    handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
+  const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
+    write(request, reply, await run(request, pool.sqlUntil(signal)))
+  const plainly = isShared(operation) ? shared(answer) : answer
+  const once: AnswerRequest = async (request, reply) => {
+    const { isReplay, ...kept } = await parts.once(request, async (by) => {
+      const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
+      const written = write(request, reply, ran)
+      checkHeaders(request, reply, written) // before anything is kept of it
+      return written
+    })
+    return isReplay ? { ...kept, headers: { ...kept.headers, 'Idempotent-Replayed': 'true' } } : kept
+  }
+  return async (request, reply) => {
+    const isKeyed = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
+    const answered = await parts.admission.run(() => (isKeyed ? once : plainly)(request, reply))
+    const { status, headers, body } = answered
+    if (request.lifetime?.isOver) return undefined
+    addHeaders(reply, headers)
+    return reply.code(status).send(body)
+  }
+}
+
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
+
+// Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
+function isShared({ method, parameters, body }: Operation): boolean {
+  return (
+    isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
+  )
+}
+
+function shared(answer: AnswerRequest): AnswerRequest {
+  const share = createShare<FastifyRequest, KeptAnswer>()
+  return (request, reply) =>
+    share(`${request.client?.keyId} ${request.url}`, request, (requests) =>
+      answer(request, reply, whileAnyWaits(requests)),
+    )
+}
+
+function whileAnyWaits(requests: readonly FastifyRequest[]): Signal {
+  return {
+    get aborted() {
+      return requests.every(({ lifetime }) => lifetime?.aborted)
+    },
+  }
+}
+
+// RFC 9110, section 9.2.1: a safe method changes nothing.
+function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+// What a handler throws to refuse the request is an answer, too.
+function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
+  if (!(error instanceof ApiError)) throw error
+  const body = errorBody(error, contract)
+  const isDeclared = request.matched?.config.responseCheck?.declares(body.status) === true
+  if (body.status >= 500 || !isDeclared) throw error
+  return { status: body.status, headers: error.headers, body }
+}
+
+// Any handler, once its types have done their work.
+type Run = (request?: unknown, context?: Context) => Promise<Answer>
+
+function addHeaders(reply: FastifyReply, headers: KeptAnswer['headers']): void {
+  for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
+}
+
+// A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
+function merged(reply: FastifyReply, name: string, value: string): string {
+  const present = name === 'Link' ? reply.getHeader(name) : undefined
+  return present === undefined ? value : `${present}, ${value}`
+}

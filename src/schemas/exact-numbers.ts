@@ -1,0 +1,214 @@
+// Exact numbers. Ajv's own keywords know no bigint, and its coercion takes `0x10` for 16; this one takes the place
+// of `type`, where that allows a number, and of what stands beside it, in every schema the server compiles.
+
+import type { Ajv, ErrorObject } from 'ajv'
+import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { Schema } from '../contract/types.js'
+
+/** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
+export type NumberMode = 'text' | 'json' | 'check'
+
+interface Rules {
+  /** Empty: any. */
+  readonly types: readonly string[]
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+}
+
+const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
+const values = ['enum', 'const'] as const
+
+const ranges: Record<string, readonly [bigint, bigint]> = {
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+}
+
+// Without a format the generated type is `number`, which is exact only so far.
+const safeRange = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)] as const
+
+const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
+const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const schemas = [
+  'items',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+]
+
+/** A schema, or the boolean that stands for one. */
+export type AnySchema = Schema | boolean
+
+/** The same schema after a change to each schema in it, from the innermost. */
+export function mapSchemas(schema: AnySchema, change: (schema: Schema) => Schema): AnySchema {
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = (each: AnySchema) => mapSchemas(each, change)
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (typeof value !== 'object' || value === null) return [keyword, value]
+    if (schemas.includes(keyword)) return [keyword, inner(value as AnySchema)]
+    if (schemaLists.includes(keyword)) return [keyword, (value as AnySchema[]).map(inner)]
+    if (!schemaMaps.includes(keyword)) return [keyword, value]
+    return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inner(each)]))]
+  })
+  return change(Object.fromEntries(entries))
+}
+
+/** The same schema with the `exactNumber` keyword wherever it speaks of numbers. */
+export function withExactNumbers<Each extends AnySchema>(schema: Each): Each
+export function withExactNumbers(schema: AnySchema): AnySchema {
+  return mapSchemas(schema, exact)
+}
+
+function exact(schema: Schema): Schema {
+  const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
+  if (!speaksOfNumbers(schema, types)) return schema
+  const copy: Record<string, unknown> = { ...schema }
+  const rules: Record<string, unknown> = { types }
+  const isNumericFormat = !types.includes('string')
+  for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
+    if (copy[name] !== undefined) rules[name] = copy[name]
+    delete copy[name]
+  }
+  delete copy.type
+  return { ...copy, exactNumber: rules }
+}
+
+// Where no type is named, its own numbers tell.
+function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
+  if (types.length > 0) return types.includes('integer') || types.includes('number')
+  const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
+  return bounds.some((name) => schema[name] !== undefined) || allowed.some((each) => typeof each === 'number')
+}
+
+/** Teaches Ajv the `exactNumber` keyword. int64 becomes bigint, any other number a number. */
+export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
+  ajv.addKeyword({
+    keyword: 'exactNumber',
+    schemaType: 'object',
+    modifying: mode !== 'check',
+    errors: true,
+    compile: (rules: Rules) => {
+      const validate: DataValidateFunction = (data, context) => {
+        const value = mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data
+        const problem = problemWith(value, rules)
+        validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
+        if (problem !== undefined) return false
+        if (mode !== 'check' && isNumber(value) && context?.parentData) {
+          context.parentData[context.parentDataProperty] = converted(value, rules)
+        }
+        return true
+      }
+      return validate
+    },
+  })
+}
+
+// As JSON writes numbers. What may also be text stays text where it is no number.
+function fromText(text: string, { types }: Rules): unknown {
+  if (/^-?(0|[1-9]\d*)$/.test(text)) {
+    const value = Number(text)
+    return Number.isSafeInteger(value) ? value : BigInt(text)
+  }
+  const isNumeral = types.includes('number') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)
+  return isNumeral ? Number(text) : text
+}
+
+function converted(value: bigint | number, { types, format }: Rules): bigint | number {
+  if (types.length === 0) return value // whoever names the type decides
+  return types.includes('integer') && format === 'int64' ? BigInt(value) : Number(value)
+}
+
+type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
+
+function problemWith(value: unknown, rules: Rules): Problem | undefined {
+  const message = typeProblem(value, rules) ?? (isNumber(value) ? boundProblem(value, rules) : undefined)
+  if (message !== undefined) return { message }
+  const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
+  if (allowed === undefined || allowed.some((each) => isSame(each, value))) return undefined
+  const shown = allowed.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each)))
+  return { message: `must be ${allowed.length > 1 ? 'one of: ' : ''}${shown.join(', ')}` }
+}
+
+function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
+  if (types.length === 0) return undefined
+  if (types.includes('number') && isNumber(value)) {
+    const isExact = typeof value === 'number' || BigInt(Number(value)) === value
+    return isExact ? undefined : 'must be a number that a double holds exactly'
+  }
+  if (types.includes('integer') && isInteger(value)) {
+    const [min, max] = ranges[format] ?? safeRange
+    return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
+  }
+  if (!isNumber(value) && types.includes(typeOf(value))) return undefined
+  return `must be ${types
+    .filter((type) => type !== 'null')
+    .map(withArticle)
+    .join(' or ')}`
+}
+
+// Of what is no number to JSON Schema: NaN, too.
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'number' ? 'not finite' : typeof value
+}
+
+function withArticle(type: string): string {
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+// A comparison of a bigint with a number is exact in JavaScript.
+function boundProblem(value: bigint | number, rules: Rules): string | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = rules
+  const below = minimum !== undefined && value < minimum
+  const above = maximum !== undefined && value > maximum
+  if ((below || above) && minimum !== undefined && maximum !== undefined) {
+    return `must be ${rules.types.includes('integer') ? 'an integer' : 'a number'} from ${minimum} to ${maximum}`
+  }
+  if (below) return `must be at least ${minimum}`
+  if (above) return `must be at most ${maximum}`
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `must be above ${exclusiveMinimum}`
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) return `must be below ${exclusiveMaximum}`
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) return `must be a multiple of ${multipleOf}`
+  return undefined
+}
+
+// In decimals, as both are written: of doubles, 19.99 is no multiple of 0.01.
+function isMultiple(value: bigint | number, of: number): boolean {
+  const [a, b] = [decimal(value), decimal(of)]
+  const scale = Math.max(a.decimals, b.decimals)
+  const scaled = ({ digits, decimals }: typeof a) => digits * 10n ** BigInt(scale - decimals)
+  return scaled(a) % scaled(b) === 0n
+}
+
+function decimal(value: bigint | number): { readonly digits: bigint; readonly decimals: number } {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? []
+  const decimals = fraction.length - Number(exponent)
+  const digits = BigInt(whole + fraction)
+  return decimals < 0 ? { digits: digits * 10n ** BigInt(-decimals), decimals: 0 } : { digits, decimals }
+}
+
+function isSame(allowed: unknown, value: unknown): boolean {
+  if (isInteger(allowed) && isInteger(value)) return BigInt(allowed) === BigInt(value)
+  return allowed === value
+}
+
+function isInteger(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || Number.isSafeInteger(value)
+}
+
+function isNumber(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || Number.isFinite(value)
+}

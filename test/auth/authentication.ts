@@ -1,0 +1,257 @@
+import t from 'tap'
+import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
+import { createAuthenticate, type FindClient } from '../../src/auth/authentication.js'
+import type { Client } from '../../src/auth/client.js'
+import type { ApiError } from '../../src/errors.js'
+
+const key = createApiKey()
+const client: Client = {
+  keyId: '7',
+  plan: 'free',
+  quotas: { perMinute: 60, perDay: 1000 },
+  expiresAt: undefined,
+}
+
+// Keys by their hash, clocks that stand still until they are moved, and a count of look-ups.
+function setUp(clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
+  const known = new Map(Object.entries(clients).map(([each, found]) => [hashApiKey(each), found]))
+  const clock = { now: Date.UTC(2026, 0, 1), elapsedMs: 1_000 }
+  const pass = (ms: number) => {
+    clock.now += ms
+    clock.elapsedMs += ms
+  }
+  const lookups: string[] = []
+  const find: FindClient = async (hash) => {
+    lookups.push(hash)
+    return findClient ? findClient(hash) : known.get(hash)
+  }
+  const clocks = { now: () => clock.now, elapsedMs: () => clock.elapsedMs }
+  const check = createAuthenticate(find, 'Test', clocks)
+  const authenticate = async (authorization: string | undefined) => {
+    const found = check(authorization)
+    return 'run' in found ? found.run() : found
+  }
+  const lookUp = (used = key) => {
+    const found = check(`Bearer ${used}`)
+    if ('run' in found) return found
+    throw new Error('no look-up is needed')
+  }
+  const use = (used = key) => authenticate(`Bearer ${used}`)
+  const revoke = (revoked: string) => void known.delete(hashApiKey(revoked))
+  return { authenticate, clock, pass, lookups, revoke, use, lookUp }
+}
+
+async function refusal(answer: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
+  // Anything but an ApiError has no code, and fails the comparison.
+  const error = (await answer.then(
+    () => new Error('was let in'),
+    (reason) => reason,
+  )) as ApiError
+  return { code: error.code ?? String(error), challenge: error.headers?.['WWW-Authenticate'] }
+}
+
+const missing = { code: 'missing_api_key', challenge: 'Bearer realm="Test"' }
+const invalid = {
+  code: 'invalid_api_key',
+  challenge:
+    'Bearer realm="Test", error="invalid_token", error_description="The API key is mistyped, unknown, expired or revoked"',
+}
+
+t.test('a valid key gives its client, by the hash of the key', async (t) => {
+  const { use, lookups } = setUp()
+  t.strictSame(await use(), client)
+  t.strictSame(lookups, [hashApiKey(key)])
+})
+
+for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
+  t.test(`the scheme may be written "${scheme}"`, async (t) => {
+    const { authenticate } = setUp()
+    t.strictSame(await authenticate(`${scheme} ${key}`), client)
+  })
+}
+
+const withoutKey: [title: string, authorization: string | undefined][] = [
+  ['no header', undefined],
+  ['an empty header', ''],
+  ['the scheme alone', 'Bearer'],
+  ['the scheme and blanks', 'Bearer  '],
+  ['another scheme', `Basic ${key}`],
+  ['the key alone', key],
+  ['the key without a blank', `Bearer${key}`],
+  ['two keys', `Bearer ${key} ${key}`],
+]
+
+for (const [title, authorization] of withoutKey) {
+  t.test(`${title} is a missing key, which no look-up is made for`, async (t) => {
+    const { authenticate, lookups } = setUp()
+    t.strictSame(await refusal(authenticate(authorization)), missing)
+    t.strictSame(lookups, [])
+  })
+}
+
+const mistyped: [title: string, text: string][] = [
+  ['a word', 'nonsense'],
+  ['a character too few', key.slice(0, -1)],
+  ['a character too many', `${key}0`],
+  ['one wrong character', key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')],
+  ['a key in quotes', `"${key}"`],
+]
+
+for (const [title, text] of mistyped) {
+  t.test(`${title} is an invalid key, which no look-up is made for`, async (t) => {
+    const { use, lookups } = setUp()
+    t.strictSame(await refusal(use(text)), invalid)
+    t.strictSame(lookups, [])
+  })
+}
+
+t.test(
+  'an unknown key is invalid, and is looked up each time, so that a new key works at once',
+  async (t) => {
+    const { use, lookups } = setUp({})
+    t.strictSame(await refusal(use()), invalid)
+    t.strictSame(await refusal(use()), invalid)
+    t.equal(lookups.length, 2)
+  },
+)
+
+t.test('a key is looked up once a second', async (t) => {
+  const { use, pass, lookups } = setUp()
+  await use()
+  pass(500)
+  await use()
+  t.equal(lookups.length, 1)
+  pass(500)
+  await use()
+  t.equal(lookups.length, 2)
+})
+
+t.test('a revoked key is refused within a second, and stays refused', async (t) => {
+  const { use, pass, revoke } = setUp()
+  await use()
+  revoke(key)
+  pass(1000)
+  t.strictSame(await refusal(use()), invalid)
+  t.strictSame(await refusal(use()), invalid, 'though it was remembered before')
+})
+
+t.test('a look-up counts from its beginning: what it read may be as old', async (t) => {
+  const { use, pass, lookups } = setUp({}, async () => {
+    pass(1000)
+    return client
+  })
+  await use()
+  await use()
+  t.equal(lookups.length, 2)
+})
+
+t.test('a caller does not wait for a look-up that began more than a second ago', async (t) => {
+  const answers: ((found: Client | undefined) => void)[] = []
+  const { use, pass, lookups } = setUp({}, () => new Promise((resolve) => answers.push(resolve)))
+  const early = use()
+  pass(1000) // the key is revoked meanwhile
+  const late = refusal(use())
+  answers[0]?.(client)
+  answers[1]?.(undefined)
+  t.strictSame(await early, client)
+  t.strictSame(await late, invalid)
+  t.equal(lookups.length, 2)
+})
+
+for (const [title, ms] of [
+  ['back', -3_600_000],
+  ['forward', 3_600_000],
+] as const) {
+  t.test(`a clock that is set ${title} changes nothing about what is remembered`, async (t) => {
+    const { use, clock, pass, lookups, revoke } = setUp()
+    await use()
+    revoke(key)
+    clock.now += ms
+    t.match(await use(), { keyId: '7' })
+    t.equal(lookups.length, 1, 'it is not looked up any earlier')
+    pass(900)
+    t.strictSame(await refusal(use()), invalid, 'nor any later')
+  })
+}
+
+t.test('a key ends by the clock, even while it is remembered', async (t) => {
+  const { use, pass, lookups } = setUp({
+    [key]: { ...client, expiresAt: new Date(Date.UTC(2026, 0, 1) + 100) },
+  })
+  pass(99)
+  t.match(await use(), { keyId: '7' })
+  pass(1)
+  t.strictSame(await refusal(use()), invalid)
+  t.equal(lookups.length, 1)
+})
+
+t.test('callers with one key share a look-up, those with another do not', async (t) => {
+  const other = createApiKey()
+  const { use, lookups } = setUp({ [key]: client, [other]: { ...client, keyId: '8' } })
+  const found = await Promise.all([use(), use(other), use(), use(other), use()])
+  t.strictSame(
+    found.map(({ keyId }) => keyId),
+    ['7', '8', '7', '8', '7'],
+  )
+  t.equal(lookups.length, 2)
+})
+
+t.test('a look-up that fails rejects with its own error for all who wait, and is forgotten', async (t) => {
+  const outage = new Error('no database')
+  const answers: (() => Promise<Client>)[] = [() => Promise.reject(outage), async () => client]
+  const { use, lookups } = setUp({}, async () => answers.shift()?.())
+  const waiting = await Promise.allSettled([use(), use()])
+  for (const settled of waiting) t.equal(settled.status === 'rejected' && settled.reason, outage)
+  t.strictSame(await use(), client)
+  t.equal(lookups.length, 2)
+})
+
+t.test('a look-up that fails does not let in a key that was remembered too long ago', async (t) => {
+  const outage = new Error('no database')
+  const answers: (() => Promise<Client>)[] = [async () => client, () => Promise.reject(outage)]
+  const { use, pass } = setUp({}, async () => answers.shift()?.())
+  await use()
+  pass(1000)
+  await t.rejects(use(), outage)
+})
+
+t.test('10,000 keys are remembered and no more: the one used longest ago goes', async (t) => {
+  const keys = Array.from({ length: 10_001 }, createApiKey)
+  const { use, lookups } = setUp({}, async () => client)
+  const [first = '', ...others] = keys
+  for (const each of keys) await use(each)
+  await use(others.at(-1))
+  t.equal(lookups.length, 10_001)
+  await use(first)
+  t.equal(lookups.length, 10_002)
+})
+
+t.test('a key may be a guess until it is looked up, and never again once it was found', async (t) => {
+  const { use, pass, lookUp } = setUp()
+  t.ok(lookUp().isGuess())
+  const early = lookUp()
+  const under = use()
+  t.notOk(early.isGuess(), 'asked before, it joins the look-up that has begun since')
+  await under
+  pass(3_600_000)
+  t.notOk(lookUp().isGuess(), 'however long ago it was found')
+})
+
+t.test('a key that was not found may be a guess again, and so may one that was revoked', async (t) => {
+  const { use, pass, lookUp, revoke } = setUp()
+  await refusal(use(createApiKey()))
+  t.ok(lookUp(createApiKey()).isGuess())
+  await use()
+  revoke(key)
+  pass(1000)
+  await refusal(use())
+  t.ok(lookUp().isGuess())
+})
+
+t.test('a look-up that begins when another has found the key meanwhile is none', async (t) => {
+  const { use, lookups, lookUp } = setUp()
+  const late = lookUp()
+  await use()
+  t.match(await late.run(), { keyId: '7' })
+  t.equal(lookups.length, 1)
+})

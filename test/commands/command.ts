@@ -1,0 +1,135 @@
+import { openSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../fixtures/process.js'
+import { redisIsMissing } from '../fixtures/redis.js'
+
+const commands = ['keys', 'seed', 'migrate', 'faults', 'fuzz', 'bench/main']
+const linuxOnly = process.platform !== 'linux' && 'it is read off Linux'
+
+t.test('help tells of every command by example, and of the exit codes', async (t) => {
+  await Promise.all(
+    [...commands, 'generate', 'contract-diff'].map(async (name) => {
+      const ended = await runProgram(`scripts/${name}.ts`, ['--help'], {})
+      t.match(
+        ended,
+        { code: 0, stderr: '', stdout: /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 / },
+        name,
+      )
+    }),
+  )
+})
+
+t.test('what a command does not know it refuses before it does anything', async (t) => {
+  await Promise.all(
+    commands.map(async (name) => {
+      const ended = await runProgram(`scripts/${name}.ts`, ['--nonsense'], {})
+      t.match(ended, { code: 2, stdout: '', stderr: /--nonsense[\s\S]*\n\nUsage: / }, name)
+      t.notMatch(ended.stderr, /\n +at /, 'without a stack')
+    }),
+  )
+})
+
+t.test('a reader who goes away ends a command quietly', async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t) }
+  for (const [command, ...args] of [
+    ['src/commands/keys.ts', 'list'],
+    ['src/commands/seed.ts', '--count', '1', '--append'],
+    ['src/commands/migrate.ts', '--help'],
+    ['scripts/generate.ts', '--help'],
+    ['scripts/contract-diff.ts', '--help'],
+  ] as const) {
+    const { child, ended } = startProgram(t, command, args, env)
+    child.stdout?.destroy()
+    const { code, stderr } = await ended
+    t.equal(code, 0, command)
+    t.notMatch(stderr, /EPIPE|\n +at /)
+  }
+  const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '1', '--append'], env)
+  child.stderr?.destroy()
+  t.match(await ended, { code: 0, stdout: /1 animals added/ }, 'nor does it need one of what went on')
+})
+
+t.test('what cannot be written is said', { skip: linuxOnly }, async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const ended = await runProgram('src/commands/keys.ts', ['list'], env, {
+    stdout: openSync('/dev/full', 'w'),
+  })
+  t.match(ended, { code: 1, stderr: /^Standard output cannot be written: ENOSPC.*\n$/ })
+})
+
+t.test('Ctrl-C ends a command that makes the database, and leaves nothing behind', async (t) => {
+  for (const [command, ...args] of [
+    ['src/commands/keys.ts', 'list'],
+    ['src/commands/seed.ts', '--count', '1'],
+  ] as const) {
+    const dataDir = await temporaryDirectory(t)
+    const { child, ended } = startProgram(t, command, args, { DATA_DIR: dataDir }, { detached: true })
+    const drafts = async () => {
+      const names = await readdir(path.join(dataDir, 'postgresql')).catch(() => [])
+      return names.filter((name) => !name.startsWith('programs-'))
+    }
+    while ((await drafts()).length === 0) await new Promise(setImmediate)
+    signalGroup(child, 'SIGINT')
+    t.match(await ended, { code: 130, stdout: '', stderr: 'Interrupted by SIGINT.\n' }, command)
+    t.strictSame(await drafts(), [])
+  }
+})
+
+const folders = async (folder: string) => (await readdir(folder)).filter((name) => !name.startsWith('tsx-'))
+
+const signals: [play: string, isReady: (folder: string) => Promise<boolean>, to: 'group' | 'process'][] = [
+  ['freeze', isFrozen, 'group'],
+  ['freeze', isFrozen, 'process'],
+  ['kill', async (folder) => (await postgresPid(folder)) !== undefined, 'process'],
+  ['redis', async (folder) => (await folders(folder)).length > 1, 'process'],
+]
+
+for (const [play, isReady, to] of signals) {
+  const skip = linuxOnly || (play === 'redis' && redisIsMissing)
+  t.test(`faults that are interrupted leave nothing running: ${play}, the ${to}`, { skip }, async (t) => {
+    const folder = await temporaryDirectory(t)
+    const program = 'test/fixtures/faults-program.ts'
+    const { child, ended } = startProgram(t, program, [play], { TMPDIR: folder }, { detached: true })
+    while (!(await isReady(folder))) await new Promise(setImmediate)
+    const pid = await postgresPid(folder)
+    if (to === 'group') signalGroup(child, 'SIGINT')
+    else child.kill('SIGINT')
+    t.match(await ended, { code: 130, stderr: 'Interrupted by SIGINT.\n' })
+    t.strictSame(await folders(folder), [], 'no folder')
+    const left = (await processes()).filter(
+      ({ stat, group }) => group === child.pid || stat.startsWith(`${pid} `),
+    )
+    t.strictSame(
+      left.map(({ stat }) => stat),
+      [],
+      'no process',
+    )
+  })
+}
+
+async function postgresPid(folder: string): Promise<string | undefined> {
+  for (const name of await folders(folder)) {
+    const file = path.join(folder, name, 'postgresql/data/postmaster.pid')
+    const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n')
+    if (pid) return pid
+  }
+  return undefined
+}
+
+// proc(5): Z has ended. The compiler that tsx starts ends by itself, a moment after.
+async function processes(): Promise<{ stat: string; group: number }[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))
+  return stats.flatMap((stat) => {
+    const [, name, state, , group] = /\((.*)\) (\S) (\d+) (\d+)/.exec(stat) ?? []
+    return state === undefined || state === 'Z' || name === 'esbuild' ? [] : { stat, group: Number(group) }
+  })
+}
+
+// T is stopped.
+async function isFrozen(folder: string): Promise<boolean> {
+  const pid = await postgresPid(folder)
+  return /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import postgres from 'postgres'
+import t from 'tap'
+import { runProgram, startProcess } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { createDatabase, send } from '../fixtures/service.js'
+
+t.test('the service serves as a role that can change no table', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`drop schema public cascade`
+  await sql`create schema public`
+  const { url: ownerUrl } = await startDatabaseProxy(t, sql)
+  const role = `service'"${randomBytes(4).toString('hex')}`
+  const serviceUrl = new URL(ownerUrl)
+  serviceUrl.username = encodeURIComponent(role)
+  serviceUrl.password = 'it%27s'
+  const service = { DATABASE_URL: serviceUrl.href }
+
+  const owner = { DATABASE_URL: ownerUrl, SERVICE_DATABASE_URL: service.DATABASE_URL }
+  const first = await runProgram('src/commands/migrate.ts', [], owner)
+  t.match(first, { code: 0, stdout: /0001-pets\.sql[\s\S]*may read and write rows/ })
+  t.notMatch(first.stdout + first.stderr, /it's|it%27s/, 'without its password')
+  t.after(async () => {
+    await sql`drop owned by ${sql(role)}`
+    await sql`drop role ${sql(role)}`
+  })
+  t.match(
+    await runProgram('src/commands/migrate.ts', [], owner),
+    { code: 0, stderr: '' },
+    'again, with nothing to do',
+  )
+
+  const { base, stop } = await startProcess(t, service)
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', '--plan', 'pro'], service)
+  t.equal(made.code, 0, made.stderr)
+  const headers = { authorization: `Bearer ${made.stdout.trim()}` }
+  const create = (own = {}) =>
+    send(`${base}/pets`, 'POST', { ...headers, ...own }, { name: 'Rex', categoryId: 1 })
+  t.match(await create(), { status: 201 })
+  t.match(await create({ 'idempotency-key': 'a' }), { status: 201 })
+  t.match(await send(`${base}/pets`, 'GET', headers), { status: 200, body: [{ id: 1 }, { id: 2 }] })
+  t.match(await send(new URL('/readyz', base).href), { status: 200 })
+  t.match(await runProgram('src/commands/keys.ts', ['revoke', '1'], service), { code: 0 })
+  await stop()
+
+  const limited = postgres(service.DATABASE_URL, { max: 1, fetch_types: false, onnotice: () => {} })
+  t.teardown(() => limited.end())
+  for (const statement of [
+    'drop table pets',
+    'truncate pets',
+    'alter table pets add column x int',
+    'create table mine (id int)',
+    'create index on pets (name)',
+    'drop index pets_status_id',
+    'create schema mine',
+    'create role mine',
+    "delete from schema_migrations where name like '0%'",
+    "insert into schema_migrations (name, checksum) values ('x', 'y')",
+  ]) {
+    await t.rejects(limited.unsafe(statement), { code: '42501' }, statement)
+  }
+
+  await sql`delete from schema_migrations where name like '0003%'`
+  t.match(await runProgram('src/main.ts', [], { ...service, PORT: '0' }), {
+    code: 1,
+    stderr: /lacks migrations[\s\S]*npm run migrate/,
+  })
+})
+
+t.test('wrong use says what is right and exits 1', async (t) => {
+  const url = 'postgres://owner@127.0.0.1:1/x'
+  const cases: [env: Record<string, string>, message: RegExp][] = [
+    [{}, /Usage: DATABASE_URL=/],
+    [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/],
+    [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' }, /a user and a password/],
+  ]
+  for (const [env, message] of cases) {
+    t.match(await runProgram('src/commands/migrate.ts', [], env), { code: 1, stderr: message })
+  }
+})

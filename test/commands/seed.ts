@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { startEmbedded } from '../../src/database/embedded/server.js'
+import { silent } from '../fixtures/cluster.js'
+import { runProgram, startProcess, startProgram, temporaryDirectory } from '../fixtures/process.js'
+import { send } from '../fixtures/service.js'
+
+const usageErrors: [string, string[], RegExp][] = [
+  ['no count', [], /--count N/],
+  ['a count of nothing', ['--count', '0'], /--count must be a whole number from 1/],
+  ['a count that is none', ['--count', '1e6'], /--count must be/],
+  ['a count beyond bounds', ['--count', '100000001'], /--count must be/],
+  ['a seed beyond bounds', ['--count', '1', '--seed', '4294967296'], /--seed must be/],
+  ['an unknown option', ['--count', '1', '--force'], /--force/],
+  ['a word too many', ['--count', '1', '2'], /positional/],
+]
+
+t.test('a wrong use changes nothing, says what is right and exits 2', async (t) => {
+  const env = { DATA_DIR: await temporaryDirectory(t) }
+  await Promise.all(
+    usageErrors.map(async ([title, args, message]) => {
+      const ended = await runProgram('src/commands/seed.ts', args, env)
+      t.match(ended, { code: 2, stdout: '', stderr: message }, title)
+      t.match(ended.stderr, /Examples:/)
+    }),
+  )
+})
+
+// The database that the programs use, kept up between them.
+async function openDatabase(t: Test) {
+  const dataDir = await temporaryDirectory(t)
+  const env = { DATA_DIR: dataDir }
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', '--plan', 'business'], env)
+  const server = await startEmbedded(dataDir, silent)
+  const sql = postgres({ ...server.connection, max: 2 })
+  t.teardown(async () => {
+    await sql.end({ timeout: 1 })
+    await server.stop()
+  })
+  const count = async () => (await sql`select count(*)::int as count from pets`)[0]?.count
+  const seed = (...args: string[]) => runProgram('src/commands/seed.ts', args, env)
+  return { env, sql, count, seed, authorization: `Bearer ${made.stdout.trim()}` }
+}
+
+t.test('a running service answers with the animals as soon as they are there', async (t) => {
+  const { env, count, seed, authorization } = await openDatabase(t)
+  const service = await startProcess(t, env)
+  t.match(await seed('--count', '2500'), { code: 0, stdout: /^2,500 animals added in [\d.]+ s\.\n$/ })
+  let next: string | undefined = `${service.base}/pets?limit=100`
+  let seen = 0
+  while (next !== undefined) {
+    // The service checks each answer against the contract, and says 500 to one that does not fit.
+    const page = await send(next, 'GET', { authorization })
+    t.equal(page.status, 200)
+    seen += page.body.length
+    const [, target] = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '') ?? []
+    next = target && new URL(target, service.base).href
+  }
+  t.equal(seen, 2_500)
+
+  t.test('animals that are there are left alone, unless one says otherwise', async (t) => {
+    t.match(await seed('--count', '10'), {
+      code: 1,
+      stdout: '',
+      stderr: /There are animals already.*--append/,
+    })
+    t.equal(await count(), 2_500)
+    const ended = await seed('--count', '10', '--append', '--json')
+    t.match(ended, { code: 0, stderr: /^100 % {2}10 animals/ })
+    t.match(JSON.parse(ended.stdout), { added: 10, seconds: Number })
+    t.equal(await count(), 2_510)
+  })
+  await service.stop()
+})
+
+t.test('without a service, and with the same seed, the animals are the same', async (t) => {
+  const { sql, seed } = await openDatabase(t)
+  const read = async () => [...(await sql`select name, category_id, status from pets order by id`)]
+  await seed('--count', '50', '--seed', '9')
+  const first = await read()
+  await sql`truncate pets`
+  await seed('--count', '50', '--seed', '9')
+  t.strictSame(await read(), first)
+})
+
+for (const [title, size] of [
+  ['at once', 5],
+  ['half-way', 50_000],
+] as const) {
+  t.test(`what the database refuses ${title} leaves nothing behind, and is told`, async (t) => {
+    const { sql, count, seed } = await openDatabase(t)
+    await sql.unsafe(`alter table pets alter column id restart with ${2n ** 63n - BigInt(size) / 2n}`)
+    const ended = await seed('--count', String(size))
+    t.match(ended, { code: 1, stdout: '', stderr: /Nothing was added\. The database says: nextval/ })
+    t.notMatch(ended.stderr, /\n +at /, 'without a stack')
+    t.equal(await count(), 0)
+  })
+}
+
+t.test('one that is interrupted leaves nothing behind', async (t) => {
+  const { env, count } = await openDatabase(t)
+  const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '5000000'], env)
+  await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth
+  child.kill('SIGINT')
+  t.match(await ended, { code: 130, stdout: '', stderr: /Interrupted: nothing was added\.\n$/ })
+  t.equal(await count(), 0)
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { createProgress } from '../../../src/commands/seed/progress.js'
+
+// What is written while 1,000 are done, 25 at a time, a millisecond each.
+function written(isTTY: boolean): string[] {
+  const chunks: string[] = []
+  let time = 0
+  const stream = { isTTY, write: (text: string) => chunks.push(text) > 0 }
+  const progress = createProgress(1_000, stream as never, () => time)
+  for (let done = 25; done <= 1_000; done += 25) {
+    time += 25
+    progress.show(done)
+  }
+  progress.end()
+  return chunks
+}
+
+t.test('on a terminal a bar moves, at most ten times a second, and leaves no trace', async (t) => {
+  const chunks = written(true)
+  t.equal(chunks.length, 11 + 1)
+  t.equal(chunks[4], `\r\x1b[K${'█'.repeat(12)}${'░'.repeat(18)}  42 %  425 animals, 1,000 a second`)
+  t.match(chunks.at(-2), /█{30} {2}100 % {2}1,000 animals/)
+  t.equal(chunks.at(-1), '\r\x1b[K')
+})
+
+t.test('elsewhere each tenth is a line', async (t) => {
+  const chunks = written(false)
+  t.equal(chunks.length, 10)
+  t.equal(chunks[0], '10 %  100 animals, 1,000 a second\n')
+  t.equal(chunks.at(-1), '100 %  1,000 animals, 1,000 a second\n')
+})

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { paintFor, table } from '../../src/commands/terminal.js'
+
+const terminal = { isTTY: true, hasColors: () => true }
+const plain = paintFor({ isTTY: false, hasColors: () => true })
+
+t.test('colours are for terminals that show them', async (t) => {
+  t.equal(paintFor(terminal)('red', 'x'), '\x1b[31mx\x1b[39m')
+  t.equal(plain('red', 'x'), 'x', 'not for a pipe')
+  t.equal(paintFor({ ...terminal, hasColors: () => false })('red', 'x'), 'x', 'nor where they are unwanted')
+})
+
+t.test('columns line up, with colours or without', async (t) => {
+  const rows = [
+    ['1', 'a', { text: 'valid', style: 'green' }],
+    ['1000', 'long name', { text: 'revoked', style: 'dim' }],
+  ] as const
+  const expected = 'ID    NAME       STATE\n1     a          valid\n1000  long name  revoked\n'
+  t.equal(table(['ID', 'NAME', 'STATE'], rows, plain), expected)
+  const coloured = table(['ID', 'NAME', 'STATE'], rows, paintFor(terminal))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+  t.equal(coloured.replace(/\x1b\[\d+m/g, ''), expected)
+  t.match(coloured, '\x1b[32mvalid\x1b[39m')
+})

@@ -1,0 +1,376 @@
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { type Document, parseDocument } from 'yaml'
+import { type Contract, ContractError, readContract } from '../../src/contract/types.js'
+import { contractFile } from '../../src/paths.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
+import { contract } from '../fixtures/service.js'
+
+function read(t: Test, text: string): Promise<Contract> {
+  return readContract(path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml'))
+}
+
+async function problemsOf(t: Test, text: string): Promise<string[]> {
+  try {
+    await read(t, text)
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    return error.message.split('\n').map((line) => line.replace(/^.*openapi\.yaml(:\d+:\d+)?: /, ''))
+  }
+  return []
+}
+
+// The contract's text after an edit.
+function edited(edit: (document: Document) => void): string {
+  const document = parseDocument(contract.text)
+  edit(document)
+  return document.toString()
+}
+
+t.test('the contract of the service is read whole', async (t) => {
+  const { operations, prefix, limits, rateLimits, errorStatuses, title, version, securitySchemes } =
+    await readContract(contractFile)
+  t.match({ title, version, prefix }, { title: 'Animal Store Service', version: '1.0.0', prefix: '/v1' })
+  t.strictSame(limits, { body: 65536, url: 8192, header: 16384 })
+  t.strictSame(Object.fromEntries(rateLimits.plans), {
+    free: { perMinute: 60, perDay: 1000 },
+    pro: { perMinute: 300, perDay: 10000 },
+    business: { perMinute: 1000, perDay: 100000 },
+    enterprise: 'custom',
+  })
+  t.strictSame(rateLimits.anonymous, { perMinute: 60 })
+  t.strictSame(rateLimits.ban, { rejections: 200, withinSeconds: 60, banSeconds: 300 })
+  t.equal(errorStatuses.get('pet_not_found'), 404)
+  t.match(securitySchemes.get('apiKey'), { type: 'http', scheme: 'bearer' })
+  t.match(operations.get('listPets'), { name: 'listPets', method: 'GET', path: '/pets' })
+  t.match(operations.get('createPet'), { name: 'createPet', method: 'POST', path: '/pets' })
+  t.match(operations.get('getPet'), { name: 'getPet', method: 'GET', path: '/pets/{petId}' })
+})
+
+t.test('an operation is read with all it declares', async (t) => {
+  const { operations } = contract
+  const listPets = operations.get('listPets')
+  t.strictSame(listPets?.security, [['apiKey']])
+  t.strictSame(listPets?.parameters, [
+    { name: 'limit', in: 'query', hasDefault: true },
+    { name: 'status', in: 'query', hasDefault: false },
+    { name: 'cursor', in: 'query', hasDefault: false },
+  ])
+  t.equal(listPets?.body, undefined)
+  t.strictSame(operations.get('createPet')?.body, { required: true, mediaTypes: ['application/json'] })
+  const headers = operations.get('createPet')?.responses.get('201')?.headers
+  const headerOf = (name: string) => headers?.find((header) => header.name === name)
+  t.match(headerOf('X-Request-Id'), { required: true, setByServer: true })
+  t.match(headerOf('Location'), { required: true, setByServer: false, schema: { type: 'string' } })
+  t.strictSame(operations.get('getPet')?.deprecation, {
+    deprecatedAt: new Date('2026-11-20T00:00:00Z'),
+    sunset: new Date('2030-12-05T00:00:00Z'),
+    successor: 'listPets',
+  })
+})
+
+t.test('an operation may be public', async (t) => {
+  const text = edited((document) => document.setIn(['paths', '/pets', 'get', 'security'], []))
+  t.strictSame((await read(t, text)).operations.get('listPets')?.security, [])
+})
+
+const prefixes: [address: string, prefix: string][] = [
+  ['https://pets.example/v1', '/v1'],
+  ['https://pets.example/a/b/', '/a/b'],
+  ['https://pets.example', ''],
+  ['/v3', '/v3'],
+]
+
+for (const [address, prefix] of prefixes) {
+  t.test(`of the address ${address} the prefix is "${prefix}"`, async (t) => {
+    const text = edited((document) => document.set('servers', [{ url: address }]))
+    t.equal((await read(t, text)).prefix, prefix)
+  })
+}
+
+const list = ['paths', '/pets', 'get']
+const get = ['paths', '/pets/{petId}', 'get']
+const codes = ['components', 'schemas', 'ErrorCode']
+
+const post = ['paths', '/pets', 'post']
+
+const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
+  [
+    'an operation without a name',
+    (document) => document.deleteIn([...list, 'operationId']) && document.deleteIn([...get, 'x-successor']),
+    'GET /pets has no operationId',
+  ],
+  [
+    'x-idempotent without the header',
+    (document) => document.deleteIn([...post, 'parameters']),
+    'POST /pets: x-idempotent needs the header parameter Idempotency-Key',
+  ],
+  [
+    'x-idempotent that is neither true nor false',
+    (document) => document.setIn([...post, 'x-idempotent'], 'yes'),
+    'POST /pets: x-idempotent must be true or false',
+  ],
+  [
+    'x-idempotent on what is safe',
+    (document) => {
+      document.setIn([...list, 'x-idempotent'], true)
+      document.addIn([...list, 'parameters'], { $ref: '#/components/parameters/IdempotencyKey' })
+    },
+    'GET /pets: x-idempotent is for what changes something, and GET does not',
+  ],
+  [
+    'x-idempotent without its answers',
+    (document) => {
+      for (const status of ['409', 'default']) document.deleteIn([...post, 'responses', status])
+    },
+    'POST /pets: x-idempotent needs an answer 409, for while the first request is under way',
+  ],
+  [
+    'x-idempotent without the other answer',
+    (document) => {
+      for (const status of ['422', 'default']) document.deleteIn([...post, 'responses', status])
+    },
+    'POST /pets: x-idempotent needs an answer 422, for a key that belongs to another request',
+  ],
+  [
+    'x-idempotent for anybody',
+    (document) => document.setIn([...post, 'security'], []),
+    'POST /pets: x-idempotent needs to know who calls: security',
+  ],
+  [
+    'answers kept for no time',
+    (document) => document.setIn(['x-idempotency', 'keepHours'], 0),
+    'x-idempotency needs keepHours, whole numbers above 0',
+  ],
+  [
+    'two operations of one name',
+    (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
+    'two operations are called listPets',
+  ],
+  [
+    'a reference to nowhere',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], '#/components/responses/Nothing'),
+    '$ref #/components/responses/Nothing leads nowhere',
+  ],
+  [
+    'a reference to a file that is not there',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], '/other.yaml#/NotFound'),
+    `there is no file ${path.relative(process.cwd(), '/other.yaml')} to be read`,
+  ],
+  [
+    'a reference to an address',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], 'https://pets.example/NotFound.yaml'),
+    '$ref https://pets.example/NotFound.yaml is an address: keep a copy beside the contract',
+  ],
+  [
+    'a reference to nowhere that no operation uses',
+    (document) => document.setIn(['components', 'schemas', 'Toy'], { $ref: '#/components/schemas/Nothing' }),
+    '$ref #/components/schemas/Nothing leads nowhere',
+  ],
+  [
+    'parameters of a path that would be dropped',
+    (document) =>
+      document.setIn(
+        ['paths', '/pets', 'parameters'],
+        document.createNode([{ name: 'shop', in: 'query', schema: { type: 'string' } }]),
+      ),
+    'GET /pets: its own query parameters would drop shop of /pets: write that under the operation, too',
+  ],
+  [
+    'two operations at one place',
+    (document) => {
+      const own = { operationId: 'findPet', responses: { default: { description: 'Any.' } } }
+      document.setIn(['paths', '/pets/{id}'], document.createNode({ get: own }))
+    },
+    'getPet and findPet are both GET /pets/{id}',
+  ],
+  [
+    'two operations in one module',
+    (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'list pets'),
+    'listPets and list pets would both be in the module listPets',
+  ],
+  [
+    'a method that cannot be served',
+    (document) => document.setIn(['paths', '/pets', 'trace'], document.getIn(list)),
+    'TRACE /pets cannot be served',
+  ],
+  [
+    "a path with Fastify's own marks",
+    (document) => {
+      document.setIn(['paths', '/pets:batch'], document.getIn(['paths', '/pets/{petId}']))
+      document.deleteIn(['paths', '/pets/{petId}'])
+    },
+    '/pets:batch: a path cannot hold : or *',
+  ],
+  [
+    'no responses',
+    (document) => document.setIn([...list, 'responses'], document.createNode({})),
+    'GET /pets declares no responses',
+  ],
+  [
+    'an older version of OpenAPI',
+    (document) => document.set('openapi', '2.0'),
+    'openapi must be a version 3.0 or 3.1',
+  ],
+  [
+    'a path parameter with a dash',
+    (document) => {
+      document.setIn(['paths', '/pets/{pet-id}'], document.getIn(['paths', '/pets/{petId}']))
+      document.deleteIn(['paths', '/pets/{petId}'])
+    },
+    "/pets/{pet-id}: a path parameter's name is letters, digits and underscores",
+  ],
+  [
+    'an unknown security scheme',
+    (document) => document.setIn([...list, 'security'], document.createNode([{ oauth: [] }])),
+    'listPets asks for the unknown security scheme oauth',
+  ],
+  [
+    'an end before the deprecation',
+    (document) => document.setIn([...get, 'x-sunset'], '2026-11-19'),
+    'GET /pets/{petId} has its x-sunset before its x-deprecated-at',
+  ],
+  [
+    'an end that is no date',
+    (document) => document.setIn([...get, 'x-sunset'], 'soon'),
+    'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
+  ],
+  [
+    'an end with a time',
+    (document) => document.setIn([...get, 'x-sunset'], '2030-12-05T00:00:00Z'),
+    'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
+  ],
+  [
+    'an end on a day that no calendar has',
+    (document) => document.setIn([...get, 'x-sunset'], '2031-02-30'),
+    'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
+  ],
+  [
+    'a deprecation whose date is none',
+    (document) => document.setIn([...get, 'x-deprecated-at'], '2026-13-01'),
+    'GET /pets/{petId}: x-deprecated-at must be a date like 2030-12-05',
+  ],
+  [
+    'a deprecation without a date',
+    (document) => document.deleteIn([...get, 'x-deprecated-at']),
+    'GET /pets/{petId} is deprecated but has no x-deprecated-at',
+  ],
+  [
+    'an unknown successor',
+    (document) => document.setIn([...get, 'x-successor'], 'findPet'),
+    'getPet: its x-successor findPet is no operation',
+  ],
+  [
+    'a successor with path parameters',
+    (document) => document.setIn([...get, 'x-successor'], 'getPet'),
+    'getPet: its x-successor getPet has path parameters, so no link can lead there',
+  ],
+  [
+    'a plan without numbers',
+    (document) => document.setIn(['x-rate-limits', 'plans', 'free'], 'plenty'),
+    'x-rate-limits: plan free needs perMinute and perDay, whole numbers above 0',
+  ],
+  [
+    'a plan with half its numbers',
+    (document) => document.deleteIn(['x-rate-limits', 'plans', 'pro', 'perDay']),
+    'x-rate-limits: plan pro needs perMinute and perDay, whole numbers above 0',
+  ],
+  [
+    'a plan of nothing',
+    (document) => document.setIn(['x-rate-limits', 'plans', 'pro', 'perMinute'], 0),
+    'x-rate-limits: plan pro needs perMinute and perDay, whole numbers above 0',
+  ],
+  [
+    'no allowance for callers without a key',
+    (document) => document.deleteIn(['x-rate-limits', 'anonymous']),
+    'x-rate-limits: anonymous needs perMinute, whole numbers above 0',
+  ],
+  [
+    'a ban without an end',
+    (document) => document.deleteIn(['x-rate-limits', 'ban', 'banSeconds']),
+    'x-rate-limits: ban needs rejections and withinSeconds and banSeconds, whole numbers above 0',
+  ],
+  ['no plans', (document) => document.deleteIn(['x-rate-limits', 'plans']), 'x-rate-limits names no plans'],
+  [
+    'an error code without a status',
+    (document) => document.addIn([...codes, 'enum'], 'too_fluffy'),
+    'ErrorCode: x-enumStatuses gives too_fluffy no status from 400 to 599',
+  ],
+  [
+    'an error code with a status that is no error',
+    (document) => document.setIn([...codes, 'x-enumStatuses', 'invalid_json'], 200),
+    'ErrorCode: x-enumStatuses gives invalid_json no status from 400 to 599',
+  ],
+  [
+    'a status for no error code',
+    (document) => document.setIn([...codes, 'x-enumStatuses', 'too_fluffy'], 400),
+    'ErrorCode: too_fluffy has a status but is not in the enum',
+  ],
+  [
+    'an error code too few',
+    (document) => {
+      const names = document.getIn([...codes, 'enum']) as { items: { value: string }[] }
+      document.deleteIn([...codes, 'enum', names.items.findIndex(({ value }) => value === 'invalid_json')])
+      document.deleteIn([...codes, 'x-enumStatuses', 'invalid_json'])
+    },
+    'ErrorCode lacks invalid_json, which the server answers with',
+  ],
+  [
+    'a limit in words',
+    (document) => document.setIn(['x-limits', 'bodyBytes'], '64 KiB'),
+    'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
+  ],
+  [
+    'addresses that end differently',
+    (document) => document.setIn(['servers', 1, 'variables', 'staging_base_url', 'default'], 'http://x/v2'),
+    "the servers' addresses end in different paths: /v1, /v2",
+  ],
+]
+
+for (const [title, edit, problem] of broken) {
+  t.test(`a contract with ${title} is refused in one line`, async (t) => {
+    t.strictSame(await problemsOf(t, edited(edit)), [problem])
+  })
+}
+
+t.test('every problem of a contract is named at once', async (t) => {
+  const text = edited((document) => {
+    document.setIn(['x-limits', 'bodyBytes'], 0)
+    document.deleteIn([...get, 'x-deprecated-at'])
+    document.deleteIn(['x-rate-limits', 'plans'])
+  })
+  t.strictSame(await problemsOf(t, text), [
+    'GET /pets/{petId} is deprecated but has no x-deprecated-at',
+    'x-rate-limits names no plans',
+    'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
+  ])
+})
+
+t.test('a text that is no YAML is refused with the place where it breaks off', async (t) => {
+  const text = contract.text.replace('  title: Animal Store Service', '  title: "Animal Store Service')
+  await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml:\d+:\d+: / })
+})
+
+for (const [title, text] of [
+  ['nothing', ''],
+  ['a comment', '# nothing yet\n'],
+  ['a word', 'openapi\n'],
+  ['a list', '- openapi\n'],
+] as const) {
+  t.test(`${title} is no contract`, async (t) => {
+    await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml: / })
+  })
+}
+
+t.test('a reference that leads back to itself is refused', async (t) => {
+  const self = '#/components/responses/NotFound'
+  const text = edited((document) => document.setIn(['components', 'responses', 'NotFound'], { $ref: self }))
+  await t.rejects(read(t, text), { name: 'ContractError', message: self })
+})
+
+t.test('a contract that is not there is named', async (t) => {
+  await t.rejects(readContract(path.join(t.testdirName, 'none.yaml')), {
+    name: 'ContractError',
+    message: /there is no file .*none\.yaml to be read/,
+  })
+})

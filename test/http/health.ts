@@ -1,0 +1,106 @@
+import { on } from 'node:events'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import type { Sql } from '../../src/database/connect.js'
+import { migrationNames } from '../../src/database/migrate.js'
+import type { ApiError } from '../../src/errors.js'
+import { addServiceRoutes } from '../../src/http/health.js'
+import { migrationsFolder } from '../../src/paths.js'
+import { type Answer, contract, send } from '../fixtures/service.js'
+
+const names = await migrationNames(migrationsFolder)
+
+type Query = (text: string) => Promise<object[]>
+
+const answerWell: Query = async (text) =>
+  text.includes('to_regclass') ? [{ name: 'schema_migrations' }] : names.map((name) => ({ name }))
+
+interface Routes {
+  ask(): Promise<Answer>
+  /** What the database was asked. */
+  readonly asked: string[]
+  /** Has it answer otherwise. */
+  answer(query: Query): void
+  /** Resolves when so many more have asked. */
+  arrived(count: number): Promise<void>
+}
+
+async function start(t: Test): Promise<Routes> {
+  let query = answerWell
+  const asked: string[] = []
+  const sql = (strings: TemplateStringsArray) => {
+    asked.push(strings.join('$'))
+    return query(strings.join('$'))
+  }
+  const app = Fastify()
+  app.setErrorHandler((error, _request, reply) => {
+    const { code } = error as ApiError
+    return reply.code(contract.errorStatuses.get(code) ?? 500).send({ code })
+  })
+  const counters = { state: () => 'memory' as const, run: () => Promise.reject(new Error('not for this')) }
+  await addServiceRoutes(app, { contract, sql: sql as unknown as Sql, counters, isClosing: () => false })
+  t.teardown(() => app.close())
+  const origin = await app.listen()
+  const arrived = async (count: number) => {
+    for await (const _ of on(app.server, 'request')) if (--count === 0) return
+  }
+  return {
+    arrived,
+    ask: () => send(`${origin}/readyz`),
+    asked,
+    answer: (how) => {
+      query = how
+    },
+  }
+}
+
+const unavailable = { status: 503, body: { code: 'unavailable' } }
+
+t.test('a hundred who ask at once whether it is ready cost one question, and no file', async (t) => {
+  const { ask, asked, answer, arrived } = await start(t)
+  await ask()
+  const once = asked.splice(0)
+  const read: unknown[] = []
+  const { readdir, readFile } = fs.promises
+  t.teardown(() => {
+    Object.assign(fs.promises, { readdir, readFile })
+    syncBuiltinESMExports()
+  })
+  const refuse = (file: unknown) => {
+    read.push(file)
+    throw new Error('nothing is read')
+  }
+  Object.assign(fs.promises, { readdir: refuse, readFile: refuse })
+  syncBuiltinESMExports()
+  const allAsked = arrived(100)
+  answer(async (text) => {
+    await allAsked
+    return answerWell(text)
+  })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
+  t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
+  t.strictSame(asked, once)
+  t.strictSame(read, [])
+})
+
+t.test('a database that fails makes it unready only until it answers again', async (t) => {
+  const { ask, answer } = await start(t)
+  answer(() => Promise.reject(new Error('it is away')))
+  t.match(await ask(), unavailable)
+  answer(answerWell)
+  t.match(await ask(), { status: 200 })
+  answer(async (text) => (await answerWell(text)).slice(0, 1))
+  t.match(await ask(), unavailable, 'nor is it ready where migrations are missing')
+})
+
+t.test('one that hangs holds nobody up, and is asked again', async (t) => {
+  const { ask, answer, asked } = await start(t)
+  answer(() => new Promise(() => {}))
+  const answers = await Promise.all([ask(), ask()])
+  t.match(answers, [unavailable, unavailable])
+  t.equal(asked.length, 1)
+  answer(answerWell)
+  t.match(await ask(), { status: 200 })
+})

@@ -1,0 +1,394 @@
+// Clients that misbehave, over raw sockets: each has a bound, a status and the error body, and none is in another's way.
+
+import { once } from 'node:events'
+import net from 'node:net'
+import t, { type Test } from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
+
+interface Part {
+  readonly status: number
+  readonly head: string
+  readonly body: string
+}
+
+/** The answers in what a server sent on one connection. */
+function answersIn(text: string): Part[] {
+  const answers: Part[] = []
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n') + 4
+    const head = rest.slice(0, end)
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    answers.push({ status: Number(head.slice(9, 12)), head, body: rest.slice(end, end + length) })
+    rest = rest.slice(end + length)
+  }
+  return answers
+}
+
+function statuses(text: string): number[] {
+  return answersIn(text).map(({ status }) => status)
+}
+
+const rex = '{"name":"Rex","categoryId":1}'
+
+function post(service: Service, lines: readonly string[], body = ''): string {
+  const given = [`Authorization: ${service.auth.authorization}`, 'Content-Type: application/json', ...lines]
+  return `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n${body}`
+}
+
+async function count(service: Service): Promise<number> {
+  const [row] = await service.sql<{ count: number }[]>`select count(*)::int as count from pets`
+  return row?.count ?? -1
+}
+
+function refuses(t: Test, answer: Part | undefined, status: number, title: string): void {
+  t.equal(answer?.status, status, title)
+  const body = JSON.parse(answer?.body || '{}')
+  t.match(body, { status, message: String }, 'in the error body')
+  t.equal(contract.errorStatuses.get(body.code), status, 'with a code of that status')
+}
+
+t.test('one connection', async (t) => {
+  const service = await startService(t)
+  const { origin } = service
+  const length = `Content-Length: ${rex.length}`
+
+  t.test('answers what was asked before the garbage, and the garbage after it', async (t) => {
+    const before = await count(service)
+    const text = await sendRaw(origin, `${post(service, [length], rex)}garbage\r\n\r\n`)
+    const [created, refused, ...others] = answersIn(text)
+    t.equal(created?.status, 201)
+    refuses(t, refused, 400, 'the garbage is refused')
+    t.strictSame(others, [])
+    t.equal(await count(service), before + 1)
+  })
+
+  t.test('answers many requests in their order, and whatever follows them last', async (t) => {
+    const paths = ['/v1/pets?limit=1', '/v1/pets/x', '/healthz', '/v1/nothing', '/v1/pets?limit=0']
+    const asked = Array.from({ length: 200 }, (_, i) => paths[i % paths.length])
+    const requests = asked.map(
+      (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`,
+    )
+    const received = statuses(await sendRaw(origin, `${requests.join('')}\0`))
+    t.strictSame(received, [...asked.map((_, i) => [200, 400, 200, 404, 400][i % 5]), 400])
+  })
+
+  t.test('stays open after a refusal of what has come whole', async (t) => {
+    const refused = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n\r\n${rex}`
+    const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    t.strictSame(statuses(await sendRaw(origin, refused + next)), [401, 200])
+  })
+
+  t.test('answers a client that has closed its half', async (t) => {
+    for (const request of [post(service, [length], rex), 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n']) {
+      const socket = net.connect({
+        port: Number(new URL(origin).port),
+        host: '127.0.0.1',
+        allowHalfOpen: true,
+      })
+      socket.end(request)
+      const received: string[] = []
+      for await (const chunk of socket) received.push(String(chunk))
+      t.match(statuses(received.join('')), [request.startsWith('P') ? 201 : 200])
+    }
+  })
+
+  t.test('that ends in the midst of a request is told, where it can be', async (t) => {
+    const socket = net.connect({ port: Number(new URL(origin).port), host: '127.0.0.1', allowHalfOpen: true })
+    socket.end(post(service, ['Content-Length: 100'], '{"name":'))
+    const received: string[] = []
+    for await (const chunk of socket) received.push(String(chunk))
+    refuses(t, answersIn(received.join(''))[0], 400, 'half a body')
+  })
+
+  const early: [title: string, status: number, request: string][] = [
+    ['no key', 401, 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n'],
+    ['a wrong type', 415, post(service, ['Content-Length: 50']).replace('json', 'xml').slice(0, -2)],
+    ['a length too large', 413, post(service, ['Content-Length: 70000']).slice(0, -2)],
+    ['an unknown path', 404, 'POST /v1/nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n'],
+  ]
+  for (const [title, status, head] of early) {
+    t.test(`with ${title} and a body that does not come is answered ${status} and closed`, async (t) => {
+      const [answer, ...others] = answersIn(await sendRaw(origin, `${head}\r\n`))
+      refuses(t, answer, status, title)
+      t.match(answer?.head, /connection: close/i)
+      t.strictSame(others, [], 'and not told again, when its time is up')
+    })
+
+    t.test(`with ${title} that waits for 100 is answered ${status} at once`, async (t) => {
+      const [answer, ...others] = answersIn(await sendRaw(origin, `${head}Expect: 100-continue\r\n\r\n`))
+      refuses(t, answer, status, title)
+      t.strictSame(others, [])
+    })
+  }
+
+  t.test('that waits for 100 gets it when its body is wanted', async (t) => {
+    const socket = net.connect(Number(new URL(origin).port), '127.0.0.1').setEncoding('utf8')
+    socket.write(post(service, [length, 'Expect: 100-continue', 'Connection: close']))
+    const [interim] = await once(socket, 'data')
+    t.equal(interim, 'HTTP/1.1 100 Continue\r\n\r\n')
+    socket.write(rex)
+    const received: string[] = []
+    for await (const chunk of socket) received.push(chunk)
+    t.strictSame(statuses(received.join('')), [201])
+  })
+
+  t.test('with a body that is too large is answered while it still sends', async (t) => {
+    const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`
+    const text = await sendRaw(origin, post(service, ['Transfer-Encoding: chunked']), chunk.repeat(60))
+    refuses(t, answersIn(text)[0], 413, 'chunks without end')
+  })
+
+  const framings: [title: string, lines: string[], body: string][] = [
+    ['two lengths', ['Content-Length: 4', 'Content-Length: 5'], rex],
+    ['one length twice', [length, length], rex],
+    ['a list of lengths', [`Content-Length: ${rex.length}, ${rex.length}`], rex],
+    ['a length with a sign', [`Content-Length: +${rex.length}`], rex],
+    ['a length below zero', ['Content-Length: -1'], rex],
+    ['a length in hex', ['Content-Length: 0x1d'], rex],
+    ['a length beyond all bounds', ['Content-Length: 99999999999999999999'], rex],
+    ['a length and chunks', [length, 'Transfer-Encoding: chunked'], '0\r\n\r\n'],
+    ['chunks and a length', ['Transfer-Encoding: chunked', length], '0\r\n\r\n'],
+    ['a coding before chunks', ['Transfer-Encoding: gzip, chunked'], `1d\r\n${rex}\r\n0\r\n\r\n`],
+    ['a coding after chunks', ['Transfer-Encoding: chunked, gzip'], `1d\r\n${rex}\r\n0\r\n\r\n`],
+    [
+      'a coding in two lines',
+      ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'],
+      `1d\r\n${rex}\r\n0\r\n\r\n`,
+    ],
+    ['chunks twice', ['Transfer-Encoding: chunked, chunked'], `1d\r\n${rex}\r\n0\r\n\r\n`],
+    ['a coding that only looks like chunks', ['Transfer-Encoding: xchunked'], rex],
+    ['a blank before the colon', ['Transfer-Encoding : chunked'], `1d\r\n${rex}\r\n0\r\n\r\n`],
+    ['a line folded', ['Transfer-Encoding:\r\n chunked'], `1d\r\n${rex}\r\n0\r\n\r\n`],
+    ['a chunk of no size', ['Transfer-Encoding: chunked'], `\r\n${rex}\r\n0\r\n\r\n`],
+    ['a chunk size in words', ['Transfer-Encoding: chunked'], `0x1d\r\n${rex}\r\n0\r\n\r\n`],
+    ['a chunk size below zero', ['Transfer-Encoding: chunked'], `-1\r\n${rex}\r\n0\r\n\r\n`],
+    ['a chunk size beyond all bounds', ['Transfer-Encoding: chunked'], `fffffffffffffffff\r\n${rex}`],
+    ['a chunk longer than it says', ['Transfer-Encoding: chunked'], `5\r\n${rex}\r\n0\r\n\r\n`],
+    ['chunk extensions without end', ['Transfer-Encoding: chunked'], `1;${'a'.repeat(20_000)}\r\n{`],
+    ['lines that end bare', ['Transfer-Encoding: chunked'], `1d\n${rex}\n0\n\n`],
+    ['two types', [length, 'Content-Type: text/plain'], rex],
+  ]
+  for (const [title, lines, body] of framings) {
+    t.test(`with ${title} is refused, and nothing that it hides is done`, async (t) => {
+      const before = await count(service)
+      const hidden = post(service, [length], rex)
+      const received = answersIn(await sendRaw(origin, post(service, lines, body) + hidden))
+      refuses(t, received[0], 400, title)
+      t.equal(received.length, 1, 'the connection ends there')
+      t.equal(await count(service), before)
+    })
+  }
+
+  t.test('may not be made a tunnel', async (t) => {
+    const received = await sendRaw(
+      origin,
+      'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n',
+    )
+    refuses(t, answersIn(received)[0], 400, 'CONNECT')
+  })
+
+  t.test('is asked to speak another protocol in vain', async (t) => {
+    for (const protocol of ['websocket', 'h2c']) {
+      const lines = `Host: x\r\nUpgrade: ${protocol}\r\nConnection: Upgrade, close\r\n`
+      t.strictSame(statuses(await sendRaw(origin, `GET /healthz HTTP/1.1\r\n${lines}\r\n`)), [200], protocol)
+    }
+    const preface = await sendRaw(origin, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    refuses(t, answersIn(preface)[0], 400, 'HTTP/2 without asking')
+  })
+
+  t.test('names hosts that no answer repeats', async (t) => {
+    await service.call('POST', '/pets', { body: { name: 'a', categoryId: 1 } })
+    await service.call('POST', '/pets', { body: { name: 'b', categoryId: 1 } })
+    const forged = ['Forwarded: host=forged.example', 'X-Forwarded-Host: forged.example', 'Connection: close']
+    const lines = [`Authorization: ${service.auth.authorization}`, ...forged].join('\r\n')
+    for (const [host, target] of [
+      ['forged.example', '/v1/pets?limit=1'],
+      ['x', 'http://forged.example/v1/pets?limit=1'],
+      ['forged.example', '/v1/pets/1'],
+    ]) {
+      const text = await sendRaw(origin, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n\r\n`)
+      t.strictSame(statuses(text), [200])
+      t.match(text, /\r\nlink: <\/v1\//i)
+      t.notMatch(text, /forged/)
+    }
+  })
+
+  t.test('cannot write lines of its own into the log', async (t) => {
+    service.log.length = 0
+    const breaks = encodeURIComponent('\r\n{"level":60,"msg":"forged"}')
+    await service.call('GET', `/pets/${breaks}?${breaks}=${breaks}`, { headers: { 'user-agent': 'forged' } })
+    await service.call('POST', '/pets', { body: { name: 'a\r\n{"msg":"forged"}', categoryId: 1 } })
+    await sendRaw(origin, 'GET /\r\n{"msg":"forged"} HTTP/1.1\r\nHost: x\r\n\r\n')
+    await sendRaw(origin, 'GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\x0b{"msg":"forged"}\r\n\r\n')
+    t.ok(service.log.length >= 3)
+    t.notMatch(JSON.stringify(service.log), /forged/)
+  })
+
+  t.equal(
+    service.log.filter(({ level }) => Number(level) >= 50).length,
+    0,
+    'and nothing was a fault of the service',
+  )
+})
+
+// The processor time of this process since then, whoever else had the processor meanwhile.
+function workedMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return Math.round((user + system) / 1_000)
+}
+
+t.test('a body that trickles in is given up', async (t) => {
+  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: '300' } })
+  const text = await sendRaw(service.origin, post(service, ['Content-Length: 50'], '{'))
+  refuses(t, answersIn(text)[0], 408, 'by the time for an answer')
+  const sooner = await startService(t, { env: { REQUEST_TIMEOUT_MS: '300' } })
+  const other = await sendRaw(sooner.origin, post(sooner, ['Content-Length: 50'], '{'))
+  refuses(t, answersIn(other)[0], 408, 'or by that for a request')
+  for (const late of [text, other]) t.match(late, /^x-ratelimit-remaining: \d+\r$/m, 'who asked is known')
+})
+
+for (const name of ['HANDLER_TIMEOUT_MS', 'REQUEST_TIMEOUT_MS']) {
+  t.test(`what is told that it is late by ${name} is not done when its rest comes`, async (t) => {
+    const service = await startService(t, { env: { [name]: '300' } })
+    const socket = net.connect({
+      port: Number(new URL(service.origin).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    })
+    socket.write(post(service, [`Content-Length: ${rex.length}`], rex.slice(0, 5)))
+    const [answer] = await once(socket, 'data')
+    refuses(t, answersIn(String(answer))[0], 408, 'late')
+    socket.on('error', () => {}).end(rex.slice(5) + post(service, [`Content-Length: ${rex.length}`], rex))
+    await once(socket.resume(), 'close')
+    t.equal(await count(service), 0)
+  })
+}
+
+t.test('a refusal whose body turns out to be broken in the same packet is told once', async (t) => {
+  const service = await startService(t)
+  const lines = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
+  for (const path of ['/v1/pets', '/v1/%zz']) {
+    const text = await sendRaw(service.origin, `POST ${path} HTTP/1.1\r\n${lines}\r\nnothing\r\n`)
+    const [refusal, ...others] = answersIn(text)
+    refuses(t, refusal, 400, path)
+    t.strictSame(others, [])
+  }
+})
+
+t.test('what follows a request that is refused before it has come is not done', async (t) => {
+  const service = await startService(t)
+  const socket = net.connect({
+    port: Number(new URL(service.origin).port),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  })
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  refuses(t, answersIn(String(answer))[0], 401, 'no key')
+  socket.on('error', () => {}).end(`12345${post(service, [`Content-Length: ${rex.length}`], rex)}`)
+  await once(socket.resume(), 'close')
+  t.equal(await count(service), 0)
+})
+
+t.test('a client that reads no answers is let go', async (t) => {
+  const listPets = async () => ({
+    status: 200 as const,
+    body: Array.from({ length: 100 }, (_, i) => ({ id: BigInt(i), name: 'é'.repeat(255), categoryId: 1n })),
+  })
+  const service = await startService(t, {
+    handlers: { ...handlers, listPets },
+    env: { REQUEST_TIMEOUT_MS: '200', HANDLER_TIMEOUT_MS: '300' },
+  })
+  const socket = net.connect(Number(new URL(service.origin).port), '127.0.0.1')
+  const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
+  const [accepted] = (await Promise.all([
+    once(service.app.server, 'connection').then(([connection]) => connection),
+    once(socket.pause(), 'connect'),
+  ])) as [net.Socket, unknown]
+  socket.on('error', () => {}).write(request.repeat(500)) // more than the buffers between the two can hold
+  await once(accepted, 'close')
+  t.pass('after the time for a request and for an answer')
+  socket.destroy()
+})
+
+t.test('thousands of connections that say nothing, or little, do not hold others up', async (t) => {
+  const service = await startService(t)
+  const { port } = new URL(service.origin)
+  const openings = [
+    '',
+    'GET /v1/pets HT',
+    'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: ',
+    post(service, ['Content-Length: 50'], '{'),
+  ]
+  let closed = 0
+  const sockets = Array.from({ length: 2_000 }, (_, i) => {
+    const socket = net.connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {}).on('close', () => closed++)
+    socket.write(openings[i % openings.length] ?? '')
+    return socket
+  })
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  const began = process.cpuUsage()
+  for (let i = 0; i < 20; i++) t.equal((await service.call('GET', '/pets')).status, 200)
+  const worked = workedMs(began)
+  t.ok(worked < 5_000, `${worked} ms of work for 20 requests`)
+  t.equal(closed, 0, 'while all of them are there')
+})
+
+t.test('connections beyond the bound are closed, and those within it go on', async (t) => {
+  const service = await startService(t, { env: { CONNECTIONS_MAX: '5' } })
+  const { port } = new URL(service.origin)
+  const sockets = Array.from({ length: 5 }, () => net.connect(Number(port), '127.0.0.1').setEncoding('utf8'))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  t.equal(await sendRaw(service.origin, '').catch(() => ''), '', 'the sixth is closed without a word')
+  sockets[0]?.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = await once(sockets[0] as net.Socket, 'data')
+  t.match(answer, /^HTTP\/1.1 200 /)
+  sockets[0]?.destroy()
+  await once(sockets[0] as net.Socket, 'close')
+})
+
+t.test('bodies that are hostile as JSON are refused, and soon', async (t) => {
+  const service = await startService(t)
+  const { body: bytesMax } = contract.limits
+  const fields = Array.from({ length: 7_000 }, (_, i) => `"${i}":1`).join()
+  const cases: [title: string, body: string | Uint8Array, message: RegExp][] = [
+    ['nested deeply', `{"name":${'['.repeat(60_000)}`, /nested too deeply/],
+    ['wide', `{${fields}}`.slice(0, bytesMax), /body\[0\] is not a known field/],
+    ['naming a field twice', '{"name":"Rex","name":"Rex","categoryId":1}', /twice/],
+    ['with __proto__', '{"name":"Rex","categoryId":1,"__proto__":{"status":"sold"}}', /__proto__/],
+    ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+    ['a string without end, of quotes', `["${'\\"'.repeat(30_000)}`, /not valid JSON/],
+  ]
+  for (const [title, body, message] of cases) {
+    const began = process.cpuUsage()
+    const answer = await service.call('POST', '/pets', { body })
+    const worked = workedMs(began)
+    t.match(answer, { status: 400, body: { message } }, title)
+    t.ok(worked < 2_000, `with ${worked} ms of work`)
+  }
+  t.equal((await send(`${service.origin}/healthz`)).status, 200)
+})
+
+t.test(
+  'what follows a request that is in doubt is not done, though its target cannot be routed',
+  async (t) => {
+    const { origin, auth, log } = await startService(t)
+    const host = `Host: localhost\r\nAuthorization: ${auth.authorization}\r\n`
+    const inDoubt = `GET /v1/pets/1%zz HTTP/1.1\r\n${host}Transfer-Encoding: gzip, chunked\r\n\r\n`
+    const received = await sendRaw(origin, `${inDoubt}0\r\n\r\nGET /v1/pets HTTP/1.1\r\n${host}\r\n`)
+    t.match(received, /^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n/i)
+    t.equal(received.match(/HTTP\/1\.1/g)?.length, 1)
+    t.strictSame(
+      log.filter(({ status }) => status === 200),
+      [],
+    )
+  },
+)

@@ -1,0 +1,162 @@
+import { EventEmitter, on, once } from 'node:events'
+import type { Server } from 'node:http'
+import net from 'node:net'
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import type { Handlers } from '../../src/handlers/handler.js'
+import { contract, send, startService } from '../fixtures/service.js'
+
+const pet = { name: 'Rex', categoryId: 1 }
+
+// An operation whose handler waits until it is released.
+function hold(id: keyof Handlers) {
+  const handler = handlers[id] as (...args: unknown[]) => Promise<unknown>
+  const begun = new EventEmitter()
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const held = (...args: unknown[]) => {
+    begun.emit('one')
+    return released.then(() => handler(...args))
+  }
+  /** Resolves when so many wait. */
+  const waits = async (count: number) => {
+    for await (const _ of on(begun, 'one')) if (--count === 0) return
+  }
+  return { handlers: { ...handlers, [id]: held } as Handlers, release: () => release(), waits }
+}
+
+t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', async (t) => {
+  const held = hold('createPet')
+  const env = { WORK_MAX: '1', METRICS_PORT: '9464' }
+  const service = await startService(t, { env, handlers: held.handlers })
+  const { call, origin, base, auth } = service
+
+  // Bodies that do not come take up no place.
+  const slow = await Promise.all([1, 2, 3].map(() => beginPost(service.origin, auth)))
+  t.match(await call('GET', '/pets'), { status: 200 })
+  for (const socket of slow) socket.destroy()
+
+  const [waiting] = [call('POST', '/pets', { body: pet }), await held.waits(1)]
+
+  const refused = await call('GET', '/pets')
+  t.match(refused, {
+    status: 503,
+    body: { code: 'unavailable', message: 'Service Unavailable', status: 503 },
+  })
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.equal(refused.headers.get('content-type'), 'application/json; charset=utf-8')
+  t.equal(refused.headers.get('cache-control'), 'no-store')
+  const lines = service.log.filter(({ requestId }) => requestId === refused.headers.get('x-request-id'))
+  t.match(lines, [
+    { level: 30, method: 'GET', route: '/v1/pets', status: 503, reason: 'overload', msg: 'request' },
+  ])
+  t.match(await call('POST', '/pets', { body: pet }), { status: 503 })
+  t.match(await send(`${base}/pets`, 'HEAD', auth), { status: 503, text: '' })
+  t.match(await send(`${origin}/healthz`), { status: 200 })
+  t.match(await send(`${origin}/openapi.json`), { status: 200 })
+
+  const metrics = service.app.metricsServer as Server
+  await once(metrics.listen(0, '127.0.0.1'), 'listening')
+  const { port } = metrics.address() as net.AddressInfo
+  const { text } = await send(`http://127.0.0.1:${port}/metrics`)
+  t.match(text, /^animal_store_work 1$/m)
+  const { length: count } = service.log.filter(({ reason }) => reason === 'overload')
+  t.match(text, new RegExp(`^animal_store_overload_refusals_total ${count}$`, 'm'))
+
+  held.release()
+  t.match(await waiting, { status: 201 })
+  t.match(await call('GET', '/pets'), { status: 200 })
+  const [row] = await service.sql`select count(*)::int as count from pets`
+  t.equal(row?.count, 1, 'what was refused was not done')
+})
+
+t.test('a refusal for overload tells what any answer tells', async (t) => {
+  const held = hold('createPet')
+  const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
+  const limited = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+  const headers = { authorization: `Bearer ${limited.key}` }
+  const before = await service.call('GET', '/pets', { headers })
+  const [waiting] = [service.call('POST', '/pets', { body: pet }), await held.waits(1)]
+
+  const refused = await service.call('GET', '/pets/1', { headers: { ...headers, 'x-request-id': 'mine' } })
+  t.equal(refused.status, 503)
+  t.equal(refused.headers.get('x-request-id'), 'mine')
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
+    t.equal(refused.headers.get(name), before.headers.get(name), name)
+  t.match(refused.headers.get('deprecation'), /^@/)
+  t.ok(refused.headers.has('sunset'))
+  t.match(refused.headers.get('link'), /successor-version/)
+
+  await t.test('whoever calls, and however the path is written', async (t) => {
+    const { perMinute } = contract.rateLimits.anonymous
+    for (const path of ['/v1/pets', '/%761/pets?limit=abc', '/v1/pet%73', '/v1/pets/1']) {
+      const answer = await send(`${service.origin}${path}`)
+      t.match(answer, { status: 503, body: { code: 'unavailable' } }, path)
+      t.equal(answer.headers.get('x-ratelimit-limit'), String(perMinute))
+      t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute))
+    }
+    t.match(await service.call('GET', '/nothing'), { status: 404 }, 'what is no operation is none')
+  })
+
+  held.release()
+  t.equal((await waiting).status, 201)
+  const after = await service.call('GET', '/pets', { headers })
+  t.equal(
+    Number(after.headers.get('x-ratelimit-remaining')),
+    Number(before.headers.get('x-ratelimit-remaining')) - 1,
+  )
+})
+
+t.test('requests whose connections are reset give their places back, and are told of', async (t) => {
+  const max = 4
+  const env = { WORK_MAX: String(max), METRICS_PORT: '9464' }
+  const held = hold('listPets')
+  const service = await startService(t, { env, handlers: held.handlers })
+  await service.call('GET', '/pets/1') // its key is known now
+  const { port, hostname } = new URL(service.origin)
+  const request = (limit: number) =>
+    `GET /v1/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
+  const waiting = held.waits(max)
+  // Of two on a connection, the answer to the second waits for the answer to the first.
+  const sockets = await Promise.all(
+    Array.from({ length: max }, async (_, i) => {
+      const socket = net.connect(Number(port), hostname)
+      await once(socket, 'connect')
+      socket.write(request(2 * i + 1) + request(2 * i + 2))
+      return socket
+    }),
+  )
+  await waiting
+  const metrics = service.app.metricsServer as Server
+  await once(metrics.listen(0, '127.0.0.1'), 'listening')
+  const { port: metricsPort } = metrics.address() as net.AddressInfo
+  const scrape = async () => (await send(`http://127.0.0.1:${metricsPort}/metrics`)).text
+  while (!(await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`));
+  for (const socket of sockets) socket.resetAndDestroy()
+  const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
+  const answered = () => service.log.filter(({ msg, route }) => msg === 'request' && route === '/v1/pets')
+  while (aborted().length + answered().length < 2 * max) await new Promise(setImmediate)
+  t.match(aborted()[0], { method: 'GET', route: '/v1/pets', keyId: String })
+  t.equal((await service.call('GET', '/pets/1')).status, 503, 'whose handlers run on')
+  held.release()
+  while ((await service.call('GET', '/pets/1')).status !== 404);
+
+  const text = await scrape()
+  t.match(text, /^animal_store_work 0$/m)
+  t.match(
+    text,
+    new RegExp(`^animal_store_request_seconds_count{operation="listPets",status="aborted"} ${max}$`, 'm'),
+  )
+})
+
+function beginPost(origin: string, auth: Record<string, string>): Promise<net.Socket> {
+  const { port, hostname } = new URL(origin)
+  const socket = net.connect(Number(port), hostname)
+  const headers = Object.entries({ Host: 'localhost', 'Content-Type': 'application/json', ...auth })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return new Promise((resolve) => {
+    socket.write(`POST /v1/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
+  })
+}

@@ -1,0 +1,196 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import { ApiError } from '../../src/errors.js'
+import { createShare } from '../../src/lib/coalesce.js'
+import { holdPets } from '../fixtures/locks.js'
+import { startService } from '../fixtures/service.js'
+
+t.test(
+  'who asks for the same in one turn is told by one run, which begins when all have asked',
+  async (t) => {
+    const share = createShare<number, string>()
+    const runs: string[] = []
+    const run = (key: string) => async (askers: readonly number[]) => {
+      runs.push(`${key} ${askers}`)
+      return `of ${key}`
+    }
+    const answers = ['a', 'b', 'a', 'a'].map((key, i) => share(key, i, run(key)))
+    t.strictSame(runs, [])
+    t.strictSame(await Promise.all(answers), ['of a', 'of b', 'of a', 'of a'])
+    t.strictSame(runs, ['a 0,2,3', 'b 1'])
+  },
+)
+
+t.test('who asks once a run has begun is told by another', async (t) => {
+  const share = createShare<number, number>()
+  const ends: (() => void)[] = []
+  let runs = 0
+  const run = () => {
+    const count = ++runs
+    return new Promise<number>((resolve) => ends.push(() => resolve(count)))
+  }
+  const first = share('a', 1, run)
+  await setImmediate()
+  t.equal(runs, 1)
+  const second = share('a', 1, run)
+  await setImmediate()
+  for (const end of ends) end()
+  t.strictSame(await Promise.all([first, second]), [1, 2])
+})
+
+t.test('a failure is told to all, and not remembered', async (t) => {
+  const share = createShare<number, string>()
+  const failing = () => Promise.reject(new Error('no'))
+  const answers = await Promise.allSettled([share('a', 1, failing), share('a', 2, failing)])
+  t.match(answers, [
+    { status: 'rejected', reason: { message: 'no' } },
+    { status: 'rejected', reason: { message: 'no' } },
+  ])
+  t.equal(await share('a', 3, async () => 'yes'), 'yes')
+})
+
+t.test('requests', async (t) => {
+  const runs = { listPets: 0, createPet: 0 }
+  let refusal: Error | undefined
+  const counting = {
+    listPets: async () => {
+      runs.listPets++
+      if (refusal) throw refusal
+      return {
+        status: 200,
+        headers: { Link: '</v1/pets>; rel="next"' },
+        body: [{ id: 1n, name: 'Rex', categoryId: 3n }],
+      }
+    },
+    createPet: async () => {
+      runs.createPet++
+      return {
+        status: 201,
+        headers: { Location: '/v1/pets/1' },
+        body: { id: 1n, name: 'Rex', categoryId: 3n },
+      }
+    },
+  }
+  const { app, auth, call, createKey, log } = await startService(t, {
+    handlers: { ...handlers, ...counting } as typeof handlers,
+  })
+  t.beforeEach(() => {
+    runs.listPets = 0
+    refusal = undefined
+    log.length = 0
+  })
+  await call('GET', '/pets') // the key is known from now on
+  // Injected, they are all there in one turn.
+  const inject = (url: string, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
+    app.inject({
+      method,
+      url: `/v1${url}`,
+      headers: auth,
+      ...(method === 'POST' && { payload: { name: 'Rex', categoryId: 3 } }),
+    })
+
+  t.test('for one URL at one time are handled once, and each is a request of its own', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => inject('/pets')))
+    t.equal(runs.listPets, 1)
+    for (const { statusCode, body, headers } of answers) {
+      t.equal(statusCode, 200)
+      t.equal(body, '[{"id":1,"name":"Rex","categoryId":3}]')
+      t.equal(headers.link, '</v1/pets>; rel="next"')
+      t.equal(headers['content-length'], body.length.toString())
+    }
+    t.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 20)
+    t.equal(new Set(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 20)
+    t.equal(log.filter(({ msg }) => msg === 'request').length, 20)
+  })
+
+  t.test('for several URLs are handled apart', async (t) => {
+    await Promise.all(['/pets', '/pets?limit=5', '/pets?limit=6', '/pets'].map((url) => inject(url)))
+    t.equal(runs.listPets, 3)
+  })
+
+  t.test('of several callers are handled apart, for an answer may be meant for one of them', async (t) => {
+    const { key } = await createKey()
+    const other = { authorization: `Bearer ${key}` }
+    await app.inject({ url: '/v1/pets', headers: other }) // the key is known from now on
+    runs.listPets = 0
+    await Promise.all([inject('/pets'), inject('/pets'), app.inject({ url: '/v1/pets', headers: other })])
+    t.equal(runs.listPets, 2)
+  })
+
+  t.test('one after the other are handled each', async (t) => {
+    for (let i = 0; i < 3; i++) await inject('/pets')
+    t.equal(runs.listPets, 3)
+  })
+
+  t.test('are told of a failure each, with a line in the log', async (t) => {
+    refusal = new Error('password=hunter2')
+    const answers = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
+    t.equal(runs.listPets, 1)
+    t.strictSame(
+      answers.map(({ statusCode }) => statusCode),
+      [500, 500, 500, 500, 500],
+    )
+    t.equal(log.filter(({ msg }) => msg === 'request failed').length, 5)
+  })
+
+  t.test('are refused each', async (t) => {
+    refusal = new ApiError('invalid_request', 'no')
+    const answers = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
+    t.strictSame(
+      answers.map((answer) => answer.json().code),
+      Array.from({ length: 5 }, () => 'invalid_request'),
+    )
+  })
+
+  t.test('of GET and HEAD have one answer, with a body and without', async (t) => {
+    const [get, head] = await Promise.all([inject('/pets'), inject('/pets', 'HEAD')])
+    t.equal(head.statusCode, 200)
+    t.equal(head.body, '')
+    t.equal(head.headers['content-length'], get.headers['content-length'])
+  })
+
+  t.test('that change something are never shared', async (t) => {
+    await Promise.all(Array.from({ length: 7 }, () => inject('/pets', 'POST')))
+    t.equal(runs.createPet, 7)
+  })
+})
+
+t.test('whoever hangs up takes the answer from nobody who asked with him', async (t) => {
+  const service = await startService(t)
+  await service.call('GET', '/pets')
+  const { port, hostname } = new URL(service.origin)
+  const gone = net.connect(Number(port), hostname)
+  await once(gone, 'connect')
+  const held = await holdPets(service.sql)
+  // As many statements as go at once wait for the lock, so what is asked now is sent later.
+  const first = Array.from({ length: 80 }, (_, i) => service.call('GET', `/pets?limit=${i + 1}`))
+  await held.someoneWaits()
+  gone.write(
+    `GET /v1/pets?limit=99 HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`,
+  )
+  const second = service.call('GET', '/pets?limit=99')
+  await service.call('GET', '/nowhere')
+  gone.resetAndDestroy()
+  while (!service.log.some(({ msg }) => msg === 'request aborted')) await setImmediate()
+  await held.release()
+  const answers = await Promise.all([...first, second])
+  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+})
+
+t.test('a caller finds in a list what he has added, however many ask for it', async (t) => {
+  const { call } = await startService(t)
+  const caller = async (i: number) => {
+    for (let round = 0; round < 5; round++) {
+      const { body: pet } = await call('POST', '/pets', { body: { name: `${i}`, categoryId: round } })
+      const { body: pets } = await call('GET', '/pets?limit=100')
+      t.ok(
+        pets.some(({ id }: { id: number }) => id === pet.id),
+        `${pet.id} is there`,
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, (_, i) => caller(i)))
+})

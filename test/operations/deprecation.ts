@@ -1,0 +1,51 @@
+import t from 'tap'
+import type { Deprecation, Operation } from '../../src/contract/types.js'
+import { deprecationHeaders } from '../../src/operations/deprecation.js'
+import { contract } from '../fixtures/service.js'
+
+const getPet = operation('getPet')
+const dates = { deprecatedAt: new Date('2026-11-20T00:00:00Z'), sunset: undefined, successor: undefined }
+
+function operation(id: string): Operation {
+  const found = contract.operations.get(id)
+  if (found === undefined) throw new Error(`${id} is not in the contract`)
+  return found
+}
+
+t.test('getPet is deprecated by the dates of the contract', async (t) => {
+  t.strictSame(deprecationHeaders(getPet, contract), {
+    Deprecation: '@1795132800',
+    Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+    Link: '</v1/pets>; rel="successor-version"',
+  })
+})
+
+t.test('an operation that is not deprecated has no such headers', async (t) => {
+  for (const id of ['listPets', 'createPet']) t.equal(deprecationHeaders(operation(id), contract), undefined)
+})
+
+const cases: [title: string, deprecation: Deprecation, headers: Record<string, string>][] = [
+  ['with neither end nor successor', dates, { Deprecation: '@1795132800' }],
+  ['before 1970', { ...dates, deprecatedAt: new Date('1969-12-31T00:00:00Z') }, { Deprecation: '@-86400' }],
+  [
+    'with an end',
+    { ...dates, sunset: new Date('2030-01-02T00:00:00Z') },
+    { Deprecation: '@1795132800', Sunset: 'Wed, 02 Jan 2030 00:00:00 GMT' },
+  ],
+  [
+    'with a successor',
+    { ...dates, successor: 'createPet' },
+    { Deprecation: '@1795132800', Link: '</v1/pets>; rel="successor-version"' },
+  ],
+]
+
+for (const [title, deprecation, headers] of cases) {
+  t.test(`a deprecation ${title} says just that`, async (t) => {
+    t.strictSame(deprecationHeaders({ ...getPet, deprecation }, contract), headers)
+  })
+}
+
+t.test('the link begins with the prefix of the contract', async (t) => {
+  const headers = deprecationHeaders(getPet, { ...contract, prefix: '/v2' })
+  t.equal(headers?.Link, '</v2/pets>; rel="successor-version"')
+})

@@ -1,0 +1,294 @@
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import { purgeAnswers } from '../../src/database/idempotency-keys.js'
+import { insertPet } from '../../src/database/pets.js'
+import { ApiError } from '../../src/errors.js'
+import type { Handlers } from '../../src/handlers/handler.js'
+import { holdInserts } from '../fixtures/locks.js'
+import { startProcess } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { contract, createDatabase, openPools, type Service, send, startService } from '../fixtures/service.js'
+
+const rex = { name: 'Rex', categoryId: 9223372036854775807n }
+const rexText = '{"name":"Rex","categoryId":9223372036854775807,"status":"sold"}'
+
+function create({ call }: Service, key: string, body: unknown = rexText, headers = {}) {
+  return call('POST', '/pets', { body, headers: { 'idempotency-key': key, ...headers } })
+}
+
+async function countPets({ sql }: Pick<Service, 'sql'>): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from pets`
+  return row?.count ?? -1
+}
+
+t.test('a request that is sent again with its key', async (t) => {
+  const service = await startService(t)
+
+  t.test('gets the first answer, byte for byte, with a word of it', async (t) => {
+    const first = await create(service, 'again')
+    t.equal(first.status, 201)
+    t.equal(first.headers.get('idempotent-replayed'), null)
+    const before = await countPets(service)
+    const second = await create(service, 'again')
+    t.equal(second.status, 201)
+    t.equal(second.text, first.text)
+    t.match(second.text, /"categoryId":9223372036854775807/)
+    for (const name of ['location', 'content-type', 'content-length'])
+      t.equal(second.headers.get(name), first.headers.get(name), name)
+    t.equal(second.headers.get('idempotent-replayed'), 'true')
+    t.not(second.headers.get('x-request-id'), first.headers.get('x-request-id'), 'but it is its own request')
+    t.ok(second.headers.get('x-ratelimit-remaining'), 'and counted')
+    t.equal(await countPets(service), before)
+    t.strictSame((await service.call('GET', `/pets/${first.body.id}`)).text, first.text)
+  })
+
+  t.test('may have its JSON written in another way', async (t) => {
+    const first = await create(service, 'blanks')
+    const again = '{ "status": "sold", "categoryId": 9223372036854775807.0, "name": "R\\u0065x" }'
+    t.match(await create(service, 'blanks', again), { status: 201, text: first.text })
+  })
+
+  t.test('but another body is refused with 422', async (t) => {
+    await create(service, 'other')
+    const before = await countPets(service)
+    const refused = await create(service, 'other', { name: 'Rex', categoryId: 1 })
+    t.match(refused, { status: 422, body: { code: 'idempotency_key_reused', status: 422 } })
+    t.equal(await countPets(service), before)
+    t.match(await create(service, 'other'), { status: 201 }, 'and the first answer stays')
+  })
+
+  t.test('or another path', async (t) => {
+    await create(service, 'path')
+    const refused = await send(
+      `${service.base.replace('/v1', '/%761')}/pets`,
+      'POST',
+      { ...service.auth, 'idempotency-key': 'path' },
+      rexText,
+    )
+    t.match(refused, { status: 422 })
+  })
+
+  t.test('names it bare or in quotes', async (t) => {
+    const first = await create(service, 'bare-or-quoted')
+    t.equal((await create(service, '"bare-or-quoted"')).text, first.text)
+    const odd = await create(service, '"a \\"b\\" \\\\c"')
+    t.equal(odd.status, 201)
+    t.equal((await create(service, '"a \\"b\\" \\\\c"')).text, odd.text)
+  })
+
+  const lengths: [title: string, key: string, status: number][] = [
+    ['of 1 character', 'x', 201],
+    ['of 255 characters', 'y'.repeat(255), 201],
+    ['of 255 characters in quotes', `"${'z'.repeat(255)}"`, 201],
+    ['of 256 characters', 'y'.repeat(256), 400],
+    ['of 256 characters in quotes', `"${'z'.repeat(256)}"`, 400],
+    ['that is empty', '', 400],
+    ['that is empty in quotes', '""', 400],
+    ['with a quote that is not closed', '"abc', 400],
+    ['with more after its quotes', '"abc";a=1', 400],
+    ['with blanks and no quotes', 'a b', 400],
+    ['with other letters', 'é', 400],
+  ]
+  for (const [title, key, status] of lengths) {
+    t.test(`${title} is ${status === 201 ? 'taken' : 'refused'}`, async (t) => {
+      const before = await countPets(service)
+      const answer = await create(service, key)
+      t.equal(answer.status, status)
+      if (status === 400) {
+        t.match(answer.body, {
+          code: 'invalid_request',
+          message: /^header\.idempotency-key must be 1 to 255/,
+        })
+        t.equal(await countPets(service), before)
+      }
+    })
+  }
+
+  t.test('given twice is refused', async (t) => {
+    const headers = new Headers([...Object.entries(service.auth), ['content-type', 'application/json']])
+    headers.append('idempotency-key', 'a')
+    headers.append('idempotency-key', 'b')
+    t.equal((await fetch(`${service.base}/pets`, { method: 'POST', headers, body: rexText })).status, 400)
+  })
+
+  t.test('is known by its API key alone', async (t) => {
+    const first = await create(service, 'mine')
+    const { key } = await service.createKey()
+    const second = await create(service, 'mine', rexText, { authorization: `Bearer ${key}` })
+    t.equal(second.status, 201)
+    t.not(second.body.id, first.body.id)
+    t.equal(second.headers.get('idempotent-replayed'), null)
+  })
+
+  t.test('is done again when its answer is too old', async (t) => {
+    const first = await create(service, 'old')
+    const { keepHours } = contract.idempotency
+    t.equal(keepHours, 24)
+    const age = (hours: number) =>
+      service.sql`
+        update idempotent_answers set created_at = now() - ${hours} * interval '1 hour'
+        where idempotency_key = 'old'`
+    await age(keepHours - 0.1)
+    t.equal((await create(service, 'old')).text, first.text)
+    await age(keepHours + 0.1)
+    const second = await create(service, 'old')
+    t.not(second.text, first.text)
+    t.equal((await create(service, 'old')).text, second.text, 'and that answer is kept')
+  })
+})
+
+t.test('50 requests at once with one key make one animal', async (t) => {
+  const service = await startService(t)
+  const answers = await Promise.all(Array.from({ length: 50 }, () => create(service, 'fifty')))
+  t.equal(await countPets(service), 1)
+  const done = answers.filter(({ status }) => status === 201)
+  const busy = answers.filter(({ status }) => status === 409)
+  t.equal(done.length + busy.length, 50)
+  t.equal(new Set(done.map(({ text }) => text)).size, 1)
+  t.equal(done.filter(({ headers }) => headers.get('idempotent-replayed') === null).length, 1)
+})
+
+t.test('while the first is under way, others are told to wait', async (t) => {
+  const service = await startService(t)
+  const held = await holdInserts(service.sql)
+  const first = create(service, 'slow')
+  await held.someoneWaits()
+  const second = await create(service, 'slow')
+  t.match(second, { status: 409, body: { code: 'idempotency_key_in_use', status: 409 } })
+  t.equal(second.headers.get('retry-after'), '1')
+  await held.release()
+  const done = await first
+  t.equal(done.status, 201)
+  t.equal((await create(service, 'slow')).text, done.text)
+})
+
+t.test('what a handler refuses is kept, and has done nothing', async (t) => {
+  let calls = 0
+  const createPet: Handlers['createPet'] = async ({ body }, { sql }) => {
+    calls++
+    await insertPet(sql, body)
+    if (body.status === 'sold') throw new ApiError('pet_not_found', 'There is no room.')
+    // A statement that fails is no end of the transaction.
+    await sql`select 1 / 0`.catch(() => {})
+    return { status: 400, body: { code: 'invalid_request', message: 'No.', status: 400 } }
+  }
+  const service = await startService(t, { handlers: { ...handlers, createPet } })
+  for (const [key, body, status] of [
+    ['thrown', rexText, 404],
+    ['answered', '{"name":"Rex","categoryId":1}', 400],
+  ] as const) {
+    calls = 0
+    const first = await create(service, key, body)
+    t.equal(first.status, status)
+    t.equal(first.headers.get('idempotent-replayed'), null)
+    const second = await create(service, key, body)
+    t.match(second, { status, text: first.text })
+    t.equal(second.headers.get('content-type'), first.headers.get('content-type'))
+    t.equal(second.headers.get('idempotent-replayed'), 'true')
+    t.equal(calls, 1)
+  }
+  t.equal(await countPets(service), 0)
+})
+
+t.test('what went wrong in the service is not kept, and is undone', async (t) => {
+  let isBroken = true
+  const createPet: Handlers['createPet'] = async (request, context) => {
+    const answer = await handlers.createPet(request, context)
+    if (isBroken && request.body.status === 'sold') throw new Error('broken')
+    // Nothing that the contract forbids is kept, either.
+    return isBroken ? { ...answer, headers: {} as never } : answer
+  }
+  const service = await startService(t, { handlers: { ...handlers, createPet } })
+  for (const body of [rexText, '{"name":"Rex","categoryId":1}']) {
+    isBroken = true
+    t.match(await create(service, 'broken', body), { status: 500, body: { code: 'internal_error' } })
+    t.equal(await countPets(service), 0)
+    isBroken = false
+    const second = await create(service, 'broken', body)
+    t.equal(second.status, 201)
+    t.equal(second.headers.get('idempotent-replayed'), null)
+    await service.sql`truncate pets, idempotent_answers`
+  }
+})
+
+t.test('a refusal before the operation is not kept', async (t) => {
+  const service = await startService(t)
+  t.equal((await create(service, 'late', { name: '' })).status, 400)
+  const limited = await service.createKey({ perMinute: 1 })
+  const auth = { authorization: `Bearer ${limited.key}` }
+  t.equal((await service.call('GET', '/pets', { headers: auth })).status, 200)
+  t.equal((await create(service, 'late', rexText, auth)).status, 429)
+  t.equal((await service.sql`select from idempotent_answers`).length, 0)
+  t.equal((await create(service, 'late')).status, 201)
+})
+
+t.test('without a key nothing is different', async (t) => {
+  const sql = await createDatabase(t)
+  const pools = await openPools(t, sql)
+  let statements = 0
+  pools.writes.watch(() => {
+    statements++
+    return () => {}
+  })
+  const service = await startService(t, { sql, pools })
+  const first = await service.call('POST', '/pets', { body: { ...rex, categoryId: 1 } })
+  const second = await service.call('POST', '/pets', { body: { ...rex, categoryId: 1 } })
+  t.not(second.body.id, first.body.id)
+  t.equal(statements, 2, 'no transaction')
+  t.equal((await sql`select from idempotent_answers`).length, 0)
+  await create(service, 'with')
+  t.ok(statements > 3, 'a transaction')
+})
+
+t.test('an operation without the mark takes no notice of a key', async (t) => {
+  const service = await startService(t)
+  const headers = { 'idempotency-key': '' }
+  t.equal((await service.call('GET', '/pets', { headers })).status, 200)
+})
+
+t.test('old answers are purged by an index, some at a time', async (t) => {
+  const sql = await createDatabase(t) // without a service, which purges too
+  const fill = (count: number, hours: number) => sql`
+    insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, created_at)
+    select ${hours}, 'k' || n, sha256('x'), 201, '{}', now() - ${hours} * interval '1 hour'
+    from generate_series(1, ${count}) as n`
+  await fill(5, 25)
+  await fill(20_000, 1)
+  await sql`analyze idempotent_answers`
+  const plan = await sql`
+    explain delete from idempotent_answers
+    where ctid = any(array(
+      select ctid from idempotent_answers
+      where created_at <= now() - ${24} * interval '1 hour' order by created_at limit ${3} for update skip locked))`
+  const text = plan.map((row) => row['QUERY PLAN']).join('\n')
+  t.match(text, /Index Scan using idempotent_answers_created_at/)
+  t.notMatch(text, /Seq Scan/)
+  t.equal(await purgeAnswers(sql, 24, 3), 3)
+  t.equal(await purgeAnswers(sql, 24, 3), 2)
+  t.equal(await purgeAnswers(sql, 24, 3), 0)
+  t.equal((await sql`select count(*)::int as count from idempotent_answers`)[0]?.count, 20_000)
+})
+
+t.test('killed between commit and answer, and asked again, the service makes one animal', async (t) => {
+  const service = await startService(t) // for its database and its key
+  const proxy = await startDatabaseProxy(t, service.sql)
+  const post = (base: string) =>
+    send(`${base}/pets`, 'POST', { ...service.auth, 'idempotency-key': 'killed' }, rexText)
+
+  const first = await startProcess(t, { DATABASE_URL: proxy.url })
+  const committed = proxy.holdBack('COMMIT')
+  const lost = post(first.base).then(
+    ({ status }) => status,
+    () => 'no answer',
+  )
+  await committed
+  await first.stop('SIGKILL')
+  t.equal(await lost, 'no answer')
+  t.equal(await countPets(service), 1)
+
+  const second = await startService(t, { sql: service.sql })
+  const again = await post(second.base)
+  t.match(again, { status: 201, body: rex })
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  t.equal(await countPets(service), 1)
+})

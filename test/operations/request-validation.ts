@@ -1,0 +1,341 @@
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { parseDocument } from 'yaml'
+import { handlers } from '../../generated/handlers.js'
+import { type Contract, readContract } from '../../src/contract/types.js'
+import type { Context, Handlers } from '../../src/handlers/handler.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
+import { contract, type Service, sendRaw, startService } from '../fixtures/service.js'
+
+// An operation that takes something in every place, beside those of the service.
+const addToHerd = {
+  operationId: 'addToHerd',
+  parameters: [
+    { name: 'herdId', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } },
+    { name: 'mode', in: 'query', required: true, schema: { type: 'string', enum: ['join', 'lead'] } },
+    { name: 'ids', in: 'query', schema: { type: 'array', items: { type: 'integer', format: 'int64' } } },
+    { name: 'weight', in: 'query', schema: { type: 'number', default: 0.5 } },
+    { name: 'tame', in: 'query', schema: { type: 'boolean' } },
+    { name: 'X-Batch', in: 'header', required: true, schema: { type: 'integer', minimum: 1 } },
+  ],
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPet' } } },
+  },
+  responses: {
+    '204': { description: 'Added.' },
+    default: { $ref: '#/components/responses/UnexpectedError' },
+  },
+}
+
+function widerContract(t: Test): Promise<Contract> {
+  const document = parseDocument(contract.text)
+  document.setIn(['paths', '/herds/{herdId}/pets'], document.createNode({ post: addToHerd }))
+  document.setIn(['paths', '/authors/{author}/notes'], document.createNode({ post: addNote }))
+  return readContract(
+    path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml'),
+  )
+}
+
+interface Request {
+  readonly params: object
+  readonly query: object
+  readonly body: object
+}
+
+async function startWider(t: Test) {
+  const requests: unknown[] = []
+  const wider = {
+    ...handlers,
+    addToHerd: async (request: unknown) => {
+      requests.push(request)
+      return { status: 204 }
+    },
+    addNote: async (request: Request, { sql }: Context) => {
+      const texts = [request.params, request.query, request.body].flatMap((part) => Object.entries(part))
+      for (const text of texts.flat(2)) await sql`select ${text as string}::text`
+      requests.push(request)
+      return { status: 204 }
+    },
+  }
+  // The generated types know nothing of this contract.
+  const service = await startService(t, {
+    contract: await widerContract(t),
+    handlers: wider as unknown as Handlers,
+  })
+  return { ...service, requests }
+}
+
+// An operation that takes any text in every place, and hands it to the database.
+const addNote = {
+  operationId: 'addNote',
+  parameters: [
+    { name: 'author', in: 'path', required: true, schema: { type: 'string' } },
+    { name: 'tag', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
+    { name: 'a/b', in: 'query', schema: { type: 'string' } },
+  ],
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: { type: 'object', additionalProperties: { type: 'string' } } } },
+  },
+  responses: addToHerd.responses,
+}
+
+const pet = { name: 'Rex', categoryId: 3 }
+
+t.test('a request with something in every place', async (t) => {
+  const { call, requests } = await startWider(t)
+  const herd = (query: string, headers: Record<string, string>, body: unknown, id = '1') =>
+    call('POST', `/herds/${id}/pets?${query}`, { headers, body })
+
+  t.test('reaches the handler with parameters of their types, and defaults', async (t) => {
+    const answer = await herd(
+      'mode=lead&ids=9223372036854775807&ids=-1&tame=true',
+      { 'X-Batch': '7' },
+      { ...pet, categoryId: 3 },
+      '9007199254740993',
+    )
+    t.equal(answer.status, 204)
+    t.match(requests.pop(), {
+      params: { herdId: 9007199254740993n },
+      query: { mode: 'lead', ids: [9223372036854775807n, -1n], weight: 0.5, tame: true },
+      headers: { 'x-batch': 7 },
+      body: { name: 'Rex', categoryId: 3n },
+    })
+  })
+
+  t.test('may give a list of one', async (t) => {
+    t.equal((await herd('mode=lead&ids=5', { 'X-Batch': '1' }, pet)).status, 204)
+    t.match(requests.pop(), { query: { ids: [5n] } })
+  })
+
+  t.test('is told of the faults of every place in one message', async (t) => {
+    const answer = await herd(
+      'mode=follow&ids=1&ids=x&weight=heavy&tame=perhaps&limt=3',
+      { 'X-Batch': '0' },
+      '{"name":"","categoryId":"3","status":null,"id":1,"tags":[]}',
+      'x',
+    )
+    t.equal(answer.status, 400)
+    t.equal(answer.body.code, 'invalid_request')
+    t.strictSame(answer.body.message.split('; ').sort(), [
+      'body.categoryId must be an integer',
+      'body.id is not a known field',
+      'body.name must have at least 1 character',
+      'body.status must be one of: available, pending, sold',
+      'body.tags is not a known field',
+      'header.x-batch must be at least 1',
+      'path.herdId must be an integer',
+      'query.ids[1] must be an integer',
+      'query.limt is not a known parameter',
+      'query.mode must be one of: join, lead',
+      'query.tame must be a boolean',
+      'query.weight must be a number',
+    ])
+  })
+
+  t.test('is told of all that is missing', async (t) => {
+    const answer = await herd('', {}, '')
+    t.strictSame(answer.body, {
+      code: 'invalid_request',
+      message: 'query.mode is required; header.x-batch is required; body is required',
+      status: 400,
+    })
+  })
+
+  t.test('is told that its body is no JSON, wherever else it is wrong', async (t) => {
+    t.match(await herd('', {}, '{'), { status: 400, body: { code: 'invalid_json' } })
+  })
+
+  t.equal(requests.length, 0, 'and no other request reached the handler')
+})
+
+t.test('text that the database could not hold', async (t) => {
+  const { call, requests } = await startWider(t)
+  const note = (author: string, query: string, body: unknown = { text: 'x' }) =>
+    call('POST', `/authors/${author}/notes?${query}`, { body })
+
+  t.test('is refused in a body, in names and values alike', async (t) => {
+    for (const text of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
+      for (const body of [`{"text":"a${text}"}`, `{"a${text}":"x"}`]) {
+        t.match(await note('x', '', body), { status: 400, body: { code: 'invalid_json' } }, body)
+      }
+    }
+  })
+
+  const problem = 'must be percent-encoded UTF-8 without NUL'
+  const refused: [author: string, query: string, message: string][] = [
+    ['a%00b', '', `path.author ${problem}`],
+    ['x', 'tag=%00', `query.tag ${problem}`],
+    ['x', 'tag=a&tag=%61%00', `query.tag ${problem}`],
+    ['x', 'tag=%FF', `query.tag ${problem}`],
+    ['x', 'tag=%ED%A0%80', `query.tag ${problem}`],
+    ['x', 'tag=%C3', `query.tag ${problem}`],
+    ['x', 'tag=100%', `query.tag ${problem}`],
+    ['x', 'tag=%zz', `query.tag ${problem}`],
+    ['x', 'tag=a=%FF', `query.tag ${problem}`],
+    ['x', '%74ag=%FF', `query.tag ${problem}`],
+    ['x', 'a%2Fb=%FF', `query["a/b"] ${problem}`],
+    ['x', '%FF=1', 'query["%FF"] is not a known parameter'],
+    ['x', 'tag%00=1', 'query["tag\\u0000"] is not a known parameter'],
+    [
+      '%00',
+      'tag=%00&x=%FF',
+      `path.author ${problem}; query.x is not a known parameter; query.tag ${problem}`,
+    ],
+  ]
+  for (const [author, query, message] of refused) {
+    t.test(`is refused in the parameters ${author} and ${query}`, async (t) => {
+      t.strictSame((await note(author, query)).body, { code: 'invalid_request', message, status: 400 })
+    })
+  }
+  t.match(await note('%FF', ''), { status: 400, body: { code: 'malformed_request' } })
+  t.equal(requests.length, 0, 'and no request reached the handler')
+
+  t.test('is none that only looks like it', async (t) => {
+    const body = '{"\\ud83d\\ude00":"\\\\u0000"}'
+    t.equal((await note('%25FF', 'tag=%F0%9F%98%80&tag=%2500+%25&a/b=', body)).status, 204)
+    t.match(requests.pop(), {
+      params: { author: '%FF' },
+      query: { tag: ['😀', '%00 %'], 'a/b': '' },
+      body: { '😀': '\\u0000' },
+    })
+  })
+})
+
+t.test('the input of the service', async (t) => {
+  const service = await startService(t)
+  const { call, sql } = service
+
+  const refused: [method: string, path: string, body: unknown, message: string][] = [
+    ['POST', '/pets', {}, 'body.name is required; body.categoryId is required'],
+    ['POST', '/pets', '', 'body is required'],
+    ['POST', '/pets', '[]', 'body must be an object'],
+    ['POST', '/pets', 'null', 'body must be an object'],
+    ['POST', '/pets', '"x"', 'body must be an object'],
+    ['POST', '/pets', { ...pet, id: 1 }, 'body.id is not a known field'],
+    ['POST', '/pets', { ...pet, categoryId: '3' }, 'body.categoryId must be an integer'],
+    ['POST', '/pets', { ...pet, categoryId: 1.5 }, 'body.categoryId must be an integer'],
+    ['POST', '/pets', { ...pet, categoryId: true }, 'body.categoryId must be an integer'],
+    ['POST', '/pets', { ...pet, name: 7 }, 'body.name must be a string'],
+    ['POST', '/pets', { ...pet, status: null }, 'body.status must be one of: available, pending, sold'],
+    ['POST', '/pets', { ...pet, status: 'Sold' }, 'body.status must be one of: available, pending, sold'],
+    ['POST', '/pets', '{"name":"Rex","categoryId":3,"__proto__":{}}', 'body.__proto__ is not a known field'],
+    ['POST', '/pets?dry=1', pet, 'query.dry is not a known parameter'],
+    ['GET', '/pets?statu=sold', undefined, 'query.statu is not a known parameter'],
+    ['GET', '/pets?status=sold&status=sold', undefined, 'query.status must be given once'],
+    ['GET', '/pets?status', undefined, 'query.status must be one of: available, pending, sold'],
+    ['GET', '/pets?limit=1&limit=1', undefined, 'query.limit must be given once'],
+    ['GET', '/pets?__proto__=1', undefined, 'query.__proto__ is not a known parameter'],
+    ['GET', '/pets?limit[]=1', undefined, 'query["limit[]"] is not a known parameter'],
+    ['GET', '/pets/1?x=1', undefined, 'query.x is not a known parameter'],
+    ['GET', '/pets/x?x=1', undefined, 'path.petId must be an integer; query.x is not a known parameter'],
+    ['GET', '/pets/1.0', undefined, 'path.petId must be an integer'],
+    ['GET', '/pets/%31%20', undefined, 'path.petId must be an integer'],
+  ]
+  for (const [method, path, body, message] of refused) {
+    const given = body === undefined || body === '' ? '' : ` with ${JSON.stringify(body)}`
+    t.test(`${method} ${path}${given} is refused: ${message}`, async (t) => {
+      const answer = await call(method, path, body === undefined ? {} : { body })
+      t.strictSame(answer.body, { code: 'invalid_request', message, status: 400 })
+    })
+  }
+
+  const types: [type: string, status: number][] = [
+    ['application/json', 201],
+    ['application/json; charset=utf-8', 201],
+    ['application/json;charset="UTF-8"', 201],
+    ['APPLICATION/JSON', 201],
+    ['Application/Json; Charset=Utf-8', 201],
+    ['application/json; version=1', 201],
+    ['application/json; charset=utf-16', 415],
+    ['application/json; charset=iso-8859-1', 415],
+    ['application/json; version=1; charset=utf-16', 415],
+    ['application/problem+json', 415],
+    ['text/json', 415],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application', 415],
+  ]
+  for (const [type, status] of types) {
+    t.test(`a body of type ${type} gets ${status}`, async (t) => {
+      const answer = await call('POST', '/pets', { headers: { 'content-type': type }, body: pet })
+      t.equal(answer.status, status)
+      if (status === 415) t.equal(answer.body.code, 'unsupported_media_type')
+    })
+
+    if (status === 201) {
+      t.test(`a wrong body of type ${type} is refused like any`, async (t) => {
+        const wrong = { headers: { 'content-type': type }, body: { ...pet, categoryId: 'x' } }
+        t.match(await call('POST', '/pets', wrong), { status: 400, body: { code: 'invalid_request' } })
+      })
+    }
+  }
+
+  t.test('a body of a type that is not taken is not even read', async (t) => {
+    const answer = await call('POST', '/pets', { headers: { 'content-type': 'text/plain' }, body: '{' })
+    t.equal(answer.body.message, 'The body must be of type application/json, in UTF-8.')
+  })
+
+  t.test('a body without a type is refused', async (t) => {
+    t.match(await raw(service, 'POST /v1/pets', ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
+    t.match(
+      await raw(service, 'POST /v1/pets', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+      /^HTTP\/1.1 415 /,
+    )
+  })
+
+  t.test('a body is refused where none is taken', async (t) => {
+    const type = 'Content-Type: application/json'
+    const answer = await raw(service, 'GET /v1/pets', [type, 'Content-Length: 2'], '{}')
+    t.match(answer, /^HTTP\/1.1 415 .*"The body must be absent\."/s)
+  })
+
+  t.test('a body in chunks is a body like any', async (t) => {
+    const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+    const chunks = ['{"name":"Rex",', '"categoryId":3}'].map(
+      (each) => `${each.length.toString(16)}\r\n${each}\r\n`,
+    )
+    t.match(await raw(service, 'POST /v1/pets', headers, `${chunks.join('')}0\r\n\r\n`), /^HTTP\/1.1 201 /)
+  })
+
+  for (const coding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip']) {
+    t.test(`a body in the coding ${coding} is refused, and told what is taken`, async (t) => {
+      const answer = await call('POST', '/pets', { headers: { 'content-encoding': coding }, body: pet })
+      t.match(answer, { status: 415, body: { code: 'unsupported_media_type' } })
+      t.equal(answer.headers.get('accept-encoding'), 'identity')
+    })
+  }
+
+  t.test('the coding identity is none', async (t) => {
+    const headers = { 'content-encoding': 'identity' }
+    t.equal((await call('POST', '/pets', { headers, body: pet })).status, 201)
+  })
+
+  t.test('of many unknown fields 20 are named, and none at length', async (t) => {
+    const names = Array.from({ length: 500 }, (_, i) => `x${i}${'x'.repeat(80)}`)
+    const body = { ...pet, ...Object.fromEntries(names.map((name) => [name, 1])) }
+    const { message } = (await call('POST', '/pets', { body })).body
+    t.match(message, /; and 480 more$/)
+    t.equal(message.split('; ').length, 21)
+    t.ok(message.length < 20 * 100, `${message.length} characters`)
+  })
+
+  t.test('of many unknown parameters 20 are named', async (t) => {
+    const query = Array.from({ length: 500 }, (_, i) => `x${i}=1`).join('&')
+    t.match((await call('GET', `/pets?${query}`)).body.message, /^(query\.x\d+ [^;]+; ){20}and 480 more$/)
+  })
+
+  t.test('what was refused left nothing behind', async (t) => {
+    const rows = await sql`select distinct name, category_id, status from pets`
+    t.strictSame(
+      [...rows].map((row) => ({ ...row })),
+      [{ name: 'Rex', category_id: 3n, status: null }],
+    )
+  })
+})
+
+function raw({ origin, auth }: Service, target: string, headers: string[], body: string): Promise<string> {
+  const lines = ['Host: x', `Authorization: ${auth.authorization}`, 'Connection: close', ...headers]
+  return sendRaw(origin, `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}

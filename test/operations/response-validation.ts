@@ -1,0 +1,294 @@
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import type { Operation } from '../../src/contract/types.js'
+import { ApiError } from '../../src/errors.js'
+import type { Handlers } from '../../src/handlers/handler.js'
+import {
+  createResponseChecks,
+  ResponseError,
+  type ResponseSchemas,
+} from '../../src/operations/response-validation.js'
+import { contract, type Service, startService } from '../fixtures/service.js'
+
+const rex = { id: 1n, name: 'Rex', categoryId: 3n }
+
+interface Case {
+  readonly title: string
+  readonly id: 'listPets' | 'createPet' | 'getPet'
+  /** What the handler answers. */
+  readonly answer: unknown
+  /** What the log says. */
+  readonly log: string
+}
+
+// Where no status fits, `default` describes the answer: an error.
+const broken: Case[] = [
+  {
+    title: 'a status that is not declared',
+    id: 'getPet',
+    answer: { status: 202, body: rex },
+    log: 'getPet 202: body at ""',
+  },
+  {
+    title: 'the status of another operation',
+    id: 'getPet',
+    answer: { status: 201, body: rex },
+    log: 'getPet 201: body at ""',
+  },
+  {
+    title: 'a required header that is missing',
+    id: 'createPet',
+    answer: { status: 201, body: rex },
+    log: 'createPet 201: header Location is missing',
+  },
+  {
+    title: 'a header that is wrong',
+    id: 'listPets',
+    answer: { status: 200, headers: { Link: 'next' }, body: [] },
+    log: 'listPets 200: header Link must match pattern',
+  },
+  {
+    title: 'a body of the wrong type',
+    id: 'listPets',
+    answer: { status: 200, body: rex },
+    log: 'listPets 200: body at "" must be array',
+  },
+  {
+    title: 'a body that is text',
+    id: 'getPet',
+    answer: { status: 200, body: 'Rex' },
+    log: 'getPet 200: body at "" must be object',
+  },
+  {
+    title: 'a body that is bytes',
+    id: 'getPet',
+    answer: { status: 200, body: Buffer.from('{}') },
+    log: 'getPet 200: body at ""',
+  },
+  {
+    title: 'a body that is a number',
+    id: 'getPet',
+    answer: { status: 200, body: 7 },
+    log: 'getPet 200: body at "" must be object',
+  },
+  {
+    title: 'a body that is null',
+    id: 'getPet',
+    answer: { status: 200, body: null },
+    log: 'getPet 200: body at "" must be object',
+  },
+  {
+    title: 'no body where one is declared',
+    id: 'getPet',
+    answer: { status: 200 },
+    log: 'getPet 200: body at "" must be object',
+  },
+  {
+    title: 'a field that is missing',
+    id: 'getPet',
+    answer: { status: 200, body: { id: 1n, name: 'Rex' } },
+    log: 'getPet 200: body at "" must have required property \'categoryId\'',
+  },
+  {
+    title: 'a field of the wrong type',
+    id: 'getPet',
+    answer: { status: 200, body: { ...rex, name: 7 } },
+    log: 'getPet 200: body at "/name" must be string',
+  },
+  {
+    title: 'an integer that has a fraction',
+    id: 'getPet',
+    answer: { status: 200, body: { ...rex, categoryId: 1.5 } },
+    log: 'getPet 200: body at "/categoryId" must be an integer',
+  },
+  {
+    title: 'an integer out of range',
+    id: 'getPet',
+    answer: { status: 200, body: { ...rex, id: 2n ** 63n } },
+    log: 'getPet 200: body at "/id" must be an integer from',
+  },
+  {
+    title: 'a value that is not of the enum',
+    id: 'listPets',
+    answer: { status: 200, body: [rex, { ...rex, status: 'lost' }] },
+    log: 'listPets 200: body at "/1/status" must be equal to one of the allowed values',
+  },
+  {
+    title: 'null where a field should be absent',
+    id: 'listPets',
+    answer: { status: 200, body: [{ ...rex, status: null }] },
+    log: 'listPets 200: body at "/0/status" must be string',
+  },
+  {
+    title: 'an error of the wrong form',
+    id: 'getPet',
+    answer: { status: 404, body: { error: 'secret' } },
+    log: 'getPet 404: body at "" must have required property \'code\'',
+  },
+]
+
+const calls: Record<Case['id'], Parameters<Service['call']>> = {
+  listPets: ['GET', '/pets'],
+  createPet: ['POST', '/pets', { body: { name: 'Rex', categoryId: 3 } }],
+  getPet: ['GET', '/pets/1'],
+}
+
+t.test('a handler that breaks the contract', async (t) => {
+  let answer: unknown
+  let refusal: ApiError | undefined
+  const answering = async () => {
+    if (refusal) throw refusal
+    return answer
+  }
+  // What is tested is what the compiler would not let pass.
+  const answers = { listPets: answering, createPet: answering, getPet: answering }
+  const careless = { ...handlers, ...answers } as unknown as Handlers
+  const { call, log } = await startService(t, { handlers: careless })
+
+  for (const { title, id, answer: given, log: expected } of broken) {
+    t.test(
+      `with ${title} makes a 500 that says nothing, and a line in the log that says where`,
+      async (t) => {
+        answer = given
+        log.length = 0
+        const received = await call(...calls[id])
+        t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+        t.equal(received.status, 500)
+        t.match(received.headers.get('content-type'), /^application\/json/)
+        const faults = log.filter(({ level }) => Number(level) >= 50)
+        t.equal(faults.length, 1)
+        t.match(faults[0], {
+          err: { type: 'ResponseError' },
+          requestId: received.headers.get('x-request-id'),
+        })
+        t.ok(String(Object(faults[0]?.err).message).startsWith(expected), expected)
+      },
+    )
+  }
+
+  t.test('and answers rightly the next time is let through', async (t) => {
+    answer = { status: 200, body: rex }
+    t.match(await call('GET', '/pets/1'), { status: 200, text: '{"id":1,"name":"Rex","categoryId":3}' })
+  })
+
+  t.test('and breaks it in refusing', async (t) => {
+    log.length = 0
+    refusal = new ApiError('pet_not_found', 'No.', { headers: { 'X-RateLimit-Limit': 'many' } })
+    const received = await call('GET', '/pets/1')
+    refusal = undefined
+    t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+    t.equal(received.status, 500)
+    t.match(received.headers.get('content-type'), /^application\/json/)
+    const faults = log.filter(({ level }) => Number(level) >= 50)
+    t.match(faults, [
+      { err: { type: 'ResponseError', message: /^getPet 404: header X-RateLimit-Limit must/ } },
+    ])
+  })
+
+  t.test('breaks it for HEAD too', async (t) => {
+    answer = { status: 200, body: { id: 1n } }
+    t.equal((await call('HEAD', '/pets/1')).status, 500)
+  })
+})
+
+t.test('a handler that throws makes a 500 that says nothing', async (t) => {
+  const listPets = () => Promise.reject(new Error('password=hunter2'))
+  const { call, log } = await startService(t, { handlers: { ...handlers, listPets } })
+  const answer = await call('GET', '/pets')
+  t.strictSame(answer.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+  t.match(
+    log.find(({ level }) => level === 50),
+    { err: { message: 'password=hunter2' } },
+  )
+})
+
+const schemas: ResponseSchemas = {
+  '200': {
+    content: {
+      'application/json': { schema: { type: 'array', items: { type: 'integer', format: 'int64' } } },
+    },
+  },
+  '204': {},
+  '4XX': { content: { 'application/json': { schema: { type: 'object', required: ['code'] } } } },
+  default: { content: { 'application/json': { schema: { type: 'string' } } } },
+}
+
+function header(name: string, schema: object, required = false) {
+  return { name, required, setByServer: false, schema: schema as Record<string, unknown> }
+}
+
+function response(status: string, ...headers: ReturnType<typeof header>[]) {
+  return [status, { status, headers, mediaTypes: ['application/json'] }] as const
+}
+
+const operation: Operation = {
+  ...(contract.operations.get('listPets') as Operation), // it is in the contract: test/contract/document.ts
+  responses: new Map([
+    response(
+      '200',
+      header('X-Total', { type: 'integer', minimum: 0 }, true),
+      header('ETag', { type: 'string', maxLength: 4 }),
+    ),
+    response('204'),
+    response('4xx'),
+    response('default'),
+  ]),
+}
+
+t.test('the checks of an operation', async (t) => {
+  const check = createResponseChecks()(operation, schemas)
+
+  const heads: [
+    title: string,
+    status: number,
+    headers: Record<string, unknown>,
+    problem: RegExp | undefined,
+  ][] = [
+    ['all headers', 200, { 'x-total': '3', etag: 'abc' }, undefined],
+    ['an optional header left out', 200, { 'x-total': '3' }, undefined],
+    ['a header as a number', 200, { 'x-total': 3 }, undefined],
+    ['undeclared headers', 204, { date: 'today' }, undefined],
+    ['a required header left out', 200, { etag: 'abc' }, /^listPets 200: header X-Total is missing$/],
+    [
+      'a header of the wrong type',
+      200,
+      { 'x-total': '3.5' },
+      /^listPets 200: header X-Total must be an integer$/,
+    ],
+    ['a header out of bounds', 200, { 'x-total': '-1' }, /^listPets 200: header X-Total must be at least 0$/],
+    ['a header that is too long', 200, { 'x-total': '1', etag: 'abcde' }, /^listPets 200: header ETag /],
+    ['a status of a declared class', 418, {}, undefined],
+    ['any status, by default', 302, {}, undefined],
+  ]
+  for (const [title, status, headers, problem] of heads) {
+    t.test(`${problem ? 'refuse' : 'take'} ${title}`, async (t) => {
+      if (problem === undefined) return t.doesNotThrow(() => check.head(status, headers))
+      return t.throws(() => check.head(status, headers), {
+        name: 'ResponseError',
+        message: problem,
+      })
+    })
+  }
+
+  const bodies: [title: string, status: number, body: unknown, problem: RegExp | undefined][] = [
+    ['integers of either kind', 200, [1, 2n ** 63n - 1n], undefined],
+    ['anything where no body is declared', 204, { a: 1 }, undefined],
+    ['a body by its class', 404, { code: 'x' }, undefined],
+    ['a body by default', 500, 'x', undefined],
+    ['a wrong item', 200, [1, '2'], /^listPets 200: body at "\/1" must be an integer$/],
+    ['a wrong body of a class', 404, {}, /^listPets 404: body at "" must have required property 'code'$/],
+    ['a wrong body by default', 500, {}, /^listPets 500: body at "" must be string$/],
+  ]
+  for (const [title, status, body, problem] of bodies) {
+    t.test(`${problem ? 'refuse' : 'take'} ${title}`, async (t) => {
+      if (problem === undefined) return t.doesNotThrow(() => check.body(status, body))
+      return t.throws(() => check.body(status, body), { name: 'ResponseError', message: problem })
+    })
+  }
+})
+
+t.test('a status that nothing declares is refused', async (t) => {
+  const check = createResponseChecks()({ ...operation, responses: new Map([response('200')]) }, {})
+  t.doesNotThrow(() => check.head(200, {}))
+  t.throws(() => check.head(201, {}), new ResponseError('listPets may not answer 201'))
+})

@@ -1,0 +1,271 @@
+import { EventEmitter, once } from 'node:events'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import type { RedisServer } from '../../scripts/lib/redis.js'
+import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
+import { insertApiKey } from '../../src/database/api-keys.js'
+import { connect } from '../../src/database/connect.js'
+import { migrationsFolder } from '../../src/paths.js'
+import { createLimiters } from '../../src/rate-limit/counters.js'
+import { silent } from '../fixtures/cluster.js'
+import { type ServiceProcess, startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { type Answer, contract, send, startService, testConfig } from '../fixtures/service.js'
+
+const away = 'redis is away: this instance counts on its own'
+const back = 'redis is back: instances share their counts'
+
+// More than a load sends.
+const plenty = 1_000_000
+
+// On a machine as busy as it likes, a Redis or a service that takes longer hangs. Requests come by the thousand.
+const patience = { REDIS_TIMEOUT_MS: '3000', HANDLER_TIMEOUT_MS: '120000', WORK_MAX: '10000' }
+
+t.test('counters in memory', async (t) => {
+  t.test('admit exactly the quota of requests that come at once', async (t) => {
+    const { app, createKey } = await startService(t)
+    const { key } = await createKey({ plan: 'free', perMinute: null, perDay: null })
+    // Injected, so that all of them wait for the same look-up of the key and go on in the same turn.
+    const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
+    const answers = await Promise.all(Array.from({ length: 150 }, () => app.inject(request)))
+    t.strictSame(
+      countBy(answers, ({ statusCode }) => String(statusCode)),
+      { 200: 60, 429: 90 },
+    )
+    const admitted = answers.filter(({ statusCode }) => statusCode === 200)
+    t.equal(new Set(admitted.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 60)
+  })
+
+  t.test('forget the oldest address in a flood of them, and no key', async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const limiters = await createLimiters(app, contract.rateLimits)
+    const client = {
+      keyId: '1',
+      plan: 'free',
+      quotas: { perMinute: 60, perDay: 1_000 },
+      expiresAt: undefined,
+    }
+    const oldest = '192.0.2.1'
+    await limiters.admit(client)
+    await limiters.addresses(oldest)
+    for (let i = 0; i < 60_000; i++) await limiters.addresses(`10.0.${i >> 8}.${i & 255}`)
+    t.match(await limiters.addresses(oldest), { remaining: 59 }, 'it is counted anew')
+    t.match(await limiters.admit(client), { minute: { remaining: 58 } })
+  })
+})
+
+t.test('counters that instances share in Redis', { skip: redisIsMissing }, async (t) => {
+  // One database under all of them, held by the test: no start has to make it, no stop ends it.
+  const dataDir = await temporaryDirectory(t)
+  const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
+  t.teardown(() => database.close())
+
+  const createKey = async (plan: string, quota: number | null = null) => {
+    const key = createApiKey()
+    const terms = { name: 'test', plan, perMinute: quota, perDay: quota, expiresAt: null }
+    await insertApiKey(database.sql, { ...terms, hash: hashApiKey(key) })
+    return { authorization: `Bearer ${key}` }
+  }
+  const startPair = async (t: Test, { url }: RedisServer) => {
+    const env = { DATA_DIR: dataDir, REDIS_URL: url, ...patience }
+    return Promise.all([startProcess(t, env), startProcess(t, env)])
+  }
+  const redis = await startRedis(t)
+
+  t.test('two instances share their counts', async (t) => {
+    const pair = await startPair(t, redis)
+    const [first, second] = pair
+
+    await t.test('and admit exactly the quota, whatever the concurrency', async (t) => {
+      const business = await createKey('business')
+      const from = Math.floor(Date.now() / 1000)
+      const answers = await Promise.all(
+        Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, business)),
+      )
+      const banEnd = Math.ceil(Date.now() / 1000) + contract.rateLimits.ban.banSeconds + 1
+      t.strictSame(count(answers), { 200: 1_000, 429: 1_000 })
+
+      const admitted = answers.filter(({ status }) => status === 200)
+      t.equal(new Set(admitted.map(remaining)).size, 1_000, 'no two of the admitted are told the same')
+      t.ok(admitted.every(({ headers }) => isWhole(headers.get('x-ratelimit-remaining'), 0, 999)))
+      const refused = answers.filter(({ status }) => status === 429)
+      t.ok(refused.every(({ headers }) => headers.get('x-ratelimit-remaining') === '0'))
+      t.ok(refused.every(({ headers }) => isWhole(headers.get('retry-after'), 1, banEnd - from)))
+      t.ok(answers.every(({ headers }) => headers.get('x-ratelimit-limit') === '1000'))
+      t.ok(answers.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
+      t.strictSame(
+        countBy(refused, ({ body }) => body.code),
+        { rate_limit_exceeded: 200, key_banned: 800 },
+        'they share their rejections',
+      )
+    })
+
+    await t.test('and a ban on one holds on the other', async (t) => {
+      const [banned, other] = [await createKey('free'), await createKey('free')]
+      const answers = await Promise.all(Array.from({ length: 60 + 200 }, () => list(first, banned)))
+      t.strictSame(count(answers), { 200: 60, 429: 200 })
+      const begins = await list(first, banned)
+      t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'one too many')
+      const holds = await list(second, banned)
+      t.match(holds, { status: 429, body: { code: 'key_banned' } })
+      t.ok(isWhole(holds.headers.get('retry-after'), 1, Number(begins.headers.get('retry-after'))))
+      t.match(await list(second, other), { status: 200 }, 'which bans no other key')
+    })
+
+    const log = pair.flatMap((each) => each.log)
+    t.strictSame(levels(log, 'key banned'), [40, 40], 'each ban is told once, by the one that began it')
+    t.strictSame(levels(log, away), [], 'Redis was there all the time')
+    await stop(t, pair)
+  })
+
+  t.test('Redis may be killed in the middle of a load, and come back', async (t) => {
+    const pair = await startPair(t, redis)
+    t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
+    const load = startLoad(pair, await createKey('enterprise', plenty))
+    await load.answered(200)
+    await redis.kill()
+    await told(pair, away)
+    t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory, for redis is away'))
+    await load.answered(500)
+    await redis.start()
+    await told(pair, back)
+    await load.answered(500)
+    const answers = await load.end()
+    t.strictSame(Object.keys(count(answers)), ['200'], `all ${answers.length} requests were admitted`)
+    t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
+    for (const { log } of pair) {
+      t.strictSame(levels(log, away), [40], 'one warning')
+      t.strictSame(levels(log, back), [30], 'one line when it is over')
+    }
+    await stop(t, pair)
+  })
+
+  t.test('Redis may freeze in the middle of a load, which waits for it once', async (t) => {
+    const pair = await startPair(t, redis)
+    const load = startLoad(pair, await createKey('enterprise', plenty))
+    await load.answered(200)
+    redis.freeze()
+    await told(pair, away)
+    await load.answered(500)
+    t.strictSame(Object.keys(count(await load.end())), ['200'], 'the load does not feel it')
+
+    const [first, second] = pair
+    const free = await createKey('free')
+    const whileFrozen = await Promise.all(Array.from({ length: 100 }, () => list(first, free)))
+    t.strictSame(count(whileFrozen), { 200: 60, 429: 40 }, 'an instance keeps to the quota on its own')
+    t.match(await list(second, free), { status: 200 }, 'and does not know of the other')
+
+    redis.thaw()
+    await told(pair, back)
+    t.equal(remaining(await list(first, free)), 59, 'none of these requests went to Redis')
+    t.equal(remaining(await list(second, free)), 58, 'which is shared again')
+    for (const { log } of pair) {
+      t.strictSame(levels(log, away), [40])
+      t.strictSame(levels(log, back), [30])
+    }
+    await stop(t, pair)
+  })
+
+  for (const [title, leave, comeBack] of [
+    ['is down', () => redis.kill(), () => redis.start()],
+    ['is frozen', async () => redis.freeze(), async () => redis.thaw()],
+  ] as const) {
+    t.test(`the service starts while Redis ${title}, and uses it when it appears`, async (t) => {
+      await leave()
+      const pair = await startPair(t, redis)
+      t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory, for redis is away'))
+      const free = await createKey('free')
+      t.match(await Promise.all(pair.map((each) => list(each, free))), [{ status: 200 }, { status: 200 }])
+      await comeBack()
+      await told(pair, back)
+      t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
+      t.equal(remaining(await list(pair[0], free)), 59)
+      t.equal(remaining(await list(pair[1], free)), 58, 'they share their counts')
+      for (const { log } of pair) t.strictSame(levels(log, away), [40])
+      await stop(t, pair)
+    })
+  }
+
+  t.test('a service stops while Redis is frozen', async (t) => {
+    const service = await startProcess(t, { DATA_DIR: dataDir, REDIS_URL: redis.url, ...patience })
+    redis.freeze()
+    await stop(t, [service])
+    redis.thaw()
+  })
+})
+
+type Headers = Record<string, string>
+
+function list(service: ServiceProcess | undefined, headers: Headers): Promise<Answer> {
+  return send(`${service?.base}/pets`, 'GET', headers)
+}
+
+/** Where a service that is ready says it counts. */
+async function countersOf({ base }: ServiceProcess): Promise<string> {
+  const { status, body } = await send(new URL('/readyz', base).href)
+  return status === 200 ? body.counters : `status ${status}`
+}
+
+async function told(services: readonly ServiceProcess[], message: string): Promise<void> {
+  await Promise.all(services.map(({ logged }) => logged(message)))
+}
+
+async function stop(t: Test, services: readonly ServiceProcess[]): Promise<void> {
+  t.match(
+    await Promise.all(services.map((each) => each.stop())),
+    services.map(() => ({ code: 0 })),
+  )
+}
+
+function isWhole(text: string | null, min: number, max: number): boolean {
+  return text !== null && /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max
+}
+
+function remaining({ headers }: Answer): number {
+  return Number(headers.get('x-ratelimit-remaining'))
+}
+
+/** The level of each line with that message. */
+function levels(log: readonly Record<string, unknown>[], message: string): unknown[] {
+  return log.filter(({ msg }) => msg === message).map(({ level }) => level)
+}
+
+function count(answers: readonly Answer[]): Record<string, number> {
+  return countBy(answers, ({ status }) => String(status))
+}
+
+function countBy<T>(values: readonly T[], nameOf: (value: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of values.map(nameOf)) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+/** Sixteen clients, spread over the services, that call until they are told to end. */
+function startLoad(services: readonly ServiceProcess[], headers: Headers) {
+  const answers: Answer[] = []
+  const progress = new EventEmitter()
+  let isWanted = true
+  const client = async (service: ServiceProcess | undefined) => {
+    while (isWanted) {
+      answers.push(await list(service, headers))
+      progress.emit('answer')
+    }
+  }
+  const clients = Promise.all(Array.from({ length: 16 }, (_, i) => client(services[i % services.length])))
+  return {
+    /** So many more. A client that fails must not leave the test waiting. */
+    answered: async (more: number) => {
+      const goal = answers.length + more
+      const reached = async () => {
+        while (answers.length < goal) await once(progress, 'answer')
+      }
+      await Promise.race([reached(), clients])
+    },
+    end: async () => {
+      isWanted = false
+      await clients
+      return answers
+    },
+  }
+}

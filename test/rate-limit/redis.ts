@@ -1,0 +1,118 @@
+import { Redis } from 'ioredis'
+import t from 'tap'
+import type { Client } from '../../src/auth/client.js'
+import { type ClientCounts, MemoryClientCounts, type Tallies } from '../../src/rate-limit/memory.js'
+import { RedisClientCounts } from '../../src/rate-limit/redis.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+
+const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
+
+t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
+  const server = await startRedis(t)
+  const redis = new Redis(server.url, { enableOfflineQueue: false, lazyConnect: true, retryStrategy: null })
+  redis.on('error', () => {})
+  t.teardown(() => redis.disconnect())
+  await redis.connect()
+  const counts = new RedisClientCounts(redis, rules)
+
+  for (const [perMinute, perDay, asked] of [
+    [10, 100, [1, 1, 3, 0, 4, 3]],
+    [100, 10, [4, 4, 4, 4]],
+    [3, 3, [5, 1]],
+    [0, 5, [2]],
+  ] as const) {
+    const quotas = `${perMinute} a minute and ${perDay} a day`
+    t.test(
+      `of ${quotas}, ${asked.join(', ')} that ask together are told what they are in memory`,
+      async (t) => {
+        const client = clientOf(quotas, perMinute, perDay)
+        const memory = new MemoryClientCounts(rules)
+        for (const together of asked) {
+          const expected = await admitTogether(memory, client, together)
+          t.match(await admitTogether(counts, client, together), expected.map(withoutEnds))
+          t.match(await counts.look(client), withoutEnds(memory.look(client)), 'and to look counts nothing')
+        }
+      },
+    )
+  }
+
+  t.test('what is asked in one turn is one call of the script for each client', async (t) => {
+    const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
+    await counts.admit(first) // the script is there
+    const before = await calls(redis)
+    const [ofFirst, ofSecond] = await Promise.all([
+      admitTogether(counts, first, 4),
+      admitTogether(counts, second, 2),
+    ])
+    t.equal((await calls(redis)) - before, 2)
+    t.strictSame(ofFirst.map(isAdmitted), [true, true, false, false])
+    t.strictSame(ofSecond.map(isAdmitted), [true, true])
+    for (const { minute, day } of [...ofFirst, ...ofSecond]) {
+      t.ok(minute.ttl > 0 && minute.ttl <= 60_001)
+      t.ok(day.ttl > 60_001 && day.ttl <= 86_400_001)
+    }
+  })
+
+  t.test('a ban admits none, though both windows have room', async (t) => {
+    const client = clientOf('banned', 10, 10)
+    await counts.admit(client)
+    for (const _ of [1, 2]) t.equal(await counts.reject(client), undefined)
+    t.match(await counts.reject(client), { current: 1 })
+    for (const { isAdmitted, ban, minute } of await admitTogether(counts, client, 3)) {
+      t.equal(isAdmitted, false)
+      t.ok(ban.current === 1 && ban.ttl > 0)
+      t.equal(minute.current, 1)
+    }
+  })
+
+  t.test('a client whose counts are broken fails alone', async (t) => {
+    const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
+    await redis.lpush('animal-store:{broken}:day', 'not a count')
+    const asked = [broken, sound, broken, sound].map((client) => counts.admit(client))
+    t.match(await Promise.allSettled(asked), [
+      { status: 'rejected', reason: { message: /WRONGTYPE/ } },
+      { status: 'fulfilled', value: { isAdmitted: true } },
+      { status: 'rejected', reason: { message: /WRONGTYPE/ } },
+      { status: 'fulfilled', value: { isAdmitted: true } },
+    ])
+  })
+
+  t.test('all who ask are told when Redis is away', async (t) => {
+    await server.kill()
+    const [first, second] = [clientOf('first', 10, 10), clientOf('second', 10, 10)]
+    const asked = [first, second, first].map((client) => counts.admit(client))
+    t.match(await Promise.allSettled(asked), Array(3).fill({ status: 'rejected' }))
+  })
+
+  t.test('and when it cannot even be asked', async (t) => {
+    const fault = () => {
+      throw new Error('a fault')
+    }
+    const broken = new RedisClientCounts(Object.create(redis, { pipeline: { value: fault } }), rules)
+    const asked = [1, 2].map(() => broken.admit(clientOf('any', 10, 10)))
+    t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
+  })
+})
+
+function clientOf(keyId: string, perMinute: number, perDay: number): Client {
+  return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }
+}
+
+async function admitTogether(counts: ClientCounts, client: Client, times: number): Promise<Tallies[]> {
+  return Promise.all(Array.from({ length: times }, () => counts.admit(client)))
+}
+
+function withoutEnds({ isAdmitted, ban, minute, day }: Tallies) {
+  const current = (tally: { readonly current: number }) => ({ current: tally.current })
+  return { isAdmitted, ban: current(ban), minute: current(minute), day: current(day) }
+}
+
+function isAdmitted(tallies: Tallies): boolean {
+  return tallies.isAdmitted
+}
+
+// Scripts that were run, by either command.
+async function calls(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats')
+  return [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce((sum, [, n]) => sum + Number(n), 0)
+}

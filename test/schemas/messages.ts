@@ -1,0 +1,113 @@
+import t from 'tap'
+import type { Schema } from '../../src/contract/types.js'
+import { createAjv } from '../../src/operations/request-validation.js'
+import { describeViolations, joinViolations } from '../../src/schemas/messages.js'
+
+function violationsOf(schema: Schema, value: unknown, part = 'body'): string[] {
+  const validate = createAjv('json').compile(schema)
+  validate(value)
+  return describeViolations(part, validate.errors ?? [])
+}
+
+const field = (schema: Schema): Schema => ({ type: 'object', properties: { a: schema } })
+const list = (schema: Schema): Schema => field({ type: 'array', items: schema })
+
+const sentences: [schema: Schema, value: unknown, sentence: string][] = [
+  [{ type: 'object' }, 'x', 'body must be an object'],
+  [{ type: 'object', required: ['name'] }, {}, 'body.name is required'],
+  [{ type: 'object', additionalProperties: false }, { id: 1 }, 'body.id is not a known field'],
+  [{ type: 'object', unevaluatedProperties: false }, { id: 1 }, 'body.id is not a known field'],
+  [field({ type: 'string' }), { a: 1 }, 'body.a must be a string'],
+  [field({ type: 'array' }), { a: 1 }, 'body.a must be an array'],
+  [field({ type: ['string', 'null'] }), { a: 1 }, 'body.a must be a string or null'],
+  [field({ exactNumber: { types: ['integer'] } }), { a: '1' }, 'body.a must be an integer'],
+  [field({ enum: ['x', 'y'] }), { a: 'z' }, 'body.a must be one of: x, y'],
+  [field({ type: 'string', enum: ['x', 'y'] }), { a: 1 }, 'body.a must be one of: x, y'],
+  [field({ const: 'x' }), { a: 'z' }, 'body.a must be "x"'],
+  [field({ minLength: 1 }), { a: '' }, 'body.a must have at least 1 character'],
+  [field({ minLength: 2 }), { a: '' }, 'body.a must have at least 2 characters'],
+  [field({ maxLength: 1 }), { a: 'xx' }, 'body.a must have at most 1 character'],
+  [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must be of the pattern ^x$'],
+  [field({ pattern: '^x$', 'x-pattern-description': 'an x' }), { a: 'y' }, 'body.a must be an x'],
+  [field({ format: 'date' }), { a: 'y' }, 'body.a must be of the format date'],
+  [field({ minItems: 1 }), { a: [] }, 'body.a must NOT have fewer than 1 items'],
+  [list({ type: 'string' }), { a: ['x', 1] }, 'body.a[1] must be a string'],
+  [list(field({ type: 'string' })), { a: [{ a: 1 }] }, 'body.a[0].a must be a string'],
+]
+
+for (const [schema, value, sentence] of sentences) {
+  t.test(`${JSON.stringify(value)} gives: ${sentence}`, async (t) => {
+    t.strictSame(violationsOf(schema, value), [sentence])
+  })
+}
+
+t.test('what is right gives nothing', async (t) => {
+  t.strictSame(violationsOf(field({ type: 'string' }), { a: 'x' }), [])
+})
+
+t.test('each place gives one sentence, the first problem of it', async (t) => {
+  const schema = field({ type: 'string', minLength: 3, pattern: '^x' })
+  t.strictSame(violationsOf(schema, { a: 'y' }), ['body.a must have at least 3 characters'])
+})
+
+t.test('every place gives its own', async (t) => {
+  const schema = { ...field({ type: 'string' }), required: ['b'], additionalProperties: false }
+  t.strictSame(violationsOf(schema, { a: 1, c: 2 }).sort(), [
+    'body.a must be a string',
+    'body.b is required',
+    'body.c is not a known field',
+  ])
+})
+
+t.test('parameters are called so', async (t) => {
+  const none = { type: 'object', additionalProperties: false }
+  for (const part of ['path', 'query', 'header']) {
+    t.strictSame(violationsOf(none, { x: '1' }, part), [`${part}.x is not a known parameter`])
+  }
+})
+
+t.test('a query parameter given twice must be given once', async (t) => {
+  t.strictSame(violationsOf(field({ type: 'string' }), { a: ['x', 'y'] }, 'query'), [
+    'query.a must be given once',
+  ])
+  t.strictSame(violationsOf(field({ type: 'string' }), { a: ['x', 'y'] }), ['body.a must be a string'])
+})
+
+const names: [name: string, shown: string][] = [
+  ['plain_name-1', '.plain_name-1'],
+  ['$ref', '.$ref'],
+  ['', '[""]'],
+  ['a.b', '["a.b"]'],
+  ['a/b~c', '["a/b~c"]'],
+  ['a b', '["a b"]'],
+  ['__proto__', '.__proto__'],
+  ['line\nbreak', '["line\\nbreak"]'],
+  ['"; drop', '["\\"; drop"]'],
+  ['\u001b[31m', '["\\u001b[31m"]'],
+  ['\ud800', '["\\ud800"]'],
+  ['名前', '["名前"]'],
+  ['x'.repeat(64), `.${'x'.repeat(64)}`],
+  ['x'.repeat(65), `.${'x'.repeat(64)}…`],
+  [`${'x'.repeat(63)}😀`, `["${'x'.repeat(63)}\\ud83d…"]`],
+]
+
+for (const [name, shown] of names) {
+  t.test(
+    `the name ${JSON.stringify(name).slice(0, 20)} is shown harmlessly, as unknown and as a place`,
+    async (t) => {
+      const value = JSON.parse(`{${JSON.stringify(name)}:1}`)
+      const unknown = { type: 'object', additionalProperties: false }
+      const wrong = { type: 'object', additionalProperties: { type: 'string' } }
+      t.strictSame(violationsOf(unknown, value), [`body${shown} is not a known field`])
+      t.strictSame(violationsOf(wrong, value), [`body${shown} must be a string`])
+    },
+  )
+}
+
+t.test('a message has 20 sentences and the number of the others', async (t) => {
+  const sentences = Array.from({ length: 20 }, (_, i) => `sentence ${i}`)
+  t.equal(joinViolations([]), '')
+  t.equal(joinViolations(['one']), 'one')
+  t.equal(joinViolations(sentences), sentences.join('; '))
+  t.equal(joinViolations([...sentences, 'one', 'two']), `${sentences.join('; ')}; and 2 more`)
+})
