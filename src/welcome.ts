@@ -3,7 +3,7 @@
 import { createApiKey, hashApiKey } from './auth/api-key.js'
 import type { Contract } from './contract/types.js'
 import { insertFirstApiKey } from './database/api-keys.js'
-import type { Database } from './database/connect.js'
+import type { Database } from './database/types.js'
 
 /** The address, and on the embedded database's first start a demo key: the only time that key is shown. */
 export async function welcome(

@@ -1,7 +1,7 @@
 // What callers were told, and whether it is so: each animal has a name of its own, which the database is asked for.
 
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../../src/database/connect.js'
+import type { Sql } from '../../src/database/types.js'
 
 /** What became of the animals that were to be created. */
 export interface Balance {

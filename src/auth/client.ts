@@ -1,6 +1,7 @@
 // Whoever holds a valid key, with what its plan allows.
 
 import type { Quotas, RateLimits } from '../contract/types.js'
+import type { ClientKey } from '../database/api-keys.js'
 
 /** A caller with a valid key. */
 export interface Client {
@@ -8,15 +9,6 @@ export interface Client {
   readonly plan: string
   readonly quotas: Quotas
   readonly expiresAt: Date | undefined
-}
-
-/** What is stored of a key that is not revoked. Quotas are null where its plan fixes them. */
-export interface ClientKey {
-  readonly id: bigint
-  readonly plan: string
-  readonly perMinute: number | null
-  readonly perDay: number | null
-  readonly expiresAt: Date | null
 }
 
 /**

@@ -5,12 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml'
-import { OperatorError } from '../operator-error.js'
-
-/** The contract is unusable; the message has one line per problem. */
-export class ContractError extends OperatorError {
-  override name = 'ContractError'
-}
+import { ContractError } from './contract-error.js'
 
 /** The document, in one piece. */
 export interface Source {

@@ -1,7 +1,15 @@
 // API keys in PostgreSQL. Only a key's hash is stored.
 
-import type { ClientKey } from '../auth/client.js'
-import type { RootSql, Sql } from './connect.js'
+import type { RootSql, Sql } from './types.js'
+
+/** What is stored of a key that is not revoked. Quotas are null where its plan fixes them. */
+export interface ClientKey {
+  readonly id: bigint
+  readonly plan: string
+  readonly perMinute: number | null
+  readonly perDay: number | null
+  readonly expiresAt: Date | null
+}
 
 /** All that is stored of a key but its hash. */
 export interface ApiKey extends ClientKey {

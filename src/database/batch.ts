@@ -1,9 +1,10 @@
 // Statements that are asked for at the same time, as one. The journey of a small statement costs PostgreSQL and the driver more
 // than its work, and each that writes waits for the disk.
 
-import { isUnavailable, type Sql } from './connect.js'
 import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'
+import type { Sql } from './types.js'
+import { isUnavailable } from './unavailable.js'
 
 /** What one statement does for all of several inputs: it gives an output for each, in their order, or fails having done nothing. */
 export type Batch<Input, Output> = (sql: Sql, inputs: readonly Input[]) => Promise<readonly Output[]>

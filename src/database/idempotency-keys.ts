@@ -1,7 +1,7 @@
 // The kept answers in PostgreSQL.
 
 import { createHash } from 'node:crypto'
-import type { Sql } from './connect.js'
+import type { Sql } from './types.js'
 
 /** Whose key it is, and the key. */
 export interface AnswerId {

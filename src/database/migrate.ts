@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { RootSql, Sql } from './connect.js'
+import type { RootSql, Sql } from './types.js'
 
 interface Migration {
   readonly name: string

@@ -2,7 +2,7 @@
 
 import type { components } from '../../generated/types.js'
 import { batched } from './batch.js'
-import type { Sql } from './connect.js'
+import type { Sql } from './types.js'
 
 type Pet = components['schemas']['Pet']
 type NewPet = components['schemas']['NewPet']

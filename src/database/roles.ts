@@ -1,6 +1,6 @@
 // The role of a service that may read and write rows and change nothing else: no table, no role, no migration.
 
-import type { RootSql } from './connect.js'
+import type { RootSql } from './types.js'
 
 /** A role to log in with. */
 export interface Login {

@@ -2,7 +2,7 @@
 // server nor SQL.
 
 import type { OperationId, Operations } from '../../generated/operations.js'
-import type { Sql } from '../database/connect.js'
+import type { Sql } from '../database/types.js'
 import { ApiError } from '../errors.js'
 
 /** What a handler works with beside its request. */

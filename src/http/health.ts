@@ -2,8 +2,8 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../contract/types.js'
-import type { Sql } from '../database/connect.js'
 import { isMigrated, migrationNames } from '../database/migrate.js'
+import type { Sql } from '../database/types.js'
 import { unavailable } from '../errors.js'
 import { unlessAborted } from '../lib/abort.js'
 import { migrationsFolder } from '../paths.js'

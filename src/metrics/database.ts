@@ -1,8 +1,8 @@
 // The database: what the service waits for, and how the database sees the service.
 
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import type { Pools, Sql } from '../database/connect.js'
 import type { Pool } from '../database/driver/pool.js'
+import type { Pools, Sql } from '../database/types.js'
 import { secondsBuckets } from './requests.js'
 
 // A scrape must not wait for a database that hangs.

@@ -4,7 +4,7 @@
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Pools } from '../database/connect.js'
+import type { Pools } from '../database/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { Admission } from '../http/load-shedding.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'

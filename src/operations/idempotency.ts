@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import type { Sql } from '../database/connect.js'
 import type { Holding } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import {
@@ -15,6 +14,7 @@ import {
   purgeAnswers,
   tryLock,
 } from '../database/idempotency-keys.js'
+import type { Sql } from '../database/types.js'
 import { ApiError } from '../errors.js'
 
 /** The header that carries the key, as Node names it. */

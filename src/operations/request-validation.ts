@@ -1,44 +1,16 @@
 // Requests against the contract. Only parameters are coerced, for they arrive as text; nothing unknown
 // is dropped, and every violation of a request is reported at once.
 
-import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import ajvFormats from 'ajv-formats'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
-import { addExactNumber, type NumberMode, withExactNumbers } from '../schemas/exact-numbers.js'
+import { compilable, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
 import { accepts, isJson } from '../schemas/media-types.js'
 import { describeViolations, joinViolations } from '../schemas/messages.js'
 import { addBarred, withoutBarred } from '../schemas/read-write-only.js'
 import { mayHoldUnfitText, unfitTexts } from './parameter-text.js'
-
-/**
- * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
- * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
- */
-export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
-  const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
-  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, ...options })
-  ajvFormats.default(ajv)
-  addExactNumber(ajv, mode)
-  return ajv
-}
-
-// What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.
-const dialect = new Ajv2020({ strict: false, logger: false })
-
-/**
- * A schema as Ajv can compile it. Where it refers to itself, glue calls it by one name, the same for all: without
- * one, its references mean itself.
- * @throws {Error} when it is no schema
- */
-export function compilable(schema: Schema): Schema {
-  const { $id: _, ...others } = schema
-  dialect.validateSchema(others, true)
-  return withExactNumbers(others)
-}
 
 const parts = [
   { name: 'path', httpPart: 'params' },

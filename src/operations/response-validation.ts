@@ -3,10 +3,10 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Header, Operation, Schema } from '../contract/types.js'
+import { compilable, createAjv } from '../schemas/ajv.js'
 import { mapSchemas } from '../schemas/exact-numbers.js'
 import { isJson } from '../schemas/media-types.js'
 import { addBarred, withoutBarred } from '../schemas/read-write-only.js'
-import { compilable, createAjv } from './request-validation.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from '../auth/client.js'
-import type { RootSql } from '../database/connect.js'
+import type { RootSql } from '../database/types.js'
 import type { Counters } from './counters.js'
 
 /** Requests counted in the minute and the day that are open now. */

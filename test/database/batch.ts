@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { type Batch, batched } from '../../src/database/batch.js'
-import type { Sql } from '../../src/database/connect.js'
 import { findPet, insertPet } from '../../src/database/pets.js'
+import type { Sql } from '../../src/database/types.js'
 import { createDatabase } from '../fixtures/service.js'
 
 // A statement that ends when the test lets it.

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { type RootSql, requestSettings, type Sql } from '../../src/database/connect.js'
 import { findPet, listPets } from '../../src/database/pets.js'
+import { requestSettings } from '../../src/database/pools.js'
+import type { RootSql, Sql } from '../../src/database/types.js'
 import { createDatabase } from '../fixtures/service.js'
 
 interface Plan {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Schema } from '../../src/contract/types.js'
-import { createAjv } from '../../src/operations/request-validation.js'
+import { createAjv } from '../../src/schemas/ajv.js'
 import { type NumberMode, withExactNumbers } from '../../src/schemas/exact-numbers.js'
 
 const int64 = { type: 'integer', format: 'int64' }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Schema } from '../../src/contract/types.js'
-import { createAjv } from '../../src/operations/request-validation.js'
+import { createAjv } from '../../src/schemas/ajv.js'
 import { describeViolations, joinViolations } from '../../src/schemas/messages.js'
 
 function violationsOf(schema: Schema, value: unknown, part = 'body'): string[] {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { RootSql, Sql } from '../../../src/database/connect.js'
 import { Pool } from '../../../src/database/driver/pool.js'
+import type { RootSql, Sql } from '../../../src/database/types.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
 import { holdInserts } from '../../fixtures/locks.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { RootSql, Sql } from '../../../src/database/connect.js'
 import { type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
+import type { RootSql, Sql } from '../../../src/database/types.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 async function start(t: Test) {

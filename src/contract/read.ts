@@ -1,0 +1,40 @@
+// openapi.yaml -> Contract: what the document says, once it is known to be one that the server can keep its word by.
+
+import path from 'node:path'
+import { ContractError } from './contract-error.js'
+import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
+import { type ReadText, readSource } from './files.js'
+import { readOperations } from './operations.js'
+import { Reader } from './reader.js'
+import type { Contract } from './types.js'
+import { toOneDialect } from './upgrade.js'
+
+/**
+ * Reads and checks the contract.
+ * @param readText reads a file of it, where that is not the one on the disk
+ * @throws {ContractError} naming every problem at once.
+ */
+export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
+  const { document, text } = await readSource(file, readText)
+  const specification = toOneDialect(document)
+  const reader = new Reader(specification)
+  const { openapi } = document as { openapi?: unknown }
+  if (!/^3\.[01]\./.test(String(openapi))) reader.problem('openapi must be a version 3.0 or 3.1')
+  const info = reader.node(reader.document.info)
+  const contract: Contract = {
+    document,
+    text,
+    specification,
+    title: String(info.title),
+    version: String(info.version),
+    ...readOperations(reader),
+    ...readErrorStatuses(reader),
+    ...readRateLimits(reader),
+    limits: readLimits(reader),
+    idempotency: readIdempotency(reader),
+    hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
+  }
+  if (reader.problems.length === 0) return contract
+  const name = path.relative(process.cwd(), file)
+  throw new ContractError(reader.problems.map((problem) => `${name}: ${problem}`).join('\n'))
+}

@@ -1,0 +1,76 @@
+// The pools that requests' statements go through, and PostgreSQL's settings for them.
+
+import type { Logger } from 'pino'
+import postgres from 'postgres'
+import type { ConnectionHooks, Handle } from './driver/connection.js'
+import { Pool } from './driver/pool.js'
+import type { Pools } from './types.js'
+
+// A connection answers as many reads as the server has time for, and a second covers the first's pauses. A write waits for the
+// disk, so writes are not pipelined: none waits for another's commit, or for the lock that another waits for.
+const sizes = {
+  keys: { size: 1, depth: 32 },
+  reads: { size: 2, depth: 32 },
+  writes: { size: 8, depth: 1 },
+} as const
+const connectTimeoutSeconds = 3
+// Enough for any statement of a request on a machine that is not starved.
+const ampleMs = 2_000
+// Beyond the statement timeout, for the way there and back.
+const silenceMarginMs = 1_000
+
+/**
+ * PostgreSQL's settings for the statements of requests. Each is planned once: to plan a page is as much work as to read it. A plan
+ * has to stay right then, however the tables grow after it, so each statement names the order of the index that it is for, and to
+ * sort is PostgreSQL's last resort.
+ */
+export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
+/** For the statements under way when a pool or its database is closed. */
+export const closeTimeoutSeconds = 5
+
+/**
+ * How long PostgreSQL works at one statement of a request: half of what an answer may take, a fifth where that is ample. A request's last statement is sent so long before its deadline, so
+ * that what came of it is known by then: no answer says 503 of what is done afterwards.
+ */
+export function statementTimeoutMs(handlerTimeoutMs: number): number {
+  return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
+}
+
+/** A postgres.js handle on the database, with these options. */
+export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
+
+/** Makes the pools of requests, on the database that `make` reaches. They connect with their first statements. */
+export function createPools(make: Make, handlerTimeoutMs: number, log: Logger): Pools {
+  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  const pool = (name: keyof Pools) =>
+    new Pool({
+      ...sizes[name],
+      silenceMs: timeoutMs + silenceMarginMs,
+      make: (hooks: ConnectionHooks) =>
+        make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),
+    })
+  return { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+}
+
+/** Ends the connections of the pools once their statements are done. */
+export async function endPools(pools: Pools): Promise<void> {
+  await Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.end(closeTimeoutSeconds)))
+}
+
+/** What all connections have in common: no age, int8 as bigint, and bounds that PostgreSQL keeps by itself. */
+export function connectionOptions(log: Logger, timeoutMs: number, settings: object) {
+  return {
+    connect_timeout: connectTimeoutSeconds,
+    max_lifetime: null, // a connection is used until it fails: to end one would fail what is just sent on it
+    types: { bigint: postgres.BigInt },
+    fetch_types: false, // only needed for arrays of types of one's own
+    connection: {
+      application_name: 'animal-store',
+      statement_timeout: timeoutMs,
+      // Of a service that froze in the midst of a transaction, which holds locks.
+      idle_in_transaction_session_timeout: timeoutMs,
+      ...settings,
+    },
+    onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
+  }
+}

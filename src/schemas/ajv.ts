@@ -1,0 +1,33 @@
+// The Ajv instances that everything is validated with.
+
+import type { Ajv, Options } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import ajvFormats from 'ajv-formats'
+import type { Schema } from '../contract/types.js'
+import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+
+/**
+ * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
+ * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
+ */
+export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
+  const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
+  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, ...options })
+  ajvFormats.default(ajv)
+  addExactNumber(ajv, mode)
+  return ajv
+}
+
+// What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.
+const dialect = new Ajv2020({ strict: false, logger: false })
+
+/**
+ * A schema as Ajv can compile it. Where it refers to itself, glue calls it by one name, the same for all: without
+ * one, its references mean itself.
+ * @throws {Error} when it is no schema
+ */
+export function compilable(schema: Schema): Schema {
+  const { $id: _, ...others } = schema
+  dialect.validateSchema(others, true)
+  return withExactNumbers(others)
+}
