@@ -4,7 +4,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../src/config.js'
-import { defaultDirectory } from '../src/database/embedded/server.js'
+import { defaultDirectory } from '../src/database/embedded/data-directory.js'
 import { OperatorError } from '../src/operator-error.js'
 import { contractFile, projectRoot } from '../src/paths.js'
 import { removeBuilds } from './dev/build.js'

