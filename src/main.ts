@@ -73,7 +73,7 @@ async function listen(
   database: Database,
   log: Logger,
 ): Promise<FastifyInstance> {
-  const app = await buildApp({ config, contract, database, log })
+  const app = await buildApp({ config, contract, pools: database.pools, log })
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
   await listenForMetrics(app, config).catch(advise('METRICS_PORT'))
   return app

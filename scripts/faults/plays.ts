@@ -167,7 +167,7 @@ async function heldPlaces(stage: Stage, url: string): Promise<number> {
   const deadline = performance.now() + stage.bounds.recoveryMs
   for (;;) {
     const text = await (await fetch(url)).text()
-    const held = Number(/^animal_store_work (.*)$/m.exec(text)?.[1])
+    const held = Number(/^animal_store_requests_in_flight (.*)$/m.exec(text)?.[1])
     if (held === 0 || performance.now() > deadline) return held
     await stage.delay(50)
   }

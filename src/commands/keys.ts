@@ -3,7 +3,6 @@
 // output is the result alone: `create` prints the key and nothing else.
 
 import { parseArgs } from 'node:util'
-import Fastify from 'fastify'
 import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
@@ -17,8 +16,8 @@ import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { contractFile, migrationsFolder } from '../paths.js'
-import { createCounters } from '../rate-limit/counters.js'
-import { askUsage, readUsage, type Usage } from '../rate-limit/usage.js'
+import { RedisClientCounter } from '../rate-limit/redis.js'
+import { RedisConnection } from '../rate-limit/redis-connection.js'
 import { runCommand, UsageError } from './command.js'
 import { paintFor, print, table } from './terminal.js'
 
@@ -34,7 +33,7 @@ const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--pe
     --per-minute  requests a minute \\ for a plan whose quotas are agreed
     --per-day     requests a day    / per key, and for no other
   list     shows every key, never the secret
-  show     one key, with what it has used of its minute and its day
+  show     one key, with its quotas and, where instances count in Redis, what it has used of them
   revoke   ends a key for good, on every running instance within a second
 
   --json   the same for scripts
@@ -152,15 +151,14 @@ function show(id: bigint, { rateLimits }: Contract, json: boolean): Subcommand {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, rateLimits.plans)
-    const used =
-      redisUrl === undefined
-        ? await askUsage(sql, client)
-        : await sharedUsage(client, rateLimits, redisUrl, redisTimeoutMs)
+    const used = redisUrl === undefined ? null : await readUsage(client, rateLimits, redisUrl, redisTimeoutMs)
     const { quotas } = client
     if (json) return toJson({ ...key, state: state(key), quotas, used })
+    const amount = (name: 'minute' | 'day') =>
+      used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
     return `${keyTable([key])}
-Used of this minute  ${used.minute} of ${quotas.perMinute}
-Used of this day     ${used.day} of ${quotas.perDay}
+A minute  ${quotas.perMinute}, used: ${amount('minute')}
+A day     ${quotas.perDay}, used: ${amount('day')}
 `
   }
 }
@@ -170,19 +168,22 @@ function toJson(value: unknown): string {
   return `${stringify(value, undefined, 2)}\n`
 }
 
-async function sharedUsage(
+// Requests counted in the minute and the day that are open now.
+async function readUsage(
   client: Client,
-  limits: RateLimits,
+  { ban }: RateLimits,
   redisUrl: string,
   redisTimeoutMs: number,
-): Promise<Usage> {
-  const app = Fastify()
+): Promise<{ minute: number; day: number }> {
+  const connection = new RedisConnection(redisUrl, redisTimeoutMs, quiet)
   try {
-    const counters = await createCounters(app, limits, redisUrl, redisTimeoutMs, quiet)
-    if (counters.state() !== 'redis') throw new OperatorError('Redis does not answer at REDIS_URL.')
-    return await readUsage(counters, client)
+    await connection.open()
+    if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
+    const counter = new RedisClientCounter(connection.redis, ban)
+    const { minute, day } = await connection.whileListening(() => counter.look(client))
+    return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
   } finally {
-    await app.close()
+    connection.close()
   }
 }
 

@@ -1,3 +1,7 @@
+// What every answer carries, whatever becomes of its request.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
 /**
  * What a browser is to make of an answer, on every one of them: nothing but data (OWASP REST Security Cheat
  * Sheet). Constants, for a plugin that works them out per request costs several times as much. Fastify sends names in lower
@@ -12,3 +16,10 @@ export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 })
+
+/** Sets the headers of every answer, and those of its operation. */
+export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(securityHeaders).header('x-request-id', request.id)
+  const { headers } = request.matched?.config ?? {}
+  if (headers) reply.headers(headers)
+}

@@ -1,30 +1,30 @@
-// The routes beside the contract's operations: no key, no quota.
+// Whether the process lives, and whether it can serve: for those who watch it, without a key or a quota.
 
 import type { FastifyInstance } from 'fastify'
-import type { Contract } from '../contract/types.js'
 import { isMigrated, migrationNames } from '../database/migrate.js'
 import type { Sql } from '../database/types.js'
 import { unavailable } from '../errors.js'
 import { unlessAborted } from '../lib/abort.js'
+import { singleFlight } from '../lib/coalesce.js'
 import { migrationsFolder } from '../paths.js'
 import type { Counters } from '../rate-limit/counters.js'
 
 /** What these routes tell of. */
-export interface ServiceParts {
-  readonly contract: Contract
+export interface HealthParts {
   readonly sql: Sql
-  readonly counters: Counters
+  readonly counters: Pick<Counters, 'state'>
   readonly isClosing: () => boolean
 }
 
 // Of a probe, whatever the database does.
 const probeTimeoutMs = 1_000
 
-/** Adds `/healthz` (the process lives), `/readyz` (it can serve) and the contract itself. */
-export async function addServiceRoutes(app: FastifyInstance, parts: ServiceParts): Promise<void> {
-  const { contract, sql, counters, isClosing } = parts
+/** Adds `/healthz` (the process lives) and `/readyz` (it can serve). */
+export async function addHealth(app: FastifyInstance, parts: HealthParts): Promise<void> {
+  const { sql, counters, isClosing } = parts
   const migrations = await migrationNames(migrationsFolder)
-  const probe = coalesce(() =>
+  // Anyone may ask, so it costs the database the same however many do.
+  const probe = singleFlight(() =>
     unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
   )
 
@@ -41,22 +41,4 @@ export async function addServiceRoutes(app: FastifyInstance, parts: ServiceParts
     // Without Redis it serves all the same, so this is told and not refused.
     return { status: 'ok', counters: counters.state() }
   })
-
-  app.get('/openapi.yaml', async (_, reply) => {
-    reply.type('application/yaml; charset=utf-8') // RFC 9512
-    return contract.text
-  })
-
-  app.get('/openapi.json', async () => contract.document)
-}
-
-// Anyone may ask, so it costs the database the same however many do: those who ask while an answer is on its way share it.
-function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
-  let underWay: Promise<Result> | undefined
-  return () => {
-    underWay ??= run().finally(() => {
-      underWay = undefined
-    })
-    return underWay
-  }
 }

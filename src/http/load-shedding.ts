@@ -1,21 +1,22 @@
-// More than the service can work at. What comes beyond that is refused before any work is spent on it, so that what was
-// admitted is answered in time.
+// More requests than the service can answer in time. What comes beyond that is refused before anything is spent on it, so that what
+// was admitted is answered in time.
 
-/** Thrown where a request is not admitted. */
+/** Thrown where a request is refused for overload. */
 export class Overload extends Error {
   override name = 'Overload'
 }
 
-/** The requests of operations whose handlers are running. */
-export class Admission {
-  #count = 0
+/** Bounds how many handlers run at the same time. */
+export class LoadShedder {
+  #inFlight = 0
   #refused = 0
 
-  /** @param max handlers that run at the same time; a request that is still arriving is none, so slow clients hold none */
+  /** @param max handlers at the same time; a request that is still arriving has none, so slow clients take no place */
   constructor(readonly max: number) {}
 
-  get count(): number {
-    return this.#count
+  /** Handlers that are running. */
+  get inFlight(): number {
+    return this.#inFlight
   }
 
   /** Requests refused because `max` was reached. */
@@ -25,22 +26,22 @@ export class Admission {
 
   /** Throws Overload where one more handler could not run now: nothing need be done for its request. */
   check(): void {
-    if (this.#count < this.max) return
+    if (this.#inFlight < this.max) return
     this.#refused++
-    throw new Overload('as many requests as WORK_MAX are worked at')
+    throw new Overload('WORK_MAX requests are in flight')
   }
 
   /**
-   * Runs a handler, whatever becomes of its request meanwhile.
+   * Runs a handler in a place of its own, which is given back whatever becomes of its request meanwhile.
    * @throws {Overload} where others have come before it
    */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(handler: () => Promise<Result>): Promise<Result> {
     this.check()
-    this.#count++
+    this.#inFlight++
     try {
-      return await work()
+      return await handler()
     } finally {
-      this.#count--
+      this.#inFlight--
     }
   }
 }

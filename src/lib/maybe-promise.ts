@@ -1,20 +1,25 @@
-/** What may be there already. A promise of it costs turns of the microtask queue, which a busy process feels. */
-export type Soon<T> = T | Promise<T>
+// What may be there already. A promise of it costs turns of the microtask queue, which every request would feel where its counts are
+// in memory and its key is known.
 
-/** Goes on with it: at once, or when it comes. */
-export function proceed<T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> {
+export type MaybePromise<T> = T | Promise<T>
+
+/** What `next` makes of a value: at once, or when it comes. */
+export function thenMaybe<T, U>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<U>,
+): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Does some work of a hook, and calls back when it is done or has failed. */
-export function callBack(work: () => Soon<void>, done: (error?: Error) => void): void {
-  let soon: Soon<void>
+/** Runs what a callback waits for, and calls back when that is done or has failed. */
+export function callBack(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
+  let result: MaybePromise<void>
   try {
-    soon = work()
+    result = run()
   } catch (error) {
     done(error as Error)
     return
   }
-  if (soon instanceof Promise) soon.then(() => done(), done)
+  if (result instanceof Promise) result.then(() => done(), done)
   else done()
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Pools } from '../database/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
-import type { Admission } from '../http/load-shedding.js'
+import type { LoadShedder } from '../http/load-shedding.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
@@ -16,7 +16,7 @@ import { createMetricsServer } from './server.js'
 export interface MeasuredParts {
   readonly pools: Pools
   readonly counters: Counters
-  readonly admission: Admission
+  readonly loadShedder: LoadShedder
   readonly lifetimes: Lifetimes
 }
 
@@ -28,7 +28,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, admission, lifetimes }: MeasuredParts,
+  { pools, counters, loadShedder, lifetimes }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, processor time, the event loop's delay, garbage collection.
@@ -36,7 +36,7 @@ export function addMetrics(
   measureRequests(app, registry, lifetimes)
   measureCallers(app, registry)
   measureCounters(registry, counters)
-  measureAdmission(registry, admission)
+  measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
   measureConnections(registry, pools.keys.sql)
   return createMetricsServer(app, registry)
@@ -55,13 +55,13 @@ function measureCallers(app: FastifyInstance, registry: Registry): void {
   })
 }
 
-function measureAdmission(registry: Registry, admission: Admission): void {
+function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   new Gauge({
-    name: 'animal_store_work',
+    name: 'animal_store_requests_in_flight',
     help: 'Requests of operations whose handlers are running',
     registers: [registry],
     collect() {
-      this.set(admission.count)
+      this.set(loadShedder.inFlight)
     },
   })
   new Counter({
@@ -70,12 +70,12 @@ function measureAdmission(registry: Registry, admission: Admission): void {
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(admission.refused)
+      this.inc(loadShedder.refused)
     },
   })
 }
 
-const places: readonly CountersState[] = ['memory', 'redis', 'memory, for redis is away']
+const places: readonly CountersState[] = ['memory', 'redis', 'memory_fallback']
 
 function measureCounters(registry: Registry, counters: Counters): void {
   new Gauge({

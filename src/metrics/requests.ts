@@ -59,11 +59,11 @@ function refusals(registry: Registry): Observe {
     labelNames: ['plan'],
     registers: [registry],
   })
-  return ({ client, refused }) => {
-    if (refused === undefined) return
+  return ({ client, rateLimitRefusal }) => {
+    if (rateLimitRefusal === undefined) return
     const plan = client?.plan ?? 'none'
-    requests.inc({ plan, window: refused.window })
-    if (refused.banBegins) bans.inc({ plan })
+    requests.inc({ plan, window: rateLimitRefusal.window })
+    if (rateLimitRefusal.beginsBan) bans.inc({ plan })
   }
 }
 

@@ -19,9 +19,9 @@ import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
-import type { Admission } from '../http/load-shedding.js'
+import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
-import { createShare } from '../lib/coalesce.js'
+import { createCoalesce } from '../lib/coalesce.js'
 import { callBack } from '../lib/maybe-promise.js'
 import { essence, isJson } from '../schemas/media-types.js'
 import { deprecationHeaders } from './deprecation.js'
@@ -44,17 +44,13 @@ declare module 'fastify' {
     /** Its answers are written by a serializer that knows every number, if not the schema. */
     isExact?: boolean
   }
-  interface FastifyRequest {
-    /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
-    isUnchecked: boolean
-  }
 }
 
 export interface RouteParts {
   readonly contract: Contract
   readonly handlers: Handlers
   readonly pools: Pools
-  readonly admission: Admission
+  readonly loadShedder: LoadShedder
   /** For requests that carry a key of their own. */
   readonly once: Once
   /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
@@ -68,7 +64,7 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks()
-  app.decorateRequest('isUnchecked', false)
+  app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   app.setValidatorCompiler(createValidatorCompiler())
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
@@ -195,7 +191,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
     handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
   const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
     write(request, reply, await run(request, pool.sqlUntil(signal)))
-  const plainly = isShared(operation) ? shared(answer) : answer
+  const plainly = isCoalesced(operation) ? coalesced(answer) : answer
   const once: AnswerRequest = async (request, reply) => {
     const { isReplay, ...kept } = await parts.once(request, async (by) => {
       const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
@@ -207,7 +203,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
   return async (request, reply) => {
     const isKeyed = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
-    const answered = await parts.admission.run(() => (isKeyed ? once : plainly)(request, reply))
+    const answered = await parts.loadShedder.run(() => (isKeyed ? once : plainly)(request, reply))
     const { status, headers, body } = answered
     if (request.lifetime?.isOver) return undefined
     addHeaders(reply, headers)
@@ -218,16 +214,16 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
 type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
 
 // Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
-function isShared({ method, parameters, body }: Operation): boolean {
+function isCoalesced({ method, parameters, body }: Operation): boolean {
   return (
     isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
   )
 }
 
-function shared(answer: AnswerRequest): AnswerRequest {
-  const share = createShare<FastifyRequest, KeptAnswer>()
+function coalesced(answer: AnswerRequest): AnswerRequest {
+  const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
   return (request, reply) =>
-    share(`${request.client?.keyId} ${request.url}`, request, (requests) =>
+    coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
       answer(request, reply, whileAnyWaits(requests)),
     )
 }

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationH
 import { stringify } from 'lossless-json'
 import type { Operation } from '../contract/types.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
+import { callBack } from '../lib/maybe-promise.js'
 import { essence, isJson } from '../schemas/media-types.js'
 import { byStatus, type ResponseCheck } from './response-validation.js'
 
@@ -27,7 +28,7 @@ export function createWrite({ responses }: Operation): Write {
   const typeOf = byStatus(new Map(types))
   return (request, reply, { status, headers: own = {}, body }) => {
     const type = typeOf(status)
-    checkOf(request)?.body(status, body)
+    check(request, (contract) => contract.body(status, body))
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(own)) if (value !== undefined) headers[name] = value
     if (body === undefined) return { status, headers, body }
@@ -44,7 +45,8 @@ export function checkHeaders(
   { status, headers }: KeptAnswer,
 ): void {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-  checkOf(request)?.head(status, { ...reply.getHeaders(), ...Object.fromEntries(own) })
+  const all = { ...reply.getHeaders(), ...Object.fromEntries(own) }
+  check(request, (contract) => contract.head(status, all))
 }
 
 interface AnswerType {
@@ -74,25 +76,27 @@ function toJson(
 }
 
 /** A hook that holds the bodies of errors, which Fastify writes, to the contract. */
-export const checkBody = checking((check, reply, body) => check.body(reply.statusCode, body))
+export const checkBody: preSerializationHookHandler = (request, reply, payload, done) =>
+  callBack(
+    () => check(request, (contract) => contract.body(reply.statusCode, payload)),
+    (error) => (error ? done(error) : done(null, payload)),
+  )
 
 /** A hook that holds the headers of every answer to the contract. */
-export const checkHead = checking((check, reply) => check.head(reply.statusCode, reply.getHeaders()))
+export const checkHead: onSendHookHandler = (request, reply, payload, done) =>
+  callBack(
+    () => check(request, (contract) => contract.head(reply.statusCode, reply.getHeaders())),
+    (error) => (error ? done(error) : done(null, payload)),
+  )
 
-function checking(run: (check: ResponseCheck, reply: FastifyReply, payload: unknown) => void) {
-  const hook: preSerializationHookHandler & onSendHookHandler = (request, reply, payload, done) => {
-    const check = checkOf(request)
-    try {
-      if (check !== undefined) run(check, reply, payload)
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    done(null, payload)
+// What breaks the contract is told by an answer that is not held to it.
+function check(request: FastifyRequest, run: (contract: ResponseCheck) => void): void {
+  const { matched, isUnchecked } = request
+  if (isUnchecked || matched?.config.responseCheck === undefined) return
+  try {
+    run(matched.config.responseCheck)
+  } catch (error) {
+    request.isUnchecked = true
+    throw error
   }
-  return hook
-}
-
-function checkOf({ matched, isUnchecked }: FastifyRequest): ResponseCheck | undefined {
-  return isUnchecked ? undefined : matched?.config.responseCheck
 }

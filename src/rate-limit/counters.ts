@@ -1,58 +1,30 @@
-// The counters: in this process, or in Redis and then shared by every instance. While Redis is away or slow, this process
-// counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and counted in
-// one step, where the plugin would take a step for each.
+// Where requests are counted: in this process, or in Redis and then shared by every instance. While Redis is away or slow, this
+// process counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and
+// counted in one step, where the plugin would take a step for each.
 
 import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
-import { proceed, type Soon } from '../lib/maybe-promise.js'
-import { type ClientCounts, MemoryClientCounts, minuteMs, type Tallies } from './memory.js'
-import { MemoryStore, type Tally } from './memory-store.js'
-import { RedisClientCounts } from './redis.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { MemoryClientCounter, MemoryStore } from './memory.js'
+import { RedisClientCounter } from './redis.js'
+import { type ClientCounter, minuteMs, type WindowState } from './windows.js'
 
-/** A counter's state, after the request was counted or, with `increment: false`, without counting it. */
-export interface Count {
-  readonly max: number
-  readonly remaining: number
-  /** Milliseconds until the window ends; 0 where none has begun. */
-  readonly ttl: number
-  /** More were counted than the window allows. */
-  readonly isExceeded: boolean
-}
+/** Counts the requests of addresses: a flood of them pushes out no client. */
+export type AddressCounter = (
+  request: FastifyRequest,
+  options?: { readonly increment: boolean },
+) => Promise<WindowState>
 
-/** Counts a request of a subject. */
-export type Limiter<Subject> = (subject: Subject, options?: { readonly increment: boolean }) => Promise<Count>
+/** Where requests are counted; `memory_fallback`: in this process, because Redis is away. */
+export type CountersState = 'memory' | 'redis' | 'memory_fallback'
 
-/** How a client stands, after its request was counted or not. */
-export interface Standing {
-  /** Counted in both windows: neither they nor a ban refused it. */
-  readonly isAdmitted: boolean
-  readonly ban: Count
-  readonly minute: Count
-  readonly day: Count
-}
-
-/** A flood of addresses cannot push out a key. */
-export interface Limiters {
-  /** Counts a request, if it may be. */
-  admit(client: Client): Soon<Standing>
-  look(client: Client): Soon<Standing>
-  /** Counts a refused request; gives the ban of the client if it was one too many. */
-  reject(client: Client): Soon<Count | undefined>
-  readonly addresses: Limiter<string>
-}
-
-/** Where the counts are kept: in this process, in Redis, or in this process because Redis is away. */
-export type CountersState = 'memory' | 'redis' | 'memory, for redis is away'
-
-/** The counters, wherever they are kept just now. */
-export interface Counters {
+/** All that is counted, wherever that is just now. */
+export interface Counters extends ClientCounter {
+  readonly address: AddressCounter
   state(): CountersState
-  /** Runs with the shared counters, or once more with this process's own if Redis fails it. */
-  run<T>(work: (limiters: Limiters) => Soon<T>): Soon<T>
 }
 
 // An attacker has as many as he likes.
@@ -72,92 +44,88 @@ export async function createCounters(
   redisTimeoutMs: number,
   log: Logger,
 ): Promise<Counters> {
-  const own = await createLimiters(app, limits)
-  if (redisUrl === undefined) return { state: () => 'memory', run: (work) => work(own) }
-  const { RedisLink } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
-  const link = new RedisLink(redisUrl, redisTimeoutMs, log)
-  const shared = await createLimiters(app, limits, link.redis)
-  await link.open()
-  app.addHook('onClose', async () => link.close())
-  const runShared = async <T>(work: (limiters: Limiters) => Soon<T>) => {
+  const own = await createMemoryCounters(app, limits)
+  if (redisUrl === undefined) return { ...own, state: () => 'memory' }
+  const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
+  const connection = new RedisConnection(redisUrl, redisTimeoutMs, log)
+  const clients = new RedisClientCounter(connection.redis, limits.ban)
+  const address = await createRedisAddressCounter(app, limits, connection.redis)
+  await connection.open()
+  app.addHook('onClose', async () => connection.close())
+  const shared = async <T>(ask: () => MaybePromise<T>, fallback: () => MaybePromise<T>): Promise<T> => {
     try {
-      return await link.whileListening(() => work(shared))
+      return await connection.whileListening(ask)
     } catch (error) {
-      link.lost(error)
-      return work(own)
+      connection.lost(error)
+      return fallback()
     }
   }
+  const either = <T>(ask: () => MaybePromise<T>, fallback: () => MaybePromise<T>): MaybePromise<T> =>
+    connection.isUp ? shared(ask, fallback) : fallback()
   return {
-    state: () => (link.isUp ? 'redis' : 'memory, for redis is away'),
-    run: (work) => (link.isUp ? runShared(work) : work(own)),
+    count: (client) =>
+      either(
+        () => clients.count(client),
+        () => own.count(client),
+      ),
+    reject: (client) =>
+      either(
+        () => clients.reject(client),
+        () => own.reject(client),
+      ),
+    address: async (request, options) =>
+      either(
+        () => address(request, options),
+        () => own.address(request, options),
+      ),
+    state: () => (connection.isUp ? 'redis' : 'memory_fallback'),
   }
 }
 
-/** What is counted, in this process or in that Redis. */
-export async function createLimiters(
+/** Counters in this process. */
+export async function createMemoryCounters(
   app: FastifyInstance,
-  { anonymous, ban }: RateLimits,
-  redis?: Redis,
-): Promise<Limiters> {
-  const counts: ClientCounts = redis ? new RedisClientCounts(redis, ban) : new MemoryClientCounts(ban)
-  const standing = ({ quotas }: Client, { isAdmitted, ...tallies }: Tallies): Standing => ({
-    isAdmitted,
-    ban: countOf(tallies.ban, 1),
-    minute: countOf(tallies.minute, quotas.perMinute),
-    day: countOf(tallies.day, quotas.perDay),
-  })
+  limits: RateLimits,
+): Promise<Omit<Counters, 'state'>> {
+  const clients = new MemoryClientCounter(limits.ban)
   return {
-    admit: (client) => proceed(counts.admit(client), (tallies) => standing(client, tallies)),
-    look: (client) => proceed(counts.look(client), (tallies) => standing(client, tallies)),
-    reject: (client) => proceed(counts.reject(client), (tally) => tally && countOf(tally, 1)),
-    addresses: await createAddressLimiter(app, anonymous.perMinute, redis),
+    count: (client) => clients.count(client),
+    reject: (client) => clients.reject(client),
+    address: await createAddressCounter(app, limits, { store: MemoryStore }),
   }
 }
 
-function countOf({ current, ttl }: Tally, max: number): Count {
-  return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
+async function createRedisAddressCounter(
+  app: FastifyInstance,
+  limits: RateLimits,
+  redis: Redis,
+): Promise<AddressCounter> {
+  const count = await createAddressCounter(app, limits, { redis })
+  return async (request, options) => {
+    const window = await count(request, options)
+    return { ...window, ttl: window.ttl + 1 } // Redis lets a key live through the whole of its last millisecond
+  }
 }
 
-async function createAddressLimiter(
+async function createAddressCounter(
   app: FastifyInstance,
-  max: number,
-  redis: Redis | undefined,
-): Promise<Limiter<string>> {
-  const options = { nameSpace: 'animal-store:', ...(redis ? { redis } : { store: MemoryStore }) }
-  const keyOf = (address: string) => `address:${networkOf(address)}`
-  const rules = { max, timeWindow: minuteMs, cache: addressesMax }
-  const count = await createLimiter<string>(app, options, keyOf, rules)
-  // Redis lets a key live through the whole of its last millisecond.
-  const lasting = (counted: Count): Count => (redis ? { ...counted, ttl: counted.ttl + 1 } : counted)
-  return async (address, how) => lasting(await count(address, how))
-}
-
-async function createLimiter<Subject>(
-  app: FastifyInstance,
-  options: RateLimitPluginOptions,
-  keyOf: (subject: Subject) => string,
-  rules: RateLimitOptions,
-): Promise<Limiter<Subject>> {
+  { anonymous }: RateLimits,
+  store: Pick<RateLimitPluginOptions, 'redis' | 'store'>,
+): Promise<AddressCounter> {
+  const options: RateLimitOptions = {
+    max: anonymous.perMinute,
+    timeWindow: minuteMs,
+    cache: addressesMax,
+    keyGenerator: ({ ip }) => `address:${networkOf(ip)}`,
+  }
+  let counter: AddressCounter | undefined
   // The plugin keeps to its scope, so that several kinds of store can stand side by side.
-  let limiter: Limiter<Subject> | undefined
   await app.register(async (scope) => {
-    await scope.register(rateLimit, { global: false, ...options })
-    const keyGenerator = (request: FastifyRequest) => keyOf(subjectOf<Subject>(request))
-    const count = scope.createRateLimit({ ...rules, keyGenerator })
+    await scope.register(rateLimit, { global: false, nameSpace: 'animal-store:', ...store })
+    const count = scope.createRateLimit(options)
     // Without an allow list the plugin always answers with a count.
-    limiter = async (subject, how) => (await count(requestOf(subject), how)) as Count
+    counter = async (request, how) => (await count(request, how)) as WindowState
   })
   await app.after()
-  return limiter as Limiter<Subject> // registered, or app.after() has thrown
+  return counter as AddressCounter // registered, or app.after() has thrown
 }
-
-// Of a request, the plugin looks at its route's configuration alone, and hands it to the functions above.
-function requestOf<Subject>(subject: Subject): FastifyRequest {
-  return { subject, routeOptions } as unknown as FastifyRequest
-}
-
-function subjectOf<Subject>(request: FastifyRequest): Subject {
-  return (request as unknown as { subject: Subject }).subject
-}
-
-const routeOptions = { config: {} }

@@ -1,75 +1,121 @@
-// How a client stands with its ban and its two windows, looked at and counted in one step.
+// Counts in this process.
 
+import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import { LRUCache } from 'lru-cache'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
-import type { Soon } from '../lib/maybe-promise.js'
-import { type Tally, Window } from './memory-store.js'
+import { elapsedMs } from '../lib/clock.js'
+import {
+  type ClientCounter,
+  type ClientWindows,
+  dayMs,
+  minuteMs,
+  type WindowState,
+  windowState,
+} from './windows.js'
 
-/** What a store of client counts answers, in the order of its scripts. */
-export interface Tallies {
-  readonly isAdmitted: boolean
-  readonly ban: Tally
-  readonly minute: Tally
-  readonly day: Tally
+/** A fixed window, which begins with the first request that is counted. */
+class Window {
+  #count = 0
+  #endsAt = 0
+
+  get current(): number {
+    return this.ttl > 0 ? this.#count : 0
+  }
+
+  get ttl(): number {
+    return Math.max(0, this.#endsAt - elapsedMs())
+  }
+
+  increment(lengthMs: number): void {
+    const now = elapsedMs()
+    if (this.#endsAt <= now) {
+      this.#count = 0
+      this.#endsAt = now + lengthMs
+    }
+    this.#count++
+  }
+
+  state(max: number): WindowState {
+    return windowState(this.current, this.ttl, max)
+  }
 }
 
-/** Client counts, wherever they are kept. */
-export interface ClientCounts {
-  /** Counts in both windows if the client is not banned and neither of them is used up. */
-  admit(client: Client): Soon<Tallies>
-  /** The same without counting. */
-  look(client: Client): Soon<Tallies>
-  /** Notes a rejection; gives the ban that it began or met, if it was one too many. */
-  reject(client: Client): Soon<Tally | undefined>
-}
-
-export const minuteMs = 60_000
-export const dayMs = 86_400_000
 // As many as valid keys were made.
 const keysMax = 100_000
 
-interface ClientWindows {
+interface Windows {
   readonly ban: Window
   readonly minute: Window
   readonly day: Window
   readonly rejections: Window
 }
 
-/** Counts in this process. */
-export class MemoryClientCounts implements ClientCounts {
-  readonly #clients = new LRUCache<string, ClientWindows>({ max: keysMax })
+/** Counts the requests of clients. */
+export class MemoryClientCounter implements ClientCounter {
+  readonly #clients = new LRUCache<string, Windows>({ max: keysMax })
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  look({ keyId }: Client): Tallies {
+  count({ keyId, quotas }: Client): ClientWindows {
     const { ban, minute, day } = this.#windowsOf(keyId)
-    return { isAdmitted: false, ban: ban.look(), minute: minute.look(), day: day.look() }
+    const isAdmitted = ban.current === 0 && minute.current < quotas.perMinute && day.current < quotas.perDay
+    if (isAdmitted) {
+      minute.increment(minuteMs)
+      day.increment(dayMs)
+    }
+    return {
+      isAdmitted,
+      ban: ban.state(1),
+      minute: minute.state(quotas.perMinute),
+      day: day.state(quotas.perDay),
+    }
   }
 
-  admit(client: Client): Tallies {
-    const { keyId, quotas } = client
-    const before = this.look(client)
-    const isAdmitted =
-      before.ban.current === 0 &&
-      before.minute.current < quotas.perMinute &&
-      before.day.current < quotas.perDay
-    if (!isAdmitted) return before
-    const { minute, day } = this.#windowsOf(keyId)
-    return { isAdmitted, ban: before.ban, minute: minute.count(minuteMs), day: day.count(dayMs) }
-  }
-
-  reject({ keyId }: Client): Tally | undefined {
+  reject({ keyId }: Client): WindowState | undefined {
     const { rejections, ban } = this.#windowsOf(keyId)
-    const { current } = rejections.count(this.rules.withinSeconds * 1000)
-    return current > this.rules.rejections ? ban.count(this.rules.banSeconds * 1000) : undefined
+    rejections.increment(this.rules.withinSeconds * 1000)
+    if (rejections.current <= this.rules.rejections) return undefined
+    ban.increment(this.rules.banSeconds * 1000)
+    return ban.state(1)
   }
 
-  #windowsOf(keyId: string): ClientWindows {
+  #windowsOf(keyId: string): Windows {
     const found = this.#clients.get(keyId)
     if (found !== undefined) return found
     const windows = { ban: new Window(), minute: new Window(), day: new Window(), rejections: new Window() }
     this.#clients.set(keyId, windows)
     return windows
+  }
+}
+
+type Callback = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void
+
+/**
+ * A store for @fastify/rate-limit, whose own hands out its live entry: the plugin reads that only after others may have counted on
+ * it, and of many requests at once, all would see the last one's count and be refused. The least recently counted make room.
+ */
+export class MemoryStore implements FastifyRateLimitStore {
+  readonly #windows: LRUCache<string, Window>
+
+  constructor({ cache = 1 }: { readonly cache?: number }) {
+    this.#windows = new LRUCache({ max: cache })
+  }
+
+  incr(key: string, callback: Callback, timeWindow: number): void {
+    const window = this.#windows.get(key) ?? new Window()
+    this.#windows.set(key, window)
+    window.increment(timeWindow)
+    callback(null, { current: window.current, ttl: window.ttl })
+  }
+
+  read(key: string, callback: Callback): void {
+    const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
+    callback(null, { current, ttl })
+  }
+
+  /** The store of one limiter. */
+  child(options: object): MemoryStore {
+    return new MemoryStore(options) // the limiter's, though the plugin's types say a route's
   }
 }

@@ -3,7 +3,7 @@
 
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { Soon } from '../lib/maybe-promise.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 
 const tickMs = 10
 // For a connection to be made, and for the answer to one command, though others are answered.
@@ -11,7 +11,7 @@ const patienceMs = 1_000
 const probeEveryMs = 250
 
 /** A connection that fails at once when it is down, and soon when nothing comes back on it. */
-export class RedisLink {
+export class RedisConnection {
   readonly redis: Redis
   #isUp = true
   #awaited = 0
@@ -28,7 +28,7 @@ export class RedisLink {
   ) {
     this.redis = new Redis(url, {
       lazyConnect: true,
-      enableAutoPipelining: true, // one write for what refused requests and addresses ask in a turn
+      enableAutoPipelining: true, // one write for what refused requests and addresses ask in one iteration
       connectTimeout: Math.max(patienceMs, timeoutMs),
       commandTimeout: Math.max(patienceMs, timeoutMs),
       enableOfflineQueue: false,
@@ -56,7 +56,7 @@ export class RedisLink {
   }
 
   /** Does what asks Redis. If Redis falls silent meanwhile, all that was asked fails. */
-  async whileListening<T>(ask: () => Soon<T>): Promise<T> {
+  async whileListening<T>(ask: () => MaybePromise<T>): Promise<T> {
     this.#awaited++
     this.#ticker ??= setInterval(() => this.#tick(), tickMs).unref()
     try {
@@ -81,7 +81,7 @@ export class RedisLink {
     this.redis.disconnect()
   }
 
-  // Turns of the loop, and not milliseconds: a process that was busy has not listened, and a time limit would call a
+  // Ticks of the loop, and not milliseconds: a process that was busy has not listened, and a time limit would call a
   // healthy Redis away. And bytes, not answers: a Redis with much to do still answers somebody.
   #tick(): void {
     const bytesRead = this.redis.stream?.bytesRead ?? 0

@@ -1,11 +1,18 @@
-// Client counts that all instances share: one script looks and counts, for step by step it would take three journeys for every
-// request, and others could come in between. What the requests of a turn ask of a client is one call of it.
+// Counts of clients that all instances share: one script looks and counts, for step by step it would take three journeys for every
+// request, and others could come in between. What the requests of one iteration of the event loop ask of a client is one call.
 
 import type { ChainableCommander, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
-import { type ClientCounts, dayMs, minuteMs, type Tallies } from './memory.js'
-import type { Tally } from './memory-store.js'
+import { createCoalesce } from '../lib/coalesce.js'
+import {
+  type ClientCounter,
+  type ClientWindows,
+  dayMs,
+  minuteMs,
+  type WindowState,
+  windowState,
+} from './windows.js'
 
 const count = `
   local function count(key, by, windowMs)
@@ -39,7 +46,7 @@ const reject = `${count}
   return { ban, banTtl }
 `
 
-type Admission = readonly [
+type Counted = readonly [
   admitted: number,
   ban: number,
   banTtl: number,
@@ -50,18 +57,21 @@ type Admission = readonly [
 ]
 
 interface Scripts {
-  admitClient(...args: (string | number)[]): Promise<Admission>
+  admitClient(...args: (string | number)[]): Promise<Counted>
   rejectClient(...args: (string | number)[]): Promise<[ban: number, banTtl: number]>
 }
 
-// By client: how many of its requests ask together, and what they are told.
-type Requests = Map<Client, number>
-type Answers = ReadonlyMap<Client, Admission | Error>
+// One request of a client.
+interface Asker {
+  readonly client: Client
+}
 
-/** Counts in Redis. */
-export class RedisClientCounts implements ClientCounts {
+type Answers = ReadonlyMap<Asker, ClientWindows | Error>
+
+/** Counts the requests of clients in Redis. */
+export class RedisClientCounter implements ClientCounter {
   readonly #redis: Redis & Scripts
-  #turn: { readonly requests: Requests; readonly answers: Promise<Answers> } | undefined
+  readonly #coalesce = createCoalesce<Asker, Answers>()
 
   constructor(
     redis: Redis,
@@ -72,50 +82,45 @@ export class RedisClientCounts implements ClientCounts {
     this.#redis = redis as Redis & Scripts
   }
 
-  async admit(client: Client): Promise<Tallies> {
-    this.#turn ??= this.#beginTurn()
-    const { requests, answers } = this.#turn
-    const nth = (requests.get(client) ?? 0) + 1
-    requests.set(client, nth)
-    const answer = (await answers).get(client) as Admission | Error
+  async count(client: Client): Promise<ClientWindows> {
+    const asker = { client }
+    const answers = await this.#coalesce('', asker, (askers) => this.#countAll(askers))
+    const answer = answers.get(asker) as ClientWindows | Error // each has one
     if (answer instanceof Error) throw answer
-    return talliesOf(answer, nth)
+    return answer
   }
 
-  async look(client: Client): Promise<Tallies> {
-    return talliesOf(await this.#redis.admitClient(...admission(client, 0)), 1)
+  /** The same without counting. */
+  async look(client: Client): Promise<ClientWindows> {
+    return windowsOf(client, await this.#redis.admitClient(...admission(client, 0)), 1)
   }
 
-  async reject({ keyId }: Client): Promise<Tally | undefined> {
+  async reject({ keyId }: Client): Promise<WindowState | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
-    const keys = [key('rejections', keyId), key('ban', keyId)] as const
-    const answer = await this.#redis.rejectClient(
-      ...keys,
-      rejections,
-      withinSeconds * 1000,
-      banSeconds * 1000,
-    )
-    return answer[0] === 0 ? undefined : tally(...answer)
-  }
-
-  #beginTurn() {
-    const requests: Requests = new Map()
-    const answers = new Promise<Answers>((resolve) => {
-      setImmediate(() => {
-        this.#turn = undefined
-        resolve(this.#ask(requests))
-      })
-    })
-    return { requests, answers }
+    const keys = [key('rejections', keyId), key('ban', keyId)]
+    const lengths = [rejections, withinSeconds * 1000, banSeconds * 1000]
+    const [ban, ttl] = await this.#redis.rejectClient(...keys, ...lengths)
+    return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
   // A pipeline is one write, and need not wait for the one before it.
-  async #ask(requests: Requests): Promise<Answers> {
+  async #countAll(askers: readonly Asker[]): Promise<Answers> {
+    const byClient = new Map<Client, Asker[]>()
+    for (const asker of askers) {
+      const together = byClient.get(asker.client)
+      if (together === undefined) byClient.set(asker.client, [asker])
+      else together.push(asker)
+    }
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
-    for (const [client, count] of requests) void pipeline.admitClient(...admission(client, count))
-    const results = (await pipeline.exec()) as [Error | null, Admission][]
-    const answers = results.map(([error, answer]) => error ?? answer)
-    return new Map([...requests.keys()].map((client, i) => [client, answers[i] as Admission | Error]))
+    for (const [client, { length }] of byClient) void pipeline.admitClient(...admission(client, length))
+    const results = (await pipeline.exec()) as [Error | null, Counted][]
+    const answers = new Map<Asker, ClientWindows | Error>()
+    for (const [i, [client, together]] of [...byClient].entries()) {
+      const [error, counted] = results[i] as [Error | null, Counted]
+      for (const [nth, asker] of together.entries())
+        answers.set(asker, error ?? windowsOf(client, counted, nth + 1))
+    }
+    return answers
   }
 }
 
@@ -130,17 +135,21 @@ function key(kind: string, keyId: string): string {
 }
 
 // What the nth of those that asked together is told: they were counted one after the other.
-function talliesOf([admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: Admission, nth: number): Tallies {
+function windowsOf(
+  { quotas }: Client,
+  [admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: Counted,
+  nth: number,
+): ClientWindows {
   const notYet = Math.max(0, admitted - nth)
   return {
     isAdmitted: nth <= admitted,
-    ban: tally(ban, banTtl),
-    minute: tally(minute - notYet, minuteTtl),
-    day: tally(day - notYet, dayTtl),
+    ban: state(ban, banTtl, 1),
+    minute: state(minute - notYet, minuteTtl, quotas.perMinute),
+    day: state(day - notYet, dayTtl, quotas.perDay),
   }
 }
 
 // Redis lets a key live through the whole of its last millisecond.
-function tally(current: number, ttl: number): Tally {
-  return { current, ttl: ttl + 1 }
+function state(current: number, ttl: number, max: number): WindowState {
+  return windowState(current, ttl + 1, max)
 }

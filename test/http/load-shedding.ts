@@ -61,7 +61,7 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   await once(metrics.listen(0, '127.0.0.1'), 'listening')
   const { port } = metrics.address() as net.AddressInfo
   const { text } = await send(`http://127.0.0.1:${port}/metrics`)
-  t.match(text, /^animal_store_work 1$/m)
+  t.match(text, /^animal_store_requests_in_flight 1$/m)
   const { length: count } = service.log.filter(({ reason }) => reason === 'overload')
   t.match(text, new RegExp(`^animal_store_overload_refusals_total ${count}$`, 'm'))
 
@@ -144,7 +144,7 @@ t.test('requests whose connections are reset give their places back, and are tol
   while ((await service.call('GET', '/pets/1')).status !== 404);
 
   const text = await scrape()
-  t.match(text, /^animal_store_work 0$/m)
+  t.match(text, /^animal_store_requests_in_flight 0$/m)
   t.match(
     text,
     new RegExp(`^animal_store_request_seconds_count{operation="listPets",status="aborted"} ${max}$`, 'm'),

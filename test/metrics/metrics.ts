@@ -156,7 +156,7 @@ t.test('where requests are counted is told', { skip: redisIsMissing }, async (t)
   const { call, samples } = await startMeasured(t, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' })
   const places = async () => {
     const found = await samples()
-    return ['memory', 'redis', 'memory, for redis is away'].map((place) =>
+    return ['memory', 'redis', 'memory_fallback'].map((place) =>
       found.get(`animal_store_counters{place="${place}"}`),
     )
   }

@@ -4,20 +4,20 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { ApiError } from '../../src/errors.js'
-import { createShare } from '../../src/lib/coalesce.js'
+import { createCoalesce } from '../../src/lib/coalesce.js'
 import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
 
 t.test(
-  'who asks for the same in one turn is told by one run, which begins when all have asked',
+  'who asks for the same in one iteration of the event loop is told by one run, which begins when all have asked',
   async (t) => {
-    const share = createShare<number, string>()
+    const coalesce = createCoalesce<number, string>()
     const runs: string[] = []
     const run = (key: string) => async (askers: readonly number[]) => {
       runs.push(`${key} ${askers}`)
       return `of ${key}`
     }
-    const answers = ['a', 'b', 'a', 'a'].map((key, i) => share(key, i, run(key)))
+    const answers = ['a', 'b', 'a', 'a'].map((key, i) => coalesce(key, i, run(key)))
     t.strictSame(runs, [])
     t.strictSame(await Promise.all(answers), ['of a', 'of b', 'of a', 'of a'])
     t.strictSame(runs, ['a 0,2,3', 'b 1'])
@@ -25,31 +25,31 @@ t.test(
 )
 
 t.test('who asks once a run has begun is told by another', async (t) => {
-  const share = createShare<number, number>()
+  const coalesce = createCoalesce<number, number>()
   const ends: (() => void)[] = []
   let runs = 0
   const run = () => {
     const count = ++runs
     return new Promise<number>((resolve) => ends.push(() => resolve(count)))
   }
-  const first = share('a', 1, run)
+  const first = coalesce('a', 1, run)
   await setImmediate()
   t.equal(runs, 1)
-  const second = share('a', 1, run)
+  const second = coalesce('a', 1, run)
   await setImmediate()
   for (const end of ends) end()
   t.strictSame(await Promise.all([first, second]), [1, 2])
 })
 
 t.test('a failure is told to all, and not remembered', async (t) => {
-  const share = createShare<number, string>()
+  const coalesce = createCoalesce<number, string>()
   const failing = () => Promise.reject(new Error('no'))
-  const answers = await Promise.allSettled([share('a', 1, failing), share('a', 2, failing)])
+  const answers = await Promise.allSettled([coalesce('a', 1, failing), coalesce('a', 2, failing)])
   t.match(answers, [
     { status: 'rejected', reason: { message: 'no' } },
     { status: 'rejected', reason: { message: 'no' } },
   ])
-  t.equal(await share('a', 3, async () => 'yes'), 'yes')
+  t.equal(await coalesce('a', 3, async () => 'yes'), 'yes')
 })
 
 t.test('requests', async (t) => {
@@ -83,7 +83,7 @@ t.test('requests', async (t) => {
     log.length = 0
   })
   await call('GET', '/pets') // the key is known from now on
-  // Injected, they are all there in one turn.
+  // Injected, they are all there in one iteration of the event loop.
   const inject = (url: string, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
     app.inject({
       method,

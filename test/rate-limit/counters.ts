@@ -1,12 +1,12 @@
 import { EventEmitter, once } from 'node:events'
-import Fastify from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { RedisServer } from '../../scripts/lib/redis.js'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { insertApiKey } from '../../src/database/api-keys.js'
 import { connect } from '../../src/database/connect.js'
 import { migrationsFolder } from '../../src/paths.js'
-import { createLimiters } from '../../src/rate-limit/counters.js'
+import { createMemoryCounters } from '../../src/rate-limit/counters.js'
 import { silent } from '../fixtures/cluster.js'
 import { type ServiceProcess, startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
@@ -39,19 +39,20 @@ t.test('counters in memory', async (t) => {
   t.test('forget the oldest address in a flood of them, and no key', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
-    const limiters = await createLimiters(app, contract.rateLimits)
+    const counters = await createMemoryCounters(app, contract.rateLimits)
     const client = {
       keyId: '1',
       plan: 'free',
       quotas: { perMinute: 60, perDay: 1_000 },
       expiresAt: undefined,
     }
+    const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // all that is looked at
     const oldest = '192.0.2.1'
-    await limiters.admit(client)
-    await limiters.addresses(oldest)
-    for (let i = 0; i < 60_000; i++) await limiters.addresses(`10.0.${i >> 8}.${i & 255}`)
-    t.match(await limiters.addresses(oldest), { remaining: 59 }, 'it is counted anew')
-    t.match(await limiters.admit(client), { minute: { remaining: 58 } })
+    await counters.count(client)
+    await counters.address(from(oldest))
+    for (let i = 0; i < 60_000; i++) await counters.address(from(`10.0.${i >> 8}.${i & 255}`))
+    t.match(await counters.address(from(oldest)), { remaining: 59 }, 'it is counted anew')
+    t.match(await counters.count(client), { minute: { remaining: 58 } })
   })
 })
 
@@ -126,7 +127,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     await load.answered(200)
     await redis.kill()
     await told(pair, away)
-    t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory, for redis is away'))
+    t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
     await load.answered(500)
     await redis.start()
     await told(pair, back)
@@ -174,7 +175,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     t.test(`the service starts while Redis ${title}, and uses it when it appears`, async (t) => {
       await leave()
       const pair = await startPair(t, redis)
-      t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory, for redis is away'))
+      t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
       const free = await createKey('free')
       t.match(await Promise.all(pair.map((each) => list(each, free))), [{ status: 200 }, { status: 200 }])
       await comeBack()

@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
-import { type ClientCounts, MemoryClientCounts, type Tallies } from '../../src/rate-limit/memory.js'
-import { RedisClientCounts } from '../../src/rate-limit/redis.js'
+import { MemoryClientCounter } from '../../src/rate-limit/memory.js'
+import { RedisClientCounter } from '../../src/rate-limit/redis.js'
+import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 
 const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
@@ -13,7 +14,7 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
   redis.on('error', () => {})
   t.teardown(() => redis.disconnect())
   await redis.connect()
-  const counts = new RedisClientCounts(redis, rules)
+  const counts = new RedisClientCounter(redis, rules)
 
   for (const [perMinute, perDay, asked] of [
     [10, 100, [1, 1, 3, 0, 4, 3]],
@@ -26,49 +27,53 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
       `of ${quotas}, ${asked.join(', ')} that ask together are told what they are in memory`,
       async (t) => {
         const client = clientOf(quotas, perMinute, perDay)
-        const memory = new MemoryClientCounts(rules)
+        const memory = new MemoryClientCounter(rules)
         for (const together of asked) {
           const expected = await admitTogether(memory, client, together)
           t.match(await admitTogether(counts, client, together), expected.map(withoutEnds))
-          t.match(await counts.look(client), withoutEnds(memory.look(client)), 'and to look counts nothing')
+          const before = await counts.look(client)
+          t.match(await counts.look(client), withoutEnds(before), 'and to look counts nothing')
         }
       },
     )
   }
 
-  t.test('what is asked in one turn is one call of the script for each client', async (t) => {
-    const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
-    await counts.admit(first) // the script is there
-    const before = await calls(redis)
-    const [ofFirst, ofSecond] = await Promise.all([
-      admitTogether(counts, first, 4),
-      admitTogether(counts, second, 2),
-    ])
-    t.equal((await calls(redis)) - before, 2)
-    t.strictSame(ofFirst.map(isAdmitted), [true, true, false, false])
-    t.strictSame(ofSecond.map(isAdmitted), [true, true])
-    for (const { minute, day } of [...ofFirst, ...ofSecond]) {
-      t.ok(minute.ttl > 0 && minute.ttl <= 60_001)
-      t.ok(day.ttl > 60_001 && day.ttl <= 86_400_001)
-    }
-  })
+  t.test(
+    'what is asked in one iteration of the event loop is one call of the script for each client',
+    async (t) => {
+      const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
+      await counts.count(first) // the script is there
+      const before = await calls(redis)
+      const [ofFirst, ofSecond] = await Promise.all([
+        admitTogether(counts, first, 4),
+        admitTogether(counts, second, 2),
+      ])
+      t.equal((await calls(redis)) - before, 2)
+      t.strictSame(ofFirst.map(isAdmitted), [true, true, false, false])
+      t.strictSame(ofSecond.map(isAdmitted), [true, true])
+      for (const { minute, day } of [...ofFirst, ...ofSecond]) {
+        t.ok(minute.ttl > 0 && minute.ttl <= 60_001)
+        t.ok(day.ttl > 60_001 && day.ttl <= 86_400_001)
+      }
+    },
+  )
 
   t.test('a ban admits none, though both windows have room', async (t) => {
     const client = clientOf('banned', 10, 10)
-    await counts.admit(client)
+    await counts.count(client)
     for (const _ of [1, 2]) t.equal(await counts.reject(client), undefined)
-    t.match(await counts.reject(client), { current: 1 })
+    t.match(await counts.reject(client), { remaining: 0, isExceeded: false })
     for (const { isAdmitted, ban, minute } of await admitTogether(counts, client, 3)) {
       t.equal(isAdmitted, false)
-      t.ok(ban.current === 1 && ban.ttl > 0)
-      t.equal(minute.current, 1)
+      t.ok(ban.remaining === 0 && ban.ttl > 0)
+      t.equal(minute.remaining, 9)
     }
   })
 
   t.test('a client whose counts are broken fails alone', async (t) => {
     const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
     await redis.lpush('animal-store:{broken}:day', 'not a count')
-    const asked = [broken, sound, broken, sound].map((client) => counts.admit(client))
+    const asked = [broken, sound, broken, sound].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), [
       { status: 'rejected', reason: { message: /WRONGTYPE/ } },
       { status: 'fulfilled', value: { isAdmitted: true } },
@@ -80,7 +85,7 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
   t.test('all who ask are told when Redis is away', async (t) => {
     await server.kill()
     const [first, second] = [clientOf('first', 10, 10), clientOf('second', 10, 10)]
-    const asked = [first, second, first].map((client) => counts.admit(client))
+    const asked = [first, second, first].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), Array(3).fill({ status: 'rejected' }))
   })
 
@@ -88,8 +93,8 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     const fault = () => {
       throw new Error('a fault')
     }
-    const broken = new RedisClientCounts(Object.create(redis, { pipeline: { value: fault } }), rules)
-    const asked = [1, 2].map(() => broken.admit(clientOf('any', 10, 10)))
+    const broken = new RedisClientCounter(Object.create(redis, { pipeline: { value: fault } }), rules)
+    const asked = [1, 2].map(() => broken.count(clientOf('any', 10, 10)))
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })
 })
@@ -98,17 +103,17 @@ function clientOf(keyId: string, perMinute: number, perDay: number): Client {
   return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }
 }
 
-async function admitTogether(counts: ClientCounts, client: Client, times: number): Promise<Tallies[]> {
-  return Promise.all(Array.from({ length: times }, () => counts.admit(client)))
+async function admitTogether(counts: ClientCounter, client: Client, times: number): Promise<ClientWindows[]> {
+  return Promise.all(Array.from({ length: times }, () => counts.count(client)))
 }
 
-function withoutEnds({ isAdmitted, ban, minute, day }: Tallies) {
-  const current = (tally: { readonly current: number }) => ({ current: tally.current })
-  return { isAdmitted, ban: current(ban), minute: current(minute), day: current(day) }
+function withoutEnds({ isAdmitted, ban, minute, day }: ClientWindows) {
+  const withoutEnd = ({ max, remaining }: WindowState) => ({ max, remaining })
+  return { isAdmitted, ban: withoutEnd(ban), minute: withoutEnd(minute), day: withoutEnd(day) }
 }
 
-function isAdmitted(tallies: Tallies): boolean {
-  return tallies.isAdmitted
+function isAdmitted(windows: ClientWindows): boolean {
+  return windows.isAdmitted
 }
 
 // Scripts that were run, by either command.

@@ -1,0 +1,43 @@
+// How connections end: as the server closes, and after requests that must be their last.
+
+import type { FastifyInstance } from 'fastify'
+import { closeSilentConnections, comesAfterTheLast, isLast, watchConnections } from './connections.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** From now on `/readyz` says no, and every answer ends its connection: the server will close. */
+    announceClose(): void
+  }
+}
+
+/** Drops what comes after the last request of a connection. */
+export function dropAfterTheLast(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (comesAfterTheLast(request.raw)) reply.hijack()
+    else done()
+  })
+}
+
+/**
+ * Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has
+ * to end them, or a client's keep-alive would hold the stop up. So has one that comes before the whole request.
+ * Gives whether the server is about to close.
+ */
+export function closeConnections(app: FastifyInstance): () => boolean {
+  const open = watchConnections(app.server)
+  let closing = false
+  app.decorate('announceClose', () => {
+    closing = true
+  })
+  let silent: ReturnType<typeof closeSilentConnections> | undefined
+  app.addHook('preClose', async () => {
+    closing = true
+    silent = closeSilentConnections(open)
+  })
+  app.addHook('onClose', async () => silent?.stop())
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
+    done(null, payload)
+  })
+  return () => closing
+}

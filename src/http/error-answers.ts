@@ -1,0 +1,58 @@
+// The one way out for every error.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { defaultErrorStatuses } from '../contract/defaults.js'
+import type { Contract } from '../contract/types.js'
+import { isUnavailable } from '../database/unavailable.js'
+import { type ApiError, errorBody, toApiError, unavailable } from '../errors.js'
+import { Overload } from './load-shedding.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why it was refused before anything was spent on it, for its line in the log. */
+    reason: string | undefined
+    /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
+    isUnchecked: boolean
+  }
+}
+
+/** Answers a request with an error. */
+export type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
+/** Makes the error handler: the one error body, logged where it is a fault of the service. */
+export function createAnswerError(contract: Contract): AnswerError {
+  return (error, request, reply) => {
+    if (reply.sent) return // its time was up, and the caller has been told
+    request.server.admission.setLastHeaders(request, reply)
+    const apiError = describe(error, request, contract)
+    const body = errorBody(apiError, contract)
+    if (error instanceof Overload) request.reason = 'overload'
+    else if (apiError.code === 'not_implemented')
+      request.log.warn({ reason: apiError.message }, 'not written yet')
+    else if (body.status >= 500)
+      request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
+    if (!isDescribed(apiError, body.status, request, contract)) {
+      request.isUnchecked = true
+      reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
+    }
+    void reply.code(body.status).headers(apiError.headers).send(body)
+  }
+}
+
+function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): ApiError {
+  // A body that breaks off has the same code as a connection to the database that does.
+  const isOutage = error instanceof Overload || (isUnavailable(error) && error !== raw.errored)
+  return isOutage ? unavailable(error) : toApiError(error, contract)
+}
+
+// The server's own errors may befall any operation, also one that does not speak of them.
+function isDescribed(
+  { code }: ApiError,
+  status: number,
+  { matched }: FastifyRequest,
+  contract: Contract,
+): boolean {
+  if (!contract.describesErrors) return false
+  const { responseCheck } = matched?.config ?? {}
+  return responseCheck === undefined || responseCheck.declares(status) || !(code in defaultErrorStatuses)
+}

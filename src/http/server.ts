@@ -1,0 +1,94 @@
+// The HTTP server: every option of Fastify's and Node's, written out.
+
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { holdsApiKey } from '../auth/api-key.js'
+import type { Config } from '../config.js'
+import type { Contract } from '../contract/types.js'
+import { isAmbiguous } from './ambiguous-requests.js'
+import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
+import { afterPacket, closeAfter, comesAfterTheLast, isLast } from './connections.js'
+import { createAnswerError } from './error-answers.js'
+import { setCommonHeaders } from './headers.js'
+import type { Lifetimes } from './lifetime.js'
+import { RequestLog } from './request-log.js'
+
+// A client that sends its headers slower than this keeps a connection for nothing.
+const headersTimeoutMs = 10_000
+// How often Node looks for requests past their time.
+const timeoutCheckMs = 1_000
+
+/** Makes the server, without routes. It answers every error in the one error body, and reads bodies as bytes. */
+export function createServer(
+  config: Config,
+  contract: Contract,
+  log: Logger,
+  lifetimes: Lifetimes,
+): FastifyInstance {
+  const answerError = createAnswerError(contract)
+  const app: FastifyInstance = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new RequestLog(),
+    genReqId: requestId,
+    trustProxy: config.trustProxy,
+    bodyLimit: contract.limits.body,
+    routerOptions: { maxParamLength: contract.limits.url },
+    requestTimeout: config.requestTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    // Without a byte in either direction: a client that reads no answer would keep its connection for ever.
+    connectionTimeout: config.requestTimeoutMs + config.handlerTimeoutMs,
+    http: {
+      maxHeaderSize: contract.limits.header,
+      headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
+      connectionsCheckingInterval: timeoutCheckMs,
+      requireHostHeader: false, // checked by a hook, which can answer in the error body
+    },
+    // While it closes, the server finishes what it has accepted and asks for no more on its connections.
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    clientErrorHandler: createClientErrorHandler(contract, log, lifetimes),
+    // Of a request with a URL that cannot be routed: no hook sees it.
+    frameworkErrors: async (error, request, reply) => {
+      if (comesAfterTheLast(request.raw)) return reply.hijack()
+      setCommonHeaders(request, reply)
+      if (isAmbiguous(request.raw)) closeAfter(request.raw)
+      let refusal: unknown = error
+      try {
+        await app.admission.admit(request, reply)
+      } catch (admissionError) {
+        refusal = admissionError
+      }
+      await new Promise<void>((resolve) => afterPacket(request.raw, resolve))
+      if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
+      if (isLast(request.raw)) reply.header('Connection', 'close')
+      answerError(refusal, request, reply)
+    },
+  })
+  app.server.maxConnections = config.connectionsMax
+  app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
+  app.server.on('connect', createConnectHandler(contract, log))
+  app.decorateRequest('reason', undefined)
+  app.decorateRequest('isUnchecked', false)
+  app.setErrorHandler(answerError)
+  readBodiesAsBytes(app, contract)
+  return app
+}
+
+// Whatever their type: the operation they are for says which types it takes. glue warns of a declared type without a parser by its
+// name.
+function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
+  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes ?? [])
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...new Set(declared), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+}
+
+// The caller's own id where it is harmless in a log, else a new one.
+function requestId(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  const isHarmless = typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) && !holdsApiKey(given)
+  return isHarmless ? given : randomUUID()
+}

@@ -1,0 +1,88 @@
+// The rules of x-rate-limits: which window a caller is told, and why a request is one too many. A rejected request is counted in
+// no window, so a client that waits as it is told gets through.
+
+import type { Client } from '../auth/client.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import { type ClientCounter, type ClientWindows, fullest, type WindowState } from './windows.js'
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly code: 'rate_limit_exceeded' | 'key_banned'
+  /** What was used up. */
+  readonly window: 'minute' | 'day' | 'ban' | 'address'
+  readonly waitMs: number
+  readonly reason: string
+  /** It is this request that got the key banned. */
+  readonly beginsBan?: boolean
+}
+
+/** What a request is told. */
+export interface Decision {
+  readonly windows: readonly WindowState[]
+  /** The one of them that the headers tell. */
+  readonly window: WindowState
+  readonly refusal?: Refusal
+}
+
+/** Counts a request of a client, and decides on it. */
+export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
+  return thenMaybe(counter.count(client), (counted) => {
+    if (counted.isAdmitted) return { windows: windowsOf(counted), window: fullest(windowsOf(counted)) }
+    if (counted.ban.remaining === 0) return banned(counted, counted.ban)
+    return thenMaybe(counter.reject(client), (ban) =>
+      ban === undefined ? usedUp(counted) : banned(counted, ban, !ban.isExceeded),
+    )
+  })
+}
+
+/** Decides on a request without a valid key, which was counted in its address's window. */
+export function decideOnAddress(window: WindowState): Decision {
+  return window.isExceeded ? addressUsedUp(window, window.ttl) : { windows: [window], window }
+}
+
+/**
+ * Decides on a key that may be a guess, while others of its address are being looked up. They may be valid, and then they are not
+ * counted: the caller need not wait for the window's end.
+ */
+export function decideOnGuess(window: WindowState, lookUpsInFlight: number): Decision {
+  if (lookUpsInFlight < window.remaining) return { windows: [window], window }
+  return addressUsedUp(window, window.remaining === 0 ? window.ttl : 0)
+}
+
+function windowsOf({ minute, day }: ClientWindows): readonly WindowState[] {
+  return [minute, day]
+}
+
+// The violated window that resets last tells when.
+function usedUp(counted: ClientWindows): Decision {
+  const { minute, day } = counted
+  const isDay = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl)
+  const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
+  const reason = `This ${name}'s requests are used up.`
+  const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
+  return { windows: windowsOf(counted), window, refusal }
+}
+
+// A ban ends by itself, but it opens no window that is used up beyond its end.
+function banned(counted: ClientWindows, ban: WindowState, beginsBan = false): Decision {
+  const windows = windowsOf(counted)
+  const waits = [ban, ...windows.filter(({ remaining }) => remaining === 0)].map(({ ttl }) => ttl)
+  const reason = 'This key is banned for calling on after it was told to wait.'
+  const refusal = {
+    code: 'key_banned',
+    window: 'ban',
+    waitMs: Math.max(...waits),
+    reason,
+    beginsBan,
+  } as const
+  return { windows, window: fullest(windows), refusal }
+}
+
+function addressUsedUp(window: WindowState, waitMs: number): Decision {
+  const reason = "This minute's requests without a valid key are used up."
+  return {
+    windows: [window],
+    window,
+    refusal: { code: 'rate_limit_exceeded', window: 'address', waitMs, reason },
+  }
+}
