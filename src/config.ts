@@ -29,7 +29,7 @@ export interface Config {
   readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
-  /** Requests worked at at once. */
+  /** Handlers that run at the same time. */
   readonly workMax: number
   /** How long a start waits for a database that is not there yet. */
   readonly startTimeoutMs: number

@@ -69,7 +69,7 @@ function faultMessage(code: ErrorCode, { limits }: Contract): string {
   return 'The request is not valid HTTP, or its path is not a valid URL.'
 }
 
-/** The one error body (specification, section 7.1). A 5xx says nothing but its name. */
+/** The one error body: the schema `Error` of the contract. A 5xx says nothing but its name. */
 export function errorBody(error: ApiError, contract: Contract): ErrorBody {
   const status = contract.errorStatuses.get(error.code) ?? 500
   const message = status >= 500 ? String(STATUS_CODES[status]) : error.message

@@ -1,4 +1,4 @@
-// The log: pino's JSON lines on standard output. It neither holds up nor stops what it tells of: the lines of one turn of the
+// The log: pino's JSON lines on standard output. It neither holds up nor stops what it tells of: the lines of one iteration of the
 // event loop are one write, and where they cannot be written, on a full disk, the service goes on without them.
 
 import { writeSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Bearer key -> client (specification, section 5; RFC 6750). A database that does not answer makes a 503,
+// Bearer key -> client (RFC 6750). A database that does not answer makes a 503,
 // never a 401: a valid key must not be called invalid.
 
 import { LRUCache } from 'lru-cache'

@@ -1,5 +1,5 @@
-// The terms of use: how much a request may hold, how many are answered, and what goes wrong in which words. A document
-// that does not speak of them gets the defaults.
+// The document's own extensions (`x-limits`, `x-rate-limits`, `x-idempotency`, `x-enumStatuses`). A document without one gets the
+// default.
 
 import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } from './defaults.js'
 import type { Node, Reader } from './reader.js'

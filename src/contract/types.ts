@@ -60,7 +60,7 @@ export interface Quotas {
   readonly perDay: number
 }
 
-/** How many requests are answered (specification, section 8). */
+/** How many requests are answered (`x-rate-limits`). */
 export interface RateLimits {
   /** By plan; `custom` where they are agreed per key. */
   readonly plans: ReadonlyMap<string, Quotas | 'custom'>

@@ -1,5 +1,5 @@
-// Statements that are asked for at the same time, as one. The journey of a small statement costs PostgreSQL and the driver more
-// than its work, and each that writes waits for the disk.
+// Statements that are asked for at the same time, as one. The round trip of a small statement costs PostgreSQL and the
+// driver more than its execution, and each that writes waits for the disk.
 
 import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'

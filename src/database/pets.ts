@@ -29,7 +29,7 @@ async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
   return rows.map(toPet)
 }
 
-/** The animal with that id. That it is ordered tells PostgreSQL which index to take: see `laneSettings`. */
+/** The animal with that id. That it is ordered tells PostgreSQL which index to take: see `requestSettings`. */
 export const findPet = batched(findPets)
 
 async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | undefined)[]> {

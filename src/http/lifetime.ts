@@ -1,5 +1,5 @@
-// How long a request is worked at: until it is answered, its time is up, or its connection is gone. Fastify's own
-// handlerTimeout makes an AbortController for every request and aborts it at the request's end, which is as much work as the rest
+// How long a request is in flight: until it is answered, its time is up, or its connection is gone. Fastify's own
+// handlerTimeout makes an AbortController for every request and aborts it at the request's end, which costs as much as the rest
 // of its routing; and its onResponse hook, like Node's `finish`, never comes for a connection that was reset.
 
 import type { Socket } from 'node:net'

@@ -2,13 +2,13 @@
 
 import { once } from 'node:events'
 
-/** Settles as the work does, or rejects with the signal's reason once that is aborted; nobody waits for the work then. */
-export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** Settles as the promise does, or rejects with the signal's reason once that is aborted; nobody waits for the promise then. */
+export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 

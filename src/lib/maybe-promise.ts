@@ -1,4 +1,4 @@
-// What may be there already. A promise of it costs turns of the microtask queue, which every request would feel where its counts are
+// What may be there already. A promise of it costs several microtasks, which every request would feel where its counts are
 // in memory and its key is known.
 
 export type MaybePromise<T> = T | Promise<T>

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 
-/** Makes it. The application's close ends it. */
+/** Makes the server, which does not listen yet. The application's close ends it. */
 export function createMetricsServer(app: FastifyInstance, registry: Registry): Server {
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {

@@ -32,7 +32,7 @@ export type Once = (
 // What the first one needs is milliseconds.
 const retryAfterSeconds = 1
 
-/** Makes it, for answers that are kept so many hours. */
+/** Exactly-once execution for one pool; answers are kept for `keepHours`. */
 export function createOnce(pool: Holding, keepHours: number): Once {
   return async (request, run) => {
     const id = { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) }

@@ -9,7 +9,7 @@ import { compilable, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
 import { accepts, isJson } from '../schemas/media-types.js'
 import { describeViolations, joinViolations } from '../schemas/messages.js'
-import { addBarred, withoutBarred } from '../schemas/read-write-only.js'
+import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
 import { mayHoldUnfitText, unfitTexts } from './parameter-text.js'
 
 const parts = [
@@ -25,10 +25,10 @@ export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
   // a list of one, for the query parser makes lists of two and more only.
   const parameters = createAjv('text', { coerceTypes: 'array', useDefaults: true })
   const body = createAjv('json', { useDefaults: true })
-  addBarred(body, 'readOnly')
+  forbid(body, 'readOnly')
   return ({ schema, httpPart }) => {
     const exact = compilable(schema)
-    if (httpPart === 'body') return body.compile(withoutBarred(exact, 'readOnly'))
+    if (httpPart === 'body') return body.compile(withoutForbidden(exact, 'readOnly'))
     // Headers belong to everyone; the other parameters to the contract alone.
     if (httpPart === 'headers') return parameters.compile(withLowerCaseNames(exact))
     return parameters.compile({ ...exact, additionalProperties: false })

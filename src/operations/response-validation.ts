@@ -6,7 +6,7 @@ import type { Header, Operation, Schema } from '../contract/types.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { mapSchemas } from '../schemas/exact-numbers.js'
 import { isJson } from '../schemas/media-types.js'
-import { addBarred, withoutBarred } from '../schemas/read-write-only.js'
+import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {
@@ -48,11 +48,11 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
   const headerAjv = createAjv('text', { coerceTypes: true })
   const bodyAjv = createAjv('check', { allErrors: false })
-  addBarred(bodyAjv, 'writeOnly')
+  forbid(bodyAjv, 'writeOnly')
   const compileHeader = once((schema) =>
     headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
   )
-  const compileBody = once((schema) => bodyAjv.compile(withoutBarred(compilable(schema), 'writeOnly')))
+  const compileBody = once((schema) => bodyAjv.compile(withoutForbidden(compilable(schema), 'writeOnly')))
   return (operation, schemas) => {
     const contents = new Map(
       Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),

@@ -144,7 +144,7 @@ function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookH
   ]
 }
 
-// A hook that returns a promise costs several turns of the loop's microtasks, and these have nothing to wait for.
+// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
 function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, _reply, done) => callBack(() => check(request), done)
 }

@@ -18,7 +18,7 @@ export interface Answer {
 /** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares. */
 export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => KeptAnswer
 
-/** Makes it. */
+/** The writer of an operation: the declared media type of each status, and the serializer that fits its schema. */
 export function createWrite({ responses }: Operation): Write {
   // Of several types the first of JSON counts, else the first.
   const types = [...responses.values()].map(({ status, mediaTypes }) => {

@@ -1,4 +1,4 @@
-// Counts of clients that all instances share: one script looks and counts, for step by step it would take three journeys for every
+// Counts of clients that all instances share: one script looks and counts, for step by step it would take three round trips for every
 // request, and others could come in between. What the requests of one iteration of the event loop ask of a client is one call.
 
 import type { ChainableCommander, Redis } from 'ioredis'

@@ -6,27 +6,27 @@ import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
 
 /** What must not be there: `readOnly` in a request, `writeOnly` in an answer. */
-export type Barred = 'readOnly' | 'writeOnly'
+export type Forbidden = 'readOnly' | 'writeOnly'
 
 const problems = { readOnly: 'is set by the service and must not be sent', writeOnly: 'must not be answered' }
 
 /** Teaches Ajv to refuse what goes the other way. */
-export function addBarred(ajv: Ajv, barred: Barred): void {
-  ajv.removeKeyword(barred) // to Ajv it is an annotation
+export function forbid(ajv: Ajv, forbidden: Forbidden): void {
+  ajv.removeKeyword(forbidden) // to Ajv it is an annotation
   ajv.addKeyword({
-    keyword: barred,
+    keyword: forbidden,
     schemaType: 'boolean',
-    validate: (isBarred: boolean) => !isBarred,
-    error: { message: problems[barred] },
+    validate: (isForbidden: boolean) => !isForbidden,
+    error: { message: problems[forbidden] },
   })
 }
 
-/** The same schema, in which what is barred is neither required nor has a default. */
-export function withoutBarred<Each extends AnySchema>(schema: Each, barred: Barred): Each
-export function withoutBarred(schema: AnySchema, barred: Barred): AnySchema {
+/** The same schema, in which what is forbidden is neither required nor has a default. */
+export function withoutForbidden<Each extends AnySchema>(schema: Each, forbidden: Forbidden): Each
+export function withoutForbidden(schema: AnySchema, forbidden: Forbidden): AnySchema {
   return mapSchemas(schema, (each) => {
-    const plain = each[barred] === true ? omit(each, 'default') : each
-    const names = barredNames(plain, barred)
+    const plain = each[forbidden] === true ? omit(each, 'default') : each
+    const names = forbiddenNames(plain, forbidden)
     return names.size > 0 ? withoutRequired(plain, names) : plain
   })
 }
@@ -36,16 +36,19 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-function barredNames(schema: Schema, barred: Barred): Set<string> {
+function forbiddenNames(schema: Schema, forbidden: Forbidden): Set<string> {
   const names = Object.entries((schema.properties as Schema | undefined) ?? {})
-    .filter(([, each]) => isBarred(each as AnySchema, barred))
+    .filter(([, each]) => isForbidden(each as AnySchema, forbidden))
     .map(([name]) => name)
-  return new Set([...names, ...parts(schema, 'allOf').flatMap((part) => [...barredNames(part, barred)])])
+  return new Set([
+    ...names,
+    ...parts(schema, 'allOf').flatMap((part) => [...forbiddenNames(part, forbidden)]),
+  ])
 }
 
-function isBarred(schema: AnySchema, barred: Barred): boolean {
+function isForbidden(schema: AnySchema, forbidden: Forbidden): boolean {
   if (typeof schema === 'boolean') return false
-  return schema[barred] === true || parts(schema, 'allOf').some((part) => isBarred(part, barred))
+  return schema[forbidden] === true || parts(schema, 'allOf').some((part) => isForbidden(part, forbidden))
 }
 
 // `required` may stand in one part and the property in another.

@@ -149,8 +149,7 @@ class Server implements EmbeddedServer {
     )
   }
 
-  // Takes a place among the users. Whoever is about to stop the server holds the lock alone, so this fails
-  // as the server goes, and is tried again.
+  // Takes the shared lock. It fails while another process, which holds the lock alone, stops the server, and is tried again.
   async #enter(): Promise<void> {
     const users = postgres({
       ...this.connection,
