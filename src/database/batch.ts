@@ -26,13 +26,13 @@ export function batched<Input, Output>(
   }
 }
 
-/** Runs work with a connection to send statements on. */
-type Hold = (work: (sql: Sql) => Promise<void>) => Promise<void>
+/** Calls `run` with a connection to send statements on. */
+type Hold = (run: (sql: Sql) => Promise<void>) => Promise<void>
 
 function holdOf(sql: Sql): Hold {
   const pool = sql.of?.pool
-  if (pool === undefined) return (work) => work(sql)
-  return (work) => pool.hold(undefined, (held) => work(held.sqlUntil(undefined)))
+  if (pool === undefined) return (run) => run(sql)
+  return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
 }
 
 // While these are on their way, what comes gathers for the next: the busier the database, the more of them go at once, and a

@@ -8,8 +8,8 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
-import { bareAnswer } from './bare-answer.js'
 import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
+import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
 /** Makes the handler of Node's `clientError` event. */
@@ -61,9 +61,15 @@ export function createConnectHandler(contract: Contract, log: Logger) {
 }
 
 function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>): string {
-  const { payload, headers } = bareAnswer(body)
-  const all = { ...headers, 'X-Request-Id': requestId, Connection: 'close' }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const payload = JSON.stringify(body)
+  const headers = {
+    ...securityHeaders,
+    'X-Request-Id': requestId,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(payload),
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
 }
 

@@ -164,7 +164,9 @@ function typeOf(value: unknown): string {
   return typeof value === 'number' ? 'not finite' : typeof value
 }
 
-function withArticle(type: string): string {
+/** A type as a noun in a sentence. */
+export function withArticle(type: string): string {
+  if (type === 'null') return type
   return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 

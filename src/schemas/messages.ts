@@ -1,6 +1,7 @@
 // Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
+import { withArticle } from './exact-numbers.js'
 
 const shownMax = 20
 const nameLengthMax = 64
@@ -56,11 +57,6 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     default:
       return String(message)
   }
-}
-
-function withArticle(type: string): string {
-  if (type === 'null') return type
-  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
 function count(number: number, noun: string): string {

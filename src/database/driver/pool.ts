@@ -1,5 +1,5 @@
 // Connections to PostgreSQL and the queue in front of them. A statement is sent only while somebody waits for it: what has to
-// wait here longer than its caller does is rejected when its turn comes, and PostgreSQL never sees it. postgres.js's own pool is not used: it
+// wait here longer than its caller does is rejected when a connection is free for it, and PostgreSQL never sees it. postgres.js's own pool is not used: it
 // sends whatever it is given, however late, and slows down while it is saturated (porsager/postgres issue 747).
 
 import { Connection, connectionLost, type Handle, type MakeHandle, type Query } from './connection.js'
@@ -60,11 +60,11 @@ export class Pool implements Holding {
 
   async hold<Result>(
     signal: Signal | undefined,
-    work: (held: HeldConnection) => Promise<Result>,
+    run: (held: HeldConnection) => Promise<Result>,
   ): Promise<Result> {
     const connection = await new Promise<Connection>((begin, fail) => this.#enter({ signal, begin, fail }))
     try {
-      return await work({
+      return await run({
         sqlUntil: (until) =>
           createSql(this.#template, (query) => {
             this.#watch(query)

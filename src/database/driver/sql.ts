@@ -17,10 +17,10 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
 /** What gives out its connections, or places on them. */
 export interface Holding {
   /**
-   * Runs work that has a place on one connection until it ends: its statements are sent on that, one behind the other.
+   * Calls `run` with a place on one connection, which is given back when it settles: its statements are pipelined there.
    * Rejects with STATEMENT_ABANDONED where `signal` is aborted before there is a place.
    */
-  hold<Result>(signal: Signal | undefined, work: (held: HeldConnection) => Promise<Result>): Promise<Result>
+  hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
 }
 
 /** A place on a connection, for as long as it is held. */

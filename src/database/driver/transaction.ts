@@ -5,17 +5,17 @@ import type { Holding, Signal, Sql } from './sql.js'
 
 /** In a transaction: a part of it can be undone. */
 export type TransactionSql = Sql & {
-  savepoint<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  savepoint<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
 }
 
 /**
- * Runs work in a transaction, and commits it if the work resolves and `signal` is not aborted by then.
- * Rejects with what the work or the database says; where the connection is lost during the commit, nobody knows whether it was done.
+ * Calls `run` in a transaction, and commits if that resolves and `signal` is not aborted by then.
+ * Rejects with what `run` or the database says; where the connection is lost during the commit, nobody knows whether it was done.
  */
 export async function transact<Result>(
   pool: Holding,
   signal: Signal | undefined,
-  work: (sql: TransactionSql) => Promise<Result>,
+  run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
   return pool.hold(signal, async (held) => {
     const scope = { isOver: false }
@@ -29,7 +29,7 @@ export async function transact<Result>(
     const begun = control.unsafe('begin').execute()
     begun.catch(() => {})
     try {
-      const result = await work(Object.assign(sql, { savepoint: savepointOf(sql, control) }))
+      const result = await run(Object.assign(sql, { savepoint: savepointOf(sql, control) }))
       await begun
       await commit(sql)
       return result
@@ -50,11 +50,11 @@ async function commit(sql: Sql): Promise<void> {
 }
 
 function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
-  return async (work) => {
+  return async (run) => {
     const made = sql.unsafe('savepoint part').execute()
     made.catch(() => {})
     try {
-      const result = await work(sql)
+      const result = await run(sql)
       await made
       return result
     } catch (error) {
