@@ -1,0 +1,190 @@
+// Whoever pastes the blocks of README.md or of a page of docs/, in the order they stand, sees what is shown.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { projectRoot } from '../src/paths.js'
+import { temporaryDirectory } from './fixtures/directory.js'
+import { allPages, anchorsOf, type Block, blocksOf, linksOf, pages, readPage } from './fixtures/pages.js'
+import { startProcess } from './fixtures/process.js'
+import { openShell } from './fixtures/shell.js'
+
+// Where the pages say that the service and its metrics are.
+const shownOrigin = '127.0.0.1:3000'
+const shownMetrics = '127.0.0.1:9464'
+
+// What no checkout has.
+const ignored = ['.git', ...readFileSync(path.join(projectRoot, '.gitignore'), 'utf8').split(/\/?\n/)]
+
+t.jobs = 2
+
+for (const page of pages) {
+  const blocks = blocksOf(readPage(page))
+  if (blocks.every(({ notRun }) => notRun !== undefined)) continue
+
+  t.test(`${page} shows what its blocks print`, async (t) => {
+    const scratch = temporaryDirectory(t)
+    const project = copyProject(scratch, blocks)
+    buildSamples(project, blocks)
+    const { hide, reveal } = await startFor(t, project, blocks)
+    const shell = openShell(t, { cwd: project, scratch, env: environment(scratch) })
+    for (const { line, text, shown, notRun } of blocks) {
+      if (notRun !== undefined) {
+        t.comment(`${page}:${line} is not run: ${notRun}`)
+        continue
+      }
+      const printed = asSeen(hide(await shell.run(reveal(text))))
+      if (patternOf(shown).test(printed)) t.pass(`${page}:${line}`)
+      else t.equal(printed, asSeen(shown), `${page}:${line}`)
+    }
+  })
+}
+
+t.test('a fence that nothing can run, or that shows the output of nothing, is refused', async (t) => {
+  const fenced = (language: string) => `\`\`\`${language}\necho 1\n\`\`\`\n`
+  t.match(blocksOf(`${fenced('sh')}${fenced('')}${fenced('text')}`), [
+    { text: 'echo 1\n', shown: 'echo 1\n' },
+  ])
+  t.match(blocksOf(`<!-- not run: it needs Docker -->\n${fenced('sh')}`), [{ notRun: 'it needs Docker' }])
+  t.throws(() => blocksOf(fenced('python')), /line 1: nothing here can run "python"/)
+  t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output of nothing/)
+})
+
+t.test('what is shown is what is printed, but for what differs from run to run', async (t) => {
+  t.match('Key 2 is made.', patternOf('Key … is made.'))
+  t.notMatch('Key 2 is not made.', patternOf('Key 2 … is made'))
+  t.notMatch('1\n2', patternOf('…'), 'in its line')
+  t.notMatch('anything', patternOf(''))
+})
+
+t.test('every link leads somewhere', async (t) => {
+  for (const page of allPages) {
+    for (const link of linksOf(readPage(page))) {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? page : path.join(path.dirname(page), file)
+      t.ok(existsSync(path.join(projectRoot, target)), `${page}: ${link}`)
+      if (anchor === undefined) continue
+      t.ok(anchorsOf(readPage(target)).includes(anchor), `${page}: ${link} is a heading there`)
+    }
+  }
+})
+
+t.test('README.md is short, leads to every page, and names every variable', async (t) => {
+  const text = readPage('README.md')
+  t.ok(text.trimEnd().split('\n').length <= 200)
+  const links = linksOf(text).map((link) => link.replace(/#.*/, ''))
+  t.strictSame(
+    pages.filter((page) => page !== 'README.md' && !links.includes(page)),
+    [],
+  )
+  const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
+  const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
+  t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\('([A-Z_]+)'/g))
+})
+
+// A fresh checkout, but for the packages, which are those of this one.
+function copyProject(scratch: string, blocks: readonly Block[]): string {
+  const project = path.join(scratch, 'project')
+  cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
+  sharePackages(project, blocks)
+  writeFileSync(path.join(scratch, '.gitconfig'), '[user]\nname = Reader\nemail = reader@localhost\n')
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: project, env: environment(scratch), stdio: 'pipe' })
+  git('init', '--quiet')
+  writeFileSync(path.join(project, '.git/info/exclude'), 'node_modules\n')
+  git('add', '--all')
+  git('commit', '--quiet', '--message', 'Begin')
+  return project
+}
+
+function isIgnored(name: string): boolean {
+  return ignored.some((each) => (each.startsWith('*') ? name.endsWith(each.slice(1)) : name === each))
+}
+
+// By hard links where the types are checked: what the last `npm run types` found out here holds in the copy, too.
+function sharePackages(project: string, blocks: readonly Block[]): void {
+  const [packages, known] = [path.join(projectRoot, 'node_modules'), path.join(projectRoot, '.tsbuildinfo')]
+  const isChecked = blocks.some(({ text }) => text.includes('npm run --silent types'))
+  if (isChecked && existsSync(known) && linkPackages(packages, project)) {
+    cpSync(known, path.join(project, '.tsbuildinfo'))
+  } else {
+    symlinkSync(packages, path.join(project, 'node_modules'))
+  }
+}
+
+function linkPackages(packages: string, project: string): boolean {
+  const { status } = spawnSync('cp', ['-al', packages, project], { stdio: 'ignore' })
+  // On another file system it leaves empty folders.
+  if (status !== 0) rmSync(path.join(project, 'node_modules'), { recursive: true, force: true })
+  return status === 0
+}
+
+// What a reader's shell would have, whoever runs this: its own settings of npm and git stay out.
+function environment(scratch: string): Record<string, string> {
+  const { PATH = '', TMPDIR } = process.env
+  return {
+    PATH,
+    HOME: scratch,
+    ...(TMPDIR && { TMPDIR }),
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
+}
+
+// Compiles the samples that a page has its reader write beside package.json, and what of `npm start`'s build they import.
+function buildSamples(project: string, blocks: readonly Block[]): void {
+  const samples = blocks.flatMap(({ text }) => [
+    ...text.matchAll(/^cat > ([\w-]+\.ts) <<'(\w+)'\n([\s\S]*?)^\2$/gm),
+  ])
+  if (samples.length === 0) return
+  for (const [, name = '', , code = ''] of samples) writeFileSync(path.join(project, name), code)
+  const config = {
+    extends: './tsconfig.build.json',
+    compilerOptions: {
+      incremental: false,
+      tsBuildInfoFile: null,
+      paths: { 'animal-store-service/client': ['./src/client/index.ts'] },
+    },
+    include: [],
+    files: ['src/client/index.ts', ...samples.map(([, name = '']) => name)],
+  }
+  const file = path.join(project, 'tsconfig.samples.json')
+  writeFileSync(file, JSON.stringify(config))
+  execFileSync(process.execPath, [path.join(projectRoot, 'node_modules/typescript/bin/tsc'), '-p', file], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+}
+
+/** Starts the service where a page calls it, and puts its addresses in the place of those that are shown, and back. */
+async function startFor(t: Test, project: string, blocks: readonly Block[]) {
+  const text = blocks.map((block) => (block.notRun === undefined ? block.text : '')).join('')
+  if (!text.includes(shownOrigin)) return { hide: same, reveal: same }
+  const measured = text.includes(shownMetrics)
+  const service = await startProcess(t, measured ? { METRICS_PORT: '0' } : {}, { root: project })
+  t.teardown(() => service.stop())
+  const origin = new URL(service.base).host
+  const metrics = measured ? `127.0.0.1:${(await service.logged('metrics at a port of their own')).port}` : ''
+  return {
+    reveal: (text: string) => text.replaceAll(shownOrigin, origin).replaceAll(shownMetrics, metrics),
+    hide: (text: string) => text.replaceAll(origin, shownOrigin),
+  }
+}
+
+function same(text: string): string {
+  return text
+}
+
+// Without what a terminal does not show, and with columns of any width.
+function asSeen(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(/ +/g, ' ').trim()
+}
+
+// `…` stands for what differs from run to run, within a line.
+function patternOf(shown: string): RegExp {
+  const parts = asSeen(shown).split('…')
+  return new RegExp(`^${parts.map(escaped).join('.*')}$`)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
+}
