@@ -3,13 +3,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { ownedName, ownerOf } from '../scripts/lib/directory.js'
 import { startEmbedded } from '../src/database/embedded/server.js'
 import { connectTo, readCluster, runDirectory, silent } from './fixtures/cluster.js'
 import { removeLeftovers } from './fixtures/leftovers.js'
 import { runProgram, temporaryDirectory } from './fixtures/process.js'
+import { until } from './fixtures/until.js'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
 
@@ -32,7 +32,7 @@ t.test('what a killed process leaves is removed, its server too, and nothing tha
   t.ok(isRunning(pid), 'it runs on')
 
   await Promise.all([removeLeftovers(parent), removeLeftovers(parent)])
-  while (isRunning(pid)) await setImmediate() // its lock goes just before it
+  await until(() => !isRunning(pid)) // its lock goes just before it
   t.strictSame((await readdir(parent)).filter(ownerOf), [path.basename(used)])
   const sql = connectTo({ connection: server.connection, template: '' }, undefined)
   t.match(await sql`select 1 as one`, [{ one: 1 }])

@@ -1,6 +1,9 @@
+import { readdir } from 'node:fs/promises'
 import t from 'tap'
+import { readSubcommand } from '../../src/commands/keys/subcommands.js'
 import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'
-import { send } from '../fixtures/service.js'
+import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { contract, send, startService, testConfig } from '../fixtures/service.js'
 
 const usageErrors: [string, string[], RegExp][] = [
   ['no command', [], /Say create, list/],
@@ -46,74 +49,80 @@ const usageErrors: [string, string[], RegExp][] = [
   ['an id too many', ['revoke', '1', '2'], /Say create/],
 ]
 
-t.test('a wrong use changes nothing, says what is right and exits 2', async (t) => {
+for (const [title, args, message] of usageErrors) {
+  t.test(`a use with ${title} is refused, and says what is right`, async (t) => {
+    t.throws(() => readSubcommand(args, contract), { message })
+  })
+}
+
+t.test('a wrong use of the command exits 2 before there is a database', async (t) => {
   const dataDir = await temporaryDirectory(t)
-  await Promise.all(
-    usageErrors.map(async ([title, args, message]) => {
-      const ended = await runProgram('src/commands/keys.ts', args, { DATA_DIR: dataDir })
-      t.match(ended, { code: 2, stdout: '', stderr: message }, title)
-    }),
-  )
+  const ended = await runProgram('src/commands/keys.ts', ['revoke', 'x'], { DATA_DIR: dataDir })
+  t.match(ended, { code: 2, stdout: '', stderr: /"x" is no ID.*\n\nUsage: / })
+  t.strictSame(await readdir(dataDir), [])
 })
 
 t.test('keys are made, listed and revoked while the service runs', async (t) => {
-  const env = { DATA_DIR: await temporaryDirectory(t) }
-  const service = await startProcess(t, env)
-  const keys = (...args: string[]) => runProgram('src/commands/keys.ts', args, env)
+  const service = await startService(t)
+  const { sql } = service
+  const keys = (...args: string[]) => readSubcommand(args, contract)(sql, testConfig())
   const call = (key: string) => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
 
-  const made = await keys(
-    'create',
-    '--name',
-    'Big shop',
-    '--plan',
-    'enterprise',
-    '--per-minute',
-    '7',
-    '--per-day',
-    '9',
-  )
-  t.match(made.stdout, /^ask_[0-9A-Za-z]{36}\n$/, 'standard output is the key alone')
-  const key = made.stdout.trim()
+  const big = ['--name', 'Big shop', '--plan', 'enterprise', '--per-minute', '7', '--per-day', '9']
+  const made = await keys('create', ...big)
+  t.match(made, /^ask_[0-9A-Za-z]{36}\n$/, 'the output is the key alone')
+  const key = made.trim()
   t.equal((await call(key)).status, 200, 'it works at once')
-  // Together, before its minute ends.
-  const [shown, shownAsJson] = await Promise.all([keys('show', '2'), keys('show', '2', '--json')])
-  t.match(shown.stdout, /^ID [\s\S]*\nUsed of this minute {2}1 of 7\nUsed of this day {5}1 of 9\n$/)
-  t.match(JSON.parse(shownAsJson.stdout), {
+  t.match(
+    await keys('show', '2'),
+    /^ID [\s\S]*\nA minute {2}7, used: unknown: without REDIS_URL .*\nA day {5}9, used: /,
+  )
+  t.match(JSON.parse(await keys('show', '2', '--json')), {
     id: 2,
     name: 'Big shop',
     plan: 'enterprise',
     state: 'valid',
     quotas: { perMinute: 7, perDay: 9 },
-    used: { minute: 1, day: 1 },
+    used: null,
   })
 
   const later = new Date(Date.now() + 3_600_000).toISOString()
-  t.match(await keys('create', '--name', 'short', '--plan', 'free', '--expires', later), { code: 0 })
-
+  await keys('create', '--name', 'short', '--plan', 'free', '--expires', later)
   const list = await keys('list')
   t.match(
-    list.stdout,
-    /^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +demo +free .* valid\n2 +Big shop +enterprise 7\/min 9\/day .* valid\n3 +short +free /,
+    list,
+    /^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +test .* valid\n2 +Big shop +enterprise 7\/min 9\/day .* valid\n3 +short +free /,
   )
-  t.notMatch(list.stdout, key, 'the list never shows the secret')
+  t.notMatch(list, key, 'the list never shows the secret')
 
-  t.match(await keys('show', '98'), { code: 1, stderr: /^There is no key 98\.\n$/ })
-  const read = JSON.parse((await keys('list', '--json')).stdout)
-  t.match(read, [{ id: 1, plan: 'free', state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
+  await t.rejects(keys('show', '98'), { message: 'There is no key 98.' })
+  const read = JSON.parse(await keys('list', '--json'))
+  t.match(read, [{ id: 1, state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
   t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does it for scripts')
 
-  t.match(await keys('revoke', '2'), { code: 0, stdout: 'Key 2 is revoked.\n' })
+  t.equal(await keys('revoke', '2'), 'Key 2 is revoked.\n')
   let answer = await call(key)
   while ([200, 429].includes(answer.status)) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
-  t.match((await keys('list')).stdout, /Big shop .* revoked 2/)
-  const another = JSON.parse((await keys('create', '--name', 'x', '--plan', 'free', '--json')).stdout)
+  t.match(await keys('list'), /Big shop .* revoked 2/)
+  const another = JSON.parse(await keys('create', '--name', 'x', '--plan', 'free', '--json'))
   t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: 'free' })
   t.equal((await call(another.key)).status, 200)
-  t.strictSame(JSON.parse((await keys('revoke', '4', '--json')).stdout), { id: 4, state: 'revoked' })
-  t.match(await keys('revoke', '99'), { code: 1, stderr: /^There is no key 99\.\n$/ })
-  await service.stop()
+  t.strictSame(JSON.parse(await keys('revoke', '4', '--json')), { id: 4, state: 'revoked' })
+  await t.rejects(keys('revoke', '99'), { message: 'There is no key 99.' })
+})
+
+t.test('what a key has used is shown where instances count in Redis', { skip: redisIsMissing }, async (t) => {
+  const redis = await startRedis(t)
+  const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
+  const service = await startService(t, { env })
+  const keys = (...args: string[]) => readSubcommand(args, contract)(service.sql, testConfig(env))
+  const { id, key } = await service.createKey({ plan: 'enterprise', perMinute: 7, perDay: 9 })
+  t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
+  t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })
+  t.match(await keys('show', String(id)), /\nA minute {2}7, used: 1\nA day {5}9, used: 1\n$/)
+  await redis.kill()
+  await t.rejects(keys('show', String(id)), { message: 'Redis does not answer at REDIS_URL.' })
 })
 
 t.test('keys are made when the service does not run', async (t) => {

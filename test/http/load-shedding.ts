@@ -5,6 +5,7 @@ import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { contract, send, startService } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
 
@@ -133,15 +134,15 @@ t.test('requests whose connections are reset give their places back, and are tol
   await once(metrics.listen(0, '127.0.0.1'), 'listening')
   const { port: metricsPort } = metrics.address() as net.AddressInfo
   const scrape = async () => (await send(`http://127.0.0.1:${metricsPort}/metrics`)).text
-  while (!(await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`));
+  await until(async () => (await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`))
   for (const socket of sockets) socket.resetAndDestroy()
   const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
   const answered = () => service.log.filter(({ msg, route }) => msg === 'request' && route === '/v1/pets')
-  while (aborted().length + answered().length < 2 * max) await new Promise(setImmediate)
+  await until(() => aborted().length + answered().length === 2 * max)
   t.match(aborted()[0], { method: 'GET', route: '/v1/pets', keyId: String })
   t.equal((await service.call('GET', '/pets/1')).status, 503, 'whose handlers run on')
   held.release()
-  while ((await service.call('GET', '/pets/1')).status !== 404);
+  await until(async () => (await service.call('GET', '/pets/1')).status === 404)
 
   const text = await scrape()
   t.match(text, /^animal_store_requests_in_flight 0$/m)

@@ -15,6 +15,7 @@ import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedd
 import { silent } from '../../fixtures/cluster.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram } from '../../fixtures/process.js'
+import { until } from '../../fixtures/until.js'
 
 async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
   const server = await startEmbedded(dataDir, silent)
@@ -212,7 +213,7 @@ t.test('data that a server of somebody else runs on is left alone, and the serve
     await ended
   })
   const isReady = async () => /^ready/m.test(await readFile(path.join(data, 'postmaster.pid'), 'utf8'))
-  while (!(await isReady().catch(() => false))) await new Promise(setImmediate)
+  await until(() => isReady().catch(() => false))
   await t.rejects(startEmbedded(dataDir, silent), {
     name: EmbeddedError.name,
     message: new RegExp(`is locked: another PostgreSQL \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),

@@ -1,0 +1,195 @@
+// What can be done with API keys.
+
+import { parseArgs } from 'node:util'
+import { stringify } from 'lossless-json'
+import { pino } from 'pino'
+import { createApiKey, hashApiKey } from '../../auth/api-key.js'
+import { type Client, toClient } from '../../auth/client.js'
+import type { Config } from '../../config.js'
+import type { Contract, RateLimits } from '../../contract/types.js'
+import {
+  type ApiKey,
+  insertApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeApiKey,
+} from '../../database/api-keys.js'
+import type { RootSql } from '../../database/types.js'
+import { OperatorError } from '../../operator-error.js'
+import { RedisClientCounter } from '../../rate-limit/redis.js'
+import { RedisConnection } from '../../rate-limit/redis-connection.js'
+import { UsageError } from '../command.js'
+import { paintFor, table } from '../terminal.js'
+
+/** What a subcommand does; it gives what goes to standard output. */
+export type Subcommand = (sql: RootSql, redis: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>) => Promise<string>
+
+/**
+ * The subcommand that the arguments call for.
+ * @throws {UsageError} where they call for none
+ */
+export function readSubcommand(args: readonly string[], contract: Contract): Subcommand {
+  const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const { json = false, ...terms } = values
+  const [command, ...rest] = positionals
+  if (command === 'create' && rest.length === 0) return create(newKey(terms, contract), json)
+  if (Object.keys(terms).length > 0) throw new UsageError(`${command ?? 'keys'} takes no option but --json`)
+  if (command === 'list' && rest.length === 0) return list(json)
+  if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract, json)
+  if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]), json)
+  throw new UsageError('Say create, list, show ID or revoke ID.')
+}
+
+const options = {
+  name: { type: 'string' },
+  plan: { type: 'string' },
+  expires: { type: 'string' },
+  'per-minute': { type: 'string' },
+  'per-day': { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: string }
+
+type KeyTerms = Omit<NewApiKey, 'hash'>
+
+function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
+  const { name = '', plan = '' } = values
+  const quotas = plans.get(plan)
+  if (name.length < 1 || name.length > 255) throw new UsageError('--name must have 1 to 255 characters')
+  if (quotas === undefined) throw new UsageError(`--plan must be one of ${[...plans.keys()].join(', ')}`)
+  const agreed = quotas === 'custom'
+  if (agreed !== (values['per-minute'] !== undefined) || agreed !== (values['per-day'] !== undefined)) {
+    throw new UsageError(
+      `--per-minute and --per-day ${agreed ? 'are needed with' : 'do not go with'} the plan ${plan}`,
+    )
+  }
+  return {
+    name,
+    plan,
+    perMinute: agreed ? quota('--per-minute', values['per-minute']) : null,
+    perDay: agreed ? quota('--per-day', values['per-day']) : null,
+    expiresAt: values.expires === undefined ? null : expiry(values.expires),
+  }
+}
+
+function quota(option: string, text = ''): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= 1 && number <= 2 ** 31 - 1) return number
+  throw new UsageError(`${option} must be a whole number from 1 to ${2 ** 31 - 1}`)
+}
+
+function expiry(text: string): Date {
+  const date = new Date(text)
+  const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
+  // A day that the month does not have would roll over into the next.
+  const rollsOver =
+    !Number.isNaN(date.getTime()) &&
+    new Date(text.slice(0, 10)).toISOString().slice(0, 10) !== text.slice(0, 10)
+  if (!isIso || Number.isNaN(date.getTime()) || rollsOver)
+    throw new UsageError('--expires must be a time like 2027-01-31T12:00:00Z')
+  if (date.getTime() <= Date.now()) throw new UsageError('--expires must be in the future')
+  return date
+}
+
+function create(terms: KeyTerms, json: boolean): Subcommand {
+  return async (sql) => {
+    const key = createApiKey()
+    const id = await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
+    if (json) return toJson({ id, key, ...terms })
+    process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
+    return `${key}\n`
+  }
+}
+
+function list(json: boolean): Subcommand {
+  return async (sql) => {
+    const keys = await listApiKeys(sql)
+    return json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys)
+  }
+}
+
+function readId(text = ''): bigint {
+  if (/^[1-9]\d{0,17}$/.test(text)) return BigInt(text)
+  throw new UsageError(`${JSON.stringify(text)} is no ID: list shows them`)
+}
+
+function revoke(id: bigint, json: boolean): Subcommand {
+  return async (sql) => {
+    if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
+    return json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`
+  }
+}
+
+function show(id: bigint, { rateLimits }: Contract, json: boolean): Subcommand {
+  return async (sql, { redisUrl, redisTimeoutMs }) => {
+    const key = (await listApiKeys(sql)).find((each) => each.id === id)
+    if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
+    const client = toClient(key, rateLimits.plans)
+    const used = redisUrl === undefined ? null : await readUsage(client, rateLimits, redisUrl, redisTimeoutMs)
+    const { quotas } = client
+    if (json) return toJson({ ...key, state: state(key), quotas, used })
+    const amount = (name: 'minute' | 'day') =>
+      used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
+    return `${keyTable([key])}
+A minute  ${quotas.perMinute}, used: ${amount('minute')}
+A day     ${quotas.perDay}, used: ${amount('day')}
+`
+  }
+}
+
+// An id keeps all its digits.
+function toJson(value: unknown): string {
+  return `${stringify(value, undefined, 2)}\n`
+}
+
+// Requests counted in the minute and the day that are open now.
+async function readUsage(
+  client: Client,
+  { ban }: RateLimits,
+  redisUrl: string,
+  redisTimeoutMs: number,
+): Promise<{ minute: number; day: number }> {
+  const connection = new RedisConnection(redisUrl, redisTimeoutMs, quiet)
+  try {
+    await connection.open()
+    if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
+    const counter = new RedisClientCounter(connection.redis, ban)
+    const { minute, day } = await connection.whileListening(() => counter.look(client))
+    return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
+  } finally {
+    connection.close()
+  }
+}
+
+const quiet = pino({ level: 'silent' })
+
+function keyTable(keys: readonly ApiKey[]): string {
+  if (keys.length === 0) return 'There are no keys yet.\n'
+  const rows = keys.map((key) => [
+    String(key.id),
+    key.name,
+    planOf(key),
+    iso(key.createdAt),
+    iso(key.expiresAt),
+    { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
+  ])
+  return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(process.stdout))
+}
+
+function planOf({ plan, perMinute, perDay }: ApiKey): string {
+  return perMinute === null ? plan : `${plan} ${perMinute}/min ${perDay}/day`
+}
+
+function stateOf(key: ApiKey): string {
+  return key.revokedAt === null ? state(key) : `revoked ${iso(key.revokedAt)}`
+}
+
+function state({ revokedAt, expiresAt }: ApiKey): 'revoked' | 'expired' | 'valid' {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? 'expired' : 'valid'
+}
+
+function iso(date: Date | null): string {
+  return date === null ? '-' : date.toISOString().replace(/\.\d+/, '')
+}
