@@ -1,7 +1,7 @@
 // Whoever pastes the blocks of README.md or of a page of docs/, in the order they stand, sees what is shown.
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../src/paths.js'
@@ -25,7 +25,7 @@ for (const page of pages) {
 
   t.test(`${page} shows what its blocks print`, async (t) => {
     const scratch = temporaryDirectory(t)
-    const project = copyProject(scratch, blocks)
+    const project = copyProject(scratch)
     buildSamples(project, blocks)
     const { hide, reveal } = await startFor(t, project, blocks)
     const shell = openShell(t, { cwd: project, scratch, env: environment(scratch) })
@@ -84,10 +84,10 @@ t.test('README.md is short, leads to every page, and names every variable', asyn
 })
 
 // A fresh checkout, but for the packages, which are those of this one.
-function copyProject(scratch: string, blocks: readonly Block[]): string {
+function copyProject(scratch: string): string {
   const project = path.join(scratch, 'project')
   cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
-  sharePackages(project, blocks)
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(project, 'node_modules'))
   writeFileSync(path.join(scratch, '.gitconfig'), '[user]\nname = Reader\nemail = reader@localhost\n')
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: project, env: environment(scratch), stdio: 'pipe' })
@@ -100,24 +100,6 @@ function copyProject(scratch: string, blocks: readonly Block[]): string {
 
 function isIgnored(name: string): boolean {
   return ignored.some((each) => (each.startsWith('*') ? name.endsWith(each.slice(1)) : name === each))
-}
-
-// By hard links where the types are checked: what the last `npm run types` found out here holds in the copy, too.
-function sharePackages(project: string, blocks: readonly Block[]): void {
-  const [packages, known] = [path.join(projectRoot, 'node_modules'), path.join(projectRoot, '.tsbuildinfo')]
-  const isChecked = blocks.some(({ text }) => text.includes('npm run --silent types'))
-  if (isChecked && existsSync(known) && linkPackages(packages, project)) {
-    cpSync(known, path.join(project, '.tsbuildinfo'))
-  } else {
-    symlinkSync(packages, path.join(project, 'node_modules'))
-  }
-}
-
-function linkPackages(packages: string, project: string): boolean {
-  const { status } = spawnSync('cp', ['-al', packages, project], { stdio: 'ignore' })
-  // On another file system it leaves empty folders.
-  if (status !== 0) rmSync(path.join(project, 'node_modules'), { recursive: true, force: true })
-  return status === 0
 }
 
 // What a reader's shell would have, whoever runs this: its own settings of npm and git stay out.
