@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { ContractError } from './contract-error.js'
 import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
-import { type ReadText, readSource } from './files.js'
+import { type ReadText, readSource, type Source } from './files.js'
 import { readOperations } from './operations.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
@@ -15,7 +15,17 @@ import { toOneDialect } from './upgrade.js'
  * @throws {ContractError} naming every problem at once.
  */
 export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
-  const { document, text } = await readSource(file, readText)
+  const { problems, contract } = toContract(await readSource(file, readText))
+  if (problems.length === 0) return contract
+  const name = path.relative(process.cwd(), file)
+  throw new ContractError(problems.map((problem) => `${name}: ${problem}`).join('\n'))
+}
+
+/** The contract that a document makes, and what is wrong with it: with a problem, the contract is none. */
+export function toContract({ document, text }: Pick<Source, 'document' | 'text'>): {
+  readonly contract: Contract
+  readonly problems: readonly string[]
+} {
   const specification = toOneDialect(document)
   const reader = new Reader(specification)
   const { openapi } = document as { openapi?: unknown }
@@ -34,7 +44,5 @@ export async function readContract(file: string, readText?: ReadText): Promise<C
     idempotency: readIdempotency(reader),
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
   }
-  if (reader.problems.length === 0) return contract
-  const name = path.relative(process.cwd(), file)
-  throw new ContractError(reader.problems.map((problem) => `${name}: ${problem}`).join('\n'))
+  return { contract, problems: reader.problems }
 }

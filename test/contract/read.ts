@@ -2,7 +2,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { type Document, parseDocument } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
-import { readContract } from '../../src/contract/read.js'
+import { readContract, toContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import { contractFile } from '../../src/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
@@ -22,11 +22,12 @@ async function problemsOf(t: Test, text: string): Promise<string[]> {
   return []
 }
 
-// The contract's text after an edit.
-function edited(edit: (document: Document) => void): string {
-  const document = parseDocument(contract.text)
+const original = parseDocument(contract.text)
+
+function edited(edit: (document: Document) => void): Document {
+  const document = original.clone()
   edit(document)
-  return document.toString()
+  return document
 }
 
 t.test('the contract of the service is read whole', async (t) => {
@@ -72,8 +73,8 @@ t.test('an operation is read with all it declares', async (t) => {
 })
 
 t.test('an operation may be public', async (t) => {
-  const text = edited((document) => document.setIn(['paths', '/pets', 'get', 'security'], []))
-  t.strictSame((await read(t, text)).operations.get('listPets')?.security, [])
+  const document = edited((document) => document.setIn(['paths', '/pets', 'get', 'security'], []))
+  t.strictSame((await read(t, String(document))).operations.get('listPets')?.security, [])
 })
 
 const prefixes: [address: string, prefix: string][] = [
@@ -85,8 +86,8 @@ const prefixes: [address: string, prefix: string][] = [
 
 for (const [address, prefix] of prefixes) {
   t.test(`of the address ${address} the prefix is "${prefix}"`, async (t) => {
-    const text = edited((document) => document.set('servers', [{ url: address }]))
-    t.equal((await read(t, text)).prefix, prefix)
+    const document = edited((document) => document.set('servers', [{ url: address }]))
+    t.equal(toContract({ document: document.toJS(), text: '' }).contract.prefix, prefix)
   })
 }
 
@@ -95,6 +96,35 @@ const get = ['paths', '/pets/{petId}', 'get']
 const codes = ['components', 'schemas', 'ErrorCode']
 
 const post = ['paths', '/pets', 'post']
+
+const brokenReferences: [title: string, edit: (document: Document) => void, problem: string][] = [
+  [
+    'a reference to nowhere',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], '#/components/responses/Nothing'),
+    '$ref #/components/responses/Nothing leads nowhere',
+  ],
+  [
+    'a reference to a file that is not there',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], '/other.yaml#/NotFound'),
+    `there is no file ${path.relative(process.cwd(), '/other.yaml')} to be read`,
+  ],
+  [
+    'a reference to an address',
+    (document) => document.setIn([...get, 'responses', '404', '$ref'], 'https://pets.example/NotFound.yaml'),
+    '$ref https://pets.example/NotFound.yaml is an address: keep a copy beside the contract',
+  ],
+  [
+    'a reference to nowhere that no operation uses',
+    (document) => document.setIn(['components', 'schemas', 'Toy'], { $ref: '#/components/schemas/Nothing' }),
+    '$ref #/components/schemas/Nothing leads nowhere',
+  ],
+]
+
+for (const [title, edit, problem] of brokenReferences) {
+  t.test(`a contract with ${title} is refused in one line`, async (t) => {
+    t.strictSame(await problemsOf(t, String(edited(edit))), [problem])
+  })
+}
 
 const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
   [
@@ -148,26 +178,6 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'two operations of one name',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
     'two operations are called listPets',
-  ],
-  [
-    'a reference to nowhere',
-    (document) => document.setIn([...get, 'responses', '404', '$ref'], '#/components/responses/Nothing'),
-    '$ref #/components/responses/Nothing leads nowhere',
-  ],
-  [
-    'a reference to a file that is not there',
-    (document) => document.setIn([...get, 'responses', '404', '$ref'], '/other.yaml#/NotFound'),
-    `there is no file ${path.relative(process.cwd(), '/other.yaml')} to be read`,
-  ],
-  [
-    'a reference to an address',
-    (document) => document.setIn([...get, 'responses', '404', '$ref'], 'https://pets.example/NotFound.yaml'),
-    '$ref https://pets.example/NotFound.yaml is an address: keep a copy beside the contract',
-  ],
-  [
-    'a reference to nowhere that no operation uses',
-    (document) => document.setIn(['components', 'schemas', 'Toy'], { $ref: '#/components/schemas/Nothing' }),
-    '$ref #/components/schemas/Nothing leads nowhere',
   ],
   [
     'parameters of a path that would be dropped',
@@ -331,17 +341,17 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
 
 for (const [title, edit, problem] of broken) {
   t.test(`a contract with ${title} is refused in one line`, async (t) => {
-    t.strictSame(await problemsOf(t, edited(edit)), [problem])
+    t.strictSame(toContract({ document: edited(edit).toJS(), text: '' }).problems, [problem])
   })
 }
 
 t.test('every problem of a contract is named at once', async (t) => {
-  const text = edited((document) => {
+  const document = edited((document) => {
     document.setIn(['x-limits', 'bodyBytes'], 0)
     document.deleteIn([...get, 'x-deprecated-at'])
     document.deleteIn(['x-rate-limits', 'plans'])
   })
-  t.strictSame(await problemsOf(t, text), [
+  t.strictSame(await problemsOf(t, String(document)), [
     'GET /pets/{petId} is deprecated but has no x-deprecated-at',
     'x-rate-limits names no plans',
     'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
@@ -366,8 +376,10 @@ for (const [title, text] of [
 
 t.test('a reference that leads back to itself is refused', async (t) => {
   const self = '#/components/responses/NotFound'
-  const text = edited((document) => document.setIn(['components', 'responses', 'NotFound'], { $ref: self }))
-  await t.rejects(read(t, text), { name: 'ContractError', message: self })
+  const document = edited((document) =>
+    document.setIn(['components', 'responses', 'NotFound'], { $ref: self }),
+  )
+  await t.rejects(read(t, String(document)), { name: 'ContractError', message: self })
 })
 
 t.test('a contract that is not there is named', async (t) => {
