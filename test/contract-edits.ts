@@ -1,10 +1,14 @@
 // One edit, one command: what an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server
 // over HTTP, without a touch of src/ unless the table says so. Edits that do not meet share a copy and a server.
 
+import path from 'node:path'
 import t, { type Test } from 'tap'
-import { compile, copyProject, edit, generate, node } from './fixtures/copy.js'
+import { handlers } from '../generated/handlers.js'
+import { findDifferences, writeDifferences } from '../scripts/generate/differences.js'
+import { readContract } from '../src/contract/read.js'
+import { copyProject, edit, node } from './fixtures/copy.js'
 import { startProcess, temporaryDirectory } from './fixtures/process.js'
-import { type Answer, type CallOptions, send } from './fixtures/service.js'
+import { type Answer, type CallOptions, send, startService } from './fixtures/service.js'
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 
@@ -340,22 +344,17 @@ const others: Row[] = [
   },
 ]
 
-async function startEdited(
-  t: Test,
-  rows: readonly Row[],
-): Promise<{ call: Call; base: string; stdout: string }> {
+async function startEdited(t: Test, rows: readonly Row[]): Promise<{ call: Call; base: string }> {
   const copy = copyProject(t)
   for (const change of rows.flatMap(({ edits }) => edits)) edit(copy, ...change)
-  const { code, stdout, stderr } = await generate(copy)
-  t.equal(code, 0, stderr)
+  const { differences } = await findDifferences(copy)
+  await writeDifferences(copy, differences)
   const { base, welcome } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { root: copy })
   const key = /Demo key, shown this once: (\S+)/.exec(welcome)?.[1]
   const call: Call = (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { authorization: `Bearer ${key}`, ...headers }, body)
-  return { call, base, stdout }
+  return { call, base }
 }
-
-t.jobs = 2
 
 for (const [title, rows] of [
   ['of the contract as it is', sharing],
@@ -367,38 +366,16 @@ for (const [title, rows] of [
   })
 }
 
-t.test('a removed operation leaves its path, and its handler is named', async (t) => {
+t.test('a removed operation leaves its path', async (t) => {
   const copy = copyProject(t)
-  edit(copy, contract, '      operationId: createPet', '      x-removed: yes\n      operationId: createPet')
   edit(copy, contract, '    post:\n', '    x-post:\n')
-  t.match(await generate(copy), { code: 0, stdout: /^src\/handlers\/createPet\.ts is orphaned/m })
-  const { base } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { root: copy })
+  edit(copy, contract, '      operationId: createPet', '      x-removed: yes\n      operationId: createPet')
+  const { base } = await startService(t, {
+    contract: await readContract(path.join(copy, contract)),
+    handlers,
+  })
   const { status, headers } = await send(`${base}/pets`, 'POST', {}, rex)
   t.match([status, headers.get('allow')], [405, 'GET, HEAD'])
-})
-
-t.test('the compiler points at all that an edit leaves to do, and at nothing else', async (t) => {
-  const copy = copyProject(t)
-  const field = '        categoryId:\n          $ref: '
-  edit(copy, contract, field, `        grams:\n          type: integer\n${field}`)
-  edit(copy, contract, '        - name: limit\n', '        - name: size\n')
-  edit(
-    copy,
-    contract,
-    "        '201':\n          description: The animal as added",
-    "        '202':\n          description: The animal as added",
-  )
-  t.match(await generate(copy), { code: 0 })
-  const { stdout } = await compile(copy)
-  const files = new Set(stdout.match(/^src\/[\w/.]+(?=\()/gm))
-  t.strictSame([...files].sort(), [
-    'src/database/pets.ts',
-    'src/handlers/createPet.ts',
-    'src/handlers/listPets.ts',
-  ])
-  t.match(stdout, /pets\.ts.*grams/)
-  t.match(stdout, /listPets\.ts.*limit/)
-  t.match(stdout, /createPet\.ts[\s\S]*status: 201/)
 })
 
 const broken: readonly (readonly [title: string, problem: RegExp, ...edits: readonly Edit[]])[] = [
@@ -448,13 +425,23 @@ for (const [title, problem, ...edits] of broken) {
   t.test(`${title} stops generate and start, each with one clear line`, async (t) => {
     const copy = copyProject(t)
     for (const change of edits) edit(copy, ...change)
-    const generation = await generate(copy)
-    t.equal(generation.code, 1)
-    t.equal(generation.stdout, '')
-    t.match(generation.stderr, /^openapi\.yaml(:\d+:\d+)?[: ]/, 'with its place')
-    const start = await node(copy, ['--import', 'tsx', 'src/main.ts'], { PORT: '0', DATA_DIR: copy })
-    t.match(start, { code: 1, stdout: '' })
-    t.match(start.stderr, problem)
-    t.equal(start.stderr.trim().split('\n').length, 2, 'that it cannot start, and why')
+    const place = /(^|\/)openapi\.yaml(:\d+:\d+)?[: ]/
+    await t.rejects(findDifferences(copy), { name: 'ContractError', message: place })
+    const start = readContract(path.join(copy, contract))
+    await t.rejects(start, { name: 'ContractError', message: problem })
+    await t.rejects(start, { message: /^.*$/ }, 'in one line')
   })
 }
+
+t.test('what stops them is all that the two commands say', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, contract, 'title: Animal', 'title: "Animal')
+  const run = (...args: string[]) => node(copy, ['--import', 'tsx', ...args], { PORT: '0', DATA_DIR: copy })
+  t.match(await run('scripts/generate/main.ts'), {
+    code: 1,
+    stdout: '',
+    stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,
+  })
+  const stderr = /^The service cannot start\.\nopenapi\.yaml:\d+:\d+: .*\n$/
+  t.match(await run('src/main.ts'), { code: 1, stdout: '', stderr })
+})

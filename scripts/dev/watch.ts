@@ -4,47 +4,41 @@
 
 import { once } from 'node:events'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { watch } from 'chokidar'
-import { isContractFile } from './contract-files.js'
 
 // After the last event of a burst: a checkout writes many files, an editor some at a time.
 const quietMs = 60
 // generated/ is not among them: what is written there follows from the contract.
 const folders = ['openapi', 'src', 'scripts', 'test']
 
-/** Watches the project; each step of the iteration is a burst of edits, as paths relative to the root. */
-export async function watchProject(root: string): Promise<AsyncIterable<ReadonlySet<string>>> {
+/** Watches the project. Each step is a burst of edits, as paths relative to the root; the first is empty: it watches. */
+export async function* watchProject(root: string): AsyncGenerator<readonly string[]> {
+  const edits = new Set<string>()
+  let lastMs = 0
   const watcher = watch(root, {
     ignoreInitial: true,
     ignored: (file, stats) => !isWatched(path.relative(root, file), stats?.isFile() ?? false),
   })
-  const edits = new Set<string>()
-  let wake = () => {}
-  let timer: NodeJS.Timeout | undefined
   watcher.on('all', (event, file) => {
     if (event.endsWith('Dir')) return
     edits.add(path.relative(root, file).replaceAll(path.sep, '/'))
-    clearTimeout(timer)
-    timer = setTimeout(() => wake(), quietMs)
+    lastMs = performance.now()
   })
   await once(watcher, 'ready')
-  return bursts(
-    edits,
-    () =>
-      new Promise<void>((resolve) => {
-        wake = resolve
-      }),
-  )
+  for (;;) {
+    const burst = [...edits].sort()
+    edits.clear() // before the step: an edit during it is for the next
+    yield burst
+    while (edits.size === 0) await once(watcher, 'all')
+    while (performance.now() - lastMs < quietMs) await delay(quietMs)
+  }
 }
 
-// Edits during a step are there for the next.
-async function* bursts(edits: Set<string>, quiet: () => Promise<void>): AsyncGenerator<ReadonlySet<string>> {
-  for (;;) {
-    if (edits.size === 0) await quiet()
-    const burst = new Set(edits)
-    edits.clear()
-    yield burst
-  }
+/** Whether a file, by its path relative to the root, may be a part of the contract. */
+export function isContractFile(file: string): boolean {
+  if (file.startsWith('openapi/')) return true
+  return /^[^/]+\.(yaml|json)$/.test(file) && !/^(package|package-lock|biome|tsconfig.*)\.json$/.test(file)
 }
 
 function isWatched(file: string, isFile: boolean): boolean {

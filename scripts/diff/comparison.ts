@@ -1,4 +1,4 @@
-// The state of one comparison: two documents, and what was found. A rule that tells of a difference claims the
+// The state of one comparison: two documents, and what was found. A rule that reports a difference claims the
 // keys it spoke for; what nobody claimed is documentation.
 
 import type { Node, Pair } from './node.js'
@@ -52,8 +52,8 @@ export function comparisonOf({ before, after }: Pair): Comparison {
   return { before, after, found: [], claims, views, sources }
 }
 
-/** Tells of a difference, and claims the keys of the pair that it speaks for. */
-export function tell(
+/** Reports a difference, and claims the keys of the pair that it speaks for. */
+export function report(
   comparison: Comparison,
   spot: Spot,
   bump: Bump,

@@ -1,17 +1,17 @@
 // The announcement that something goes: `deprecated`, and the dates of an operation.
 
-import { type Comparison, type Spot, tell } from './comparison.js'
+import { type Comparison, report, type Spot } from './comparison.js'
 import { type Pair, step } from './node.js'
 
-/** Tells of an announcement made or taken back. */
+/** Reports an announcement made or taken back. */
 export function compareDeprecated(comparison: Comparison, spot: Spot, pair: Pair): void {
   const [before, after] = [pair.before.deprecated === true, pair.after.deprecated === true]
   if (before === after) return
-  tell(comparison, spot, 'minor', after ? 'deprecated' : 'no longer deprecated', pair, 'deprecated')
+  report(comparison, spot, 'minor', after ? 'deprecated' : 'no longer deprecated', pair, 'deprecated')
 }
 
 /**
- * Tells of the announcement of an operation's end, and of dates that moved. Breaking is a sunset that comes
+ * Reports the announcement of an operation's end, and of dates that moved. Breaking is a sunset that comes
  * earlier than was promised; one that is taken back costs nobody anything.
  */
 export function compareDeprecation(comparison: Comparison, spot: Spot, operation: Pair): void {
@@ -19,11 +19,11 @@ export function compareDeprecation(comparison: Comparison, spot: Spot, operation
   const { before, after } = operation
   if (before['x-deprecated-at'] !== after['x-deprecated-at']) {
     const what = step('deprecation', before['x-deprecated-at'], after['x-deprecated-at'])
-    tell(comparison, spot, 'minor', what, operation, 'x-deprecated-at')
+    report(comparison, spot, 'minor', what, operation, 'x-deprecated-at')
   }
   const [was, is] = [before['x-sunset'], after['x-sunset']]
   if (was === is) return
   // Dates of RFC 3339: their order is that of their characters.
   const isEarlier = was !== undefined && is !== undefined && String(is) < String(was)
-  tell(comparison, spot, isEarlier ? 'major' : 'minor', step('sunset', was, is), operation, 'x-sunset')
+  report(comparison, spot, isEarlier ? 'major' : 'minor', step('sunset', was, is), operation, 'x-sunset')
 }

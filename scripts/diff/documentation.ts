@@ -1,11 +1,11 @@
-// Everything that differs and that no rule spoke for: words, examples, extensions. It is told of where it is
+// Everything that differs and that no rule spoke for: words, examples, extensions. It is reported where it is
 // written, once, however many operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Comparison, isClaimed, type Spot, tell, whole } from './comparison.js'
+import { type Comparison, isClaimed, report, type Spot, whole } from './comparison.js'
 import { isNode, type Node, type Pair, step } from './node.js'
 
-/** Tells of what is left over, as changes of the documentation. */
+/** Reports what is left over, as changes of the documentation. */
 export function compareDocumentation(comparison: Comparison): void {
   compareNodes(comparison, [], comparison)
 }
@@ -26,14 +26,14 @@ function compareValues(
 ): void {
   // The version is what the changes are held against, not one of them.
   if (isDeepStrictEqual(before, after) || path.join('.') === 'info.version') return
-  if (isTold(comparison, before) || isTold(comparison, after)) return
+  if (isReported(comparison, before) || isReported(comparison, after)) return
   const pair = pairOf(before, after)
   if (pair && pair.before.$ref === pair.after.$ref) compareNodes(comparison, path, pair)
-  else tellOf(comparison, path, before, after)
+  else reportDifference(comparison, path, before, after)
 }
 
 // Whether rules spoke for all of a mapping, or of what it refers to.
-function isTold({ claims, views }: Comparison, value: unknown): boolean {
+function isReported({ claims, views }: Comparison, value: unknown): boolean {
   if (!isNode(value)) return false
   if (claims.get(views.get(value) ?? value)?.has(whole)) return true
   const keys = Object.keys(value)
@@ -60,10 +60,15 @@ function labelOf({ in: place, name, url, $ref }: Node): string | undefined {
   return typeof place === 'string' ? `${place}.${label}` : label
 }
 
-function tellOf(comparison: Comparison, path: readonly string[], before: unknown, after: unknown): void {
+function reportDifference(
+  comparison: Comparison,
+  path: readonly string[],
+  before: unknown,
+  after: unknown,
+): void {
   const key = path.at(-1) ?? ''
   const nobody = { before: {}, after: {} }
-  tell(comparison, spotOf(path.slice(0, -1)), 'patch', inWords(key, before, after), nobody)
+  report(comparison, spotOf(path.slice(0, -1)), 'patch', inWords(key, before, after), nobody)
 }
 
 // An operation as people call it, by method and path.

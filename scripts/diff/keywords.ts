@@ -2,7 +2,7 @@
 // so a schema of a request must not become narrower; what they read must stay understood, so a schema of a
 // response must not become wider.
 
-import { type Comparison, type Spot, tell } from './comparison.js'
+import { type Comparison, report, type Spot } from './comparison.js'
 import { eachKey, eachName, type Node, type Pair, step } from './node.js'
 import { child, same } from './references.js'
 
@@ -17,7 +17,7 @@ export interface SchemaSpot extends Spot {
 /** What a change does to the set of values that a schema accepts. A change may do both. */
 export type Effect = 'narrows' | 'widens'
 
-/** Tells of the changes of one schema, all but those of the schemas inside of it. */
+/** Reports the changes of one schema, all but those of the schemas inside of it. */
 export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   compareTypes(comparison, spot, pair)
   compareValues(comparison, spot, pair)
@@ -28,8 +28,8 @@ export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: 
   compareOthers(comparison, spot, pair)
 }
 
-/** Tells of a change by its effect: what narrows breaks requests, what widens breaks responses. */
-export function tellEffect(
+/** Reports a change by its effect: what narrows breaks requests, what widens breaks responses. */
+export function reportEffect(
   comparison: Comparison,
   spot: SchemaSpot,
   effects: readonly Effect[],
@@ -38,7 +38,7 @@ export function tellEffect(
   ...keys: readonly string[]
 ): void {
   const breaking = spot.direction === 'request' ? 'narrows' : 'widens'
-  tell(comparison, spot, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
+  report(comparison, spot, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
 }
 
 const types = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
@@ -51,7 +51,7 @@ function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): voi
   })
   if (effects.size === 0) return
   const [before, after] = [pair.before.type, pair.after.type].map(inWords)
-  tellEffect(comparison, spot, [...effects], step('type', before, after), pair, 'type')
+  reportEffect(comparison, spot, [...effects], step('type', before, after), pair, 'type')
 }
 
 function typesOf({ type = types }: Node): unknown[] {
@@ -65,17 +65,17 @@ function inWords(type: unknown): unknown {
 
 function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [valuesOf(pair.before), valuesOf(pair.after)]
-  const tellValues = (effect: Effect, what: string) =>
-    tellEffect(comparison, spot, [effect], what, pair, 'enum', 'const')
-  if (before === undefined && after) tellValues('narrows', `enum ${after.join(', ')} added`)
-  if (before && after === undefined) tellValues('widens', `enum ${before.join(', ')} removed`)
+  const reportValues = (effect: Effect, what: string) =>
+    reportEffect(comparison, spot, [effect], what, pair, 'enum', 'const')
+  if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
+  if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
   eachName(before, after, {
-    removed: (value) => tellValues('narrows', `enum value ${value} removed`),
+    removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
       const what = `enum value ${value} added`
-      if (isOpen(pair.before)) tell(comparison, spot, 'minor', what, pair, 'enum', 'const')
-      else tellValues('widens', what)
+      if (isOpen(pair.before)) report(comparison, spot, 'minor', what, pair, 'enum', 'const')
+      else reportValues('widens', what)
     },
   })
 }
@@ -98,7 +98,7 @@ function compareStatuses(comparison: Comparison, spot: SchemaSpot, pair: Pair): 
     kept: (code) => {
       const [before, after] = [statuses.before[code], statuses.after[code]]
       if (before === after) return
-      tell(comparison, spot, 'major', step(`status of ${code}`, before, after), statuses, code)
+      report(comparison, spot, 'major', step(`status of ${code}`, before, after), statuses, code)
     },
   })
 }
@@ -123,7 +123,7 @@ function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
     const [before, after] = [Number(was ?? absent), Number(is ?? absent)]
     if (before === after) continue
     const effect = after > before === isLower ? 'narrows' : 'widens'
-    tellEffect(comparison, spot, [effect], step(keyword, was, is), pair, keyword)
+    reportEffect(comparison, spot, [effect], step(keyword, was, is), pair, keyword)
   }
 }
 
@@ -137,7 +137,7 @@ function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair
     // `uniqueItems: false` says nothing.
     const [before, after] = [pair.before[keyword] || undefined, pair.after[keyword] || undefined]
     if (before === after) continue
-    tellEffect(comparison, spot, effectsOf(before, after), step(keyword, before, after), pair, keyword)
+    reportEffect(comparison, spot, effectsOf(before, after), step(keyword, before, after), pair, keyword)
   }
 }
 
@@ -154,7 +154,7 @@ function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): v
   const [before, after] = [pair.before.default, pair.after.default]
   if (spot.direction === 'response' || same(comparison, before, after)) return
   const bump = before === undefined ? 'minor' : 'major'
-  tell(comparison, spot, bump, step('default', before, after), pair, 'default')
+  report(comparison, spot, bump, step('default', before, after), pair, 'default')
 }
 
 // Keywords that no rule can weigh.
@@ -183,6 +183,6 @@ const others = [
 function compareOthers(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of others) {
     if (same(comparison, pair.before[keyword], pair.after[keyword])) continue
-    tell(comparison, spot, 'major', `keyword ${keyword} changed`, pair, keyword)
+    report(comparison, spot, 'major', `keyword ${keyword} changed`, pair, keyword)
   }
 }

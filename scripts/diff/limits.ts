@@ -1,11 +1,11 @@
 // What every request is held to: sizes (`x-limits`) and numbers of requests (`x-rate-limits`); and how long its answer is
 // kept (`x-idempotency`).
 
-import { type Comparison, type Spot, tell } from './comparison.js'
+import { type Comparison, report, type Spot } from './comparison.js'
 import { eachKey, type Pair, step } from './node.js'
 import { child } from './references.js'
 
-/** Tells of limits that became stricter, which breaks callers at the edge, or milder. */
+/** Reports limits that became stricter, which breaks callers at the edge, or milder. */
 export function compareLimits(comparison: Comparison): void {
   compareNumbers(comparison, { place: 'x-limits', where: '' }, child(comparison, comparison, 'x-limits'))
   compareKeeping(comparison, child(comparison, comparison, 'x-idempotency'))
@@ -21,7 +21,7 @@ function compareKeeping(comparison: Comparison, pair: Pair): void {
   if (before === after) return
   const isShorter = typeof before === 'number' && typeof after === 'number' && after < before
   const spot = { place: 'x-idempotency', where: '' }
-  tell(comparison, spot, isShorter ? 'major' : 'minor', step('keepHours', before, after), pair, 'keepHours')
+  report(comparison, spot, isShorter ? 'major' : 'minor', step('keepHours', before, after), pair, 'keepHours')
 }
 
 // A ban comes sooner when its rejections are counted over a longer time.
@@ -34,7 +34,7 @@ function compareNumbers(comparison: Comparison, spot: Spot, pair: Pair): void {
     const isStricter = stricterWhenHigher.has(name)
       ? strictness(before) < strictness(after)
       : strictness(before, Number.POSITIVE_INFINITY) > strictness(after, Number.POSITIVE_INFINITY)
-    tell(comparison, spot, isStricter ? 'major' : 'minor', step(name, before, after), pair, name)
+    report(comparison, spot, isStricter ? 'major' : 'minor', step(name, before, after), pair, name)
   }
 }
 
@@ -45,8 +45,8 @@ function strictness(value: unknown, absent = 0): number {
 function comparePlans(comparison: Comparison, plans: Pair): void {
   const spotOf = (name: string) => ({ place: 'x-rate-limits', where: `plans.${name}` })
   eachKey(plans, {
-    removed: (name) => tell(comparison, spotOf(name), 'major', 'plan removed', plans, name),
-    added: (name) => tell(comparison, spotOf(name), 'minor', 'plan added', plans, name),
+    removed: (name) => report(comparison, spotOf(name), 'major', 'plan removed', plans, name),
+    added: (name) => report(comparison, spotOf(name), 'minor', 'plan added', plans, name),
     kept: (name) => comparePlan(comparison, spotOf(name), plans, name),
   })
 }
@@ -55,5 +55,5 @@ function comparePlan(comparison: Comparison, spot: Spot, plans: Pair, name: stri
   const [before, after] = [plans.before[name], plans.after[name]]
   if (typeof before === typeof after) compareNumbers(comparison, spot, child(comparison, plans, name))
   // Quotas agreed per key may lie on either side of a number, so a step to or from them is taken as lowering.
-  else tell(comparison, spot, 'major', step('quotas', before, after), plans, name)
+  else report(comparison, spot, 'major', step('quotas', before, after), plans, name)
 }

@@ -1,6 +1,6 @@
 // Operations, with their parameters, bodies and responses.
 
-import { type Bump, type Comparison, claim, type Spot, tell, whole } from './comparison.js'
+import { type Bump, type Comparison, claim, report, type Spot, whole } from './comparison.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
 import type { Direction } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
@@ -18,13 +18,13 @@ interface Operation {
   readonly node: Node
 }
 
-/** Tells of operations that went, came or changed. */
+/** Reports operations that went, came or changed. */
 export function compareOperations(comparison: Comparison): void {
   const before = operationsOf(comparison, comparison.before)
   const after = operationsOf(comparison, comparison.after)
   eachName(before.keys(), after.keys(), {
-    removed: (key) => tellOperation(comparison, 'major', 'operation removed', before.get(key) as Operation),
-    added: (key) => tellOperation(comparison, 'minor', 'operation added', after.get(key) as Operation),
+    removed: (key) => reportOperation(comparison, 'major', 'operation removed', before.get(key) as Operation),
+    added: (key) => reportOperation(comparison, 'minor', 'operation added', after.get(key) as Operation),
     kept: (key) => compareOperation(comparison, before.get(key) as Operation, after.get(key) as Operation),
   })
 }
@@ -48,9 +48,9 @@ function spotOf({ method, path }: Operation): Spot {
   return { place: `${method.toUpperCase()} ${path}`, where: '' }
 }
 
-function tellOperation(comparison: Comparison, bump: Bump, what: string, operation: Operation): void {
+function reportOperation(comparison: Comparison, bump: Bump, what: string, operation: Operation): void {
   const { method, path, item } = operation
-  tell(comparison, spotOf(operation), bump, what, alone(item), method)
+  report(comparison, spotOf(operation), bump, what, alone(item), method)
   // A path that came or went with its operations is no news beside them.
   const paths = child(comparison, comparison, 'paths')
   if (paths.before[path] === undefined) claim(comparison, paths.after, path)
@@ -62,12 +62,12 @@ function compareOperation(comparison: Comparison, before: Operation, after: Oper
   const pair = { before: before.node, after: after.node }
   if (before.path !== after.path) {
     const paths = child(comparison, comparison, 'paths')
-    tell(comparison, spot, 'patch', `path ${before.path} -> ${after.path}`, paths, before.path, after.path)
+    report(comparison, spot, 'patch', `path ${before.path} -> ${after.path}`, paths, before.path, after.path)
   }
   if (pair.before.operationId !== pair.after.operationId) {
     const what = `operationId ${pair.before.operationId} -> ${pair.after.operationId}`
     // Nobody sends it, but code generated from the contract calls it.
-    tell(comparison, spot, 'minor', what, pair, 'operationId')
+    report(comparison, spot, 'minor', what, pair, 'operationId')
   }
   compareIdempotency(comparison, spot, pair)
   compareDeprecation(comparison, spot, pair)
@@ -82,7 +82,7 @@ function compareIdempotency(comparison: Comparison, spot: Spot, pair: Pair): voi
   const [before, after] = [pair.before['x-idempotent'] === true, pair.after['x-idempotent'] === true]
   if (before === after) return
   const what = after ? 'idempotent' : 'no longer idempotent'
-  tell(comparison, spot, after ? 'minor' : 'major', what, pair, 'x-idempotent')
+  report(comparison, spot, after ? 'minor' : 'major', what, pair, 'x-idempotent')
 }
 
 const alone = (node: Node): Pair => ({ before: node, after: node })
@@ -95,11 +95,11 @@ function compareParameters(comparison: Comparison, spot: Spot, before: Operation
     removed: (key) => {
       const node = was.get(key) as Node
       // The service refuses query parameters it does not know.
-      tell(comparison, at(node), 'major', 'removed', alone(node), whole)
+      report(comparison, at(node), 'major', 'removed', alone(node), whole)
     },
     added: (key) => {
       const node = is.get(key) as Node
-      tell(comparison, at(node), ...additionOf(node), alone(node), whole)
+      report(comparison, at(node), ...additionOf(node), alone(node), whole)
     },
     kept: (key) => {
       const pair = { before: was.get(key) as Node, after: is.get(key) as Node }
@@ -133,7 +133,7 @@ function compareParameter(comparison: Comparison, spot: Spot, pair: Pair): void 
   const [before, after] = [serialisationOf(pair.before), serialisationOf(pair.after)]
   if (before !== after) {
     const what = `serialisation ${before} -> ${after}`
-    tell(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
+    report(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
   }
   compareSchemas(comparison, { ...spot, direction: 'request', trail: [] }, child(comparison, pair, 'schema'))
   compareContent(comparison, spot, 'request', child(comparison, pair, 'content'))
@@ -151,7 +151,7 @@ function compareRequired(comparison: Comparison, spot: Spot, direction: Directio
   if (before === after) return
   const isBreaking = after === (direction === 'request')
   const what = after ? 'optional -> required' : 'required -> optional'
-  tell(comparison, spot, isBreaking ? 'major' : 'minor', what, pair, 'required')
+  report(comparison, spot, isBreaking ? 'major' : 'minor', what, pair, 'required')
 }
 
 function compareBody(comparison: Comparison, { place }: Spot, operation: Pair): void {
@@ -162,14 +162,14 @@ function compareBody(comparison: Comparison, { place }: Spot, operation: Pair): 
   if (had && has) {
     compareRequired(comparison, spot, 'request', body)
     compareContent(comparison, spot, 'request', child(comparison, body, 'content'))
-  } else if (had) tell(comparison, spot, 'major', 'removed', operation, key)
-  else if (has) tell(comparison, spot, ...additionOf(body.after), operation, key)
+  } else if (had) report(comparison, spot, 'major', 'removed', operation, key)
+  else if (has) report(comparison, spot, ...additionOf(body.after), operation, key)
 }
 
 function compareContent(comparison: Comparison, spot: Spot, direction: Direction, content: Pair): void {
   eachKey(content, {
-    removed: (type) => tell(comparison, spot, 'major', `media type ${type} removed`, content, type),
-    added: (type) => tell(comparison, spot, 'minor', `media type ${type} added`, content, type),
+    removed: (type) => report(comparison, spot, 'major', `media type ${type} removed`, content, type),
+    added: (type) => report(comparison, spot, 'minor', `media type ${type} added`, content, type),
     kept: (type) => {
       const schema = child(comparison, child(comparison, content, type), 'schema')
       compareSchemas(comparison, { ...spot, direction, trail: [] }, schema)
@@ -180,9 +180,9 @@ function compareContent(comparison: Comparison, spot: Spot, direction: Direction
 function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): void {
   eachKey(responses, {
     removed: (status) =>
-      tell(comparison, { ...spot, status }, 'major', 'response removed', responses, status),
+      report(comparison, { ...spot, status }, 'major', 'response removed', responses, status),
     added: (status) =>
-      tell(comparison, { ...spot, status }, bumpOfResponse(status), 'response added', responses, status),
+      report(comparison, { ...spot, status }, bumpOfResponse(status), 'response added', responses, status),
     kept: (status) => compareResponse(comparison, { ...spot, status }, child(comparison, responses, status)),
   })
 }
@@ -197,8 +197,8 @@ function compareResponse(comparison: Comparison, spot: Spot, response: Pair): vo
   const headers = child(comparison, response, 'headers')
   const at = (name: string) => ({ ...spot, where: `header.${name}` })
   eachKey(headers, {
-    removed: (name) => tell(comparison, at(name), 'major', 'removed', headers, name),
-    added: (name) => tell(comparison, at(name), 'minor', 'added', headers, name),
+    removed: (name) => report(comparison, at(name), 'major', 'removed', headers, name),
+    added: (name) => report(comparison, at(name), 'minor', 'added', headers, name),
     kept: (name) => compareHeader(comparison, at(name), child(comparison, headers, name)),
   })
   compareContent(comparison, { ...spot, where: 'body' }, 'response', child(comparison, response, 'content'))

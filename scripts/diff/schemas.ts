@@ -1,16 +1,16 @@
 // Schemas, down to those inside of them: fields, items, variants.
 //
 // Two schemas are compared keyword by keyword, not as the sets of values they accept; so moving keywords into an
-// `allOf` is told of as a change. In doubt a change is breaking: a person sees at once that it is not, but nobody
+// `allOf` is reported as a change. In doubt a change is breaking: a person sees at once that it is not, but nobody
 // sees one that was passed over.
 
-import { type Comparison, claimBoth, tell } from './comparison.js'
+import { type Comparison, claimBoth, report } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
-import { compareKeywords, type Effect, type SchemaSpot, tellEffect } from './keywords.js'
+import { compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
 import { child, isOn } from './references.js'
 
-/** Tells of a schema's changes. */
+/** Reports a schema's changes. */
 export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
   if (pair.before === pair.after || isOn(at.trail, pair)) return
   const spot = { ...at, trail: [...at.trail, pair] }
@@ -28,13 +28,13 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
     removed: (name) => {
       // A field that is no longer named is still taken, unless the schema refuses what it does not name.
       const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
-      tell(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', properties, name)
+      report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', properties, name)
     },
     added: (name) => {
       const isRequired = requiredOf(pair.after).includes(name)
       const isBreaking = isRequired && spot.direction === 'request'
       const what = isRequired ? 'added, required' : 'added'
-      tell(comparison, at(name), isBreaking ? 'major' : 'minor', what, properties, name)
+      report(comparison, at(name), isBreaking ? 'major' : 'minor', what, properties, name)
     },
     kept: (name) => compareSchemas(comparison, at(name), child(comparison, properties, name)),
   })
@@ -43,16 +43,16 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
 }
 
 function compareRequired(comparison: Comparison, spot: SchemaSpot, pair: Pair, properties: Pair): void {
-  const tellRequired = (effect: Effect, what: string) => (name: string) => {
+  const reportRequired = (effect: Effect, what: string) => (name: string) => {
     const at = { ...spot, where: `${spot.where}.${name}` }
-    // A field that came or went was told of with what it is.
+    // A field that came or went was reported with what it is.
     const isKept = name in properties.before === name in properties.after
-    if (isKept) tellEffect(comparison, at, [effect], what, pair, 'required')
+    if (isKept) reportEffect(comparison, at, [effect], what, pair, 'required')
     else claimBoth(comparison, pair, 'required')
   }
   eachName(requiredOf(pair.before), requiredOf(pair.after), {
-    removed: tellRequired('widens', 'required -> optional'),
-    added: tellRequired('narrows', 'optional -> required'),
+    removed: reportRequired('widens', 'required -> optional'),
+    added: reportRequired('narrows', 'optional -> required'),
   })
 }
 
@@ -68,8 +68,8 @@ function compareUnnamed(comparison: Comparison, spot: SchemaSpot, pair: Pair): v
   if (before && after) {
     compareSchemas(comparison, { ...spot, where: `${spot.where}.*` }, child(comparison, pair, key))
   } else if (before) {
-    tellEffect(comparison, spot, ['narrows'], 'unknown fields are refused', pair, key)
-  } else if (after) tell(comparison, spot, 'minor', 'unknown fields are allowed', pair, key)
+    reportEffect(comparison, spot, ['narrows'], 'unknown fields are refused', pair, key)
+  } else if (after) report(comparison, spot, 'minor', 'unknown fields are allowed', pair, key)
 }
 
 interface Variants {
@@ -86,17 +86,17 @@ const lists: readonly Variants[] = [
 
 function compareVariants(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
   const { keyword, onAdded, onRemoved } = variants
-  const tellVariant = (effect: Effect, what: string) =>
-    tellEffect(comparison, spot, [effect], what, pair, keyword)
+  const reportVariant = (effect: Effect, what: string) =>
+    reportEffect(comparison, spot, [effect], what, pair, keyword)
   const list = { before: byName(pair.before[keyword]), after: byName(pair.after[keyword]) }
   const [before, after] = [Object.keys(list.before).length, Object.keys(list.after).length]
   // The list itself narrows, whatever is in it.
-  if (before === 0 && after > 0) tellVariant('narrows', `${keyword} added`)
-  else if (before > 0 && after === 0) tellVariant('widens', `${keyword} removed`)
+  if (before === 0 && after > 0) reportVariant('narrows', `${keyword} added`)
+  else if (before > 0 && after === 0) reportVariant('widens', `${keyword} removed`)
   else
     eachKey(list, {
-      removed: (name) => tellVariant(onRemoved, `${keyword} ${name} removed`),
-      added: (name) => tellVariant(onAdded, `${keyword} ${name} added`),
+      removed: (name) => reportVariant(onRemoved, `${keyword} ${name} removed`),
+      added: (name) => reportVariant(onAdded, `${keyword} ${name} added`),
       kept: (name) =>
         compareSchemas(
           comparison,

@@ -1,12 +1,12 @@
 // Who may call: the alternatives an operation takes, and the schemes they name.
 
-import { type Comparison, claimBoth, type Spot, tell } from './comparison.js'
+import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachKey, type Node, nodesOf, type Pair } from './node.js'
 import { child, same } from './references.js'
 
 const schemeKeywords = ['type', 'scheme', 'in', 'name', 'flows', 'openIdConnectUrl']
 
-/** Tells of schemes that are used in another way than before. */
+/** Reports schemes that are used in another way than before. */
 export function compareSecuritySchemes(comparison: Comparison): void {
   const schemes = child(comparison, child(comparison, comparison, 'components'), 'securitySchemes')
   eachKey(schemes, {
@@ -15,20 +15,20 @@ export function compareSecuritySchemes(comparison: Comparison): void {
       const spot = { place: 'components', where: `securitySchemes.${name}` }
       for (const keyword of schemeKeywords) {
         if (same(comparison, scheme.before[keyword], scheme.after[keyword])) continue
-        tell(comparison, spot, 'major', `${keyword} changed`, scheme, keyword)
+        report(comparison, spot, 'major', `${keyword} changed`, scheme, keyword)
       }
     },
   })
 }
 
-/** Tells of an operation that asks for something else than before. Breaking, unless all who came still may. */
+/** Reports an operation that asks for something else than before. Breaking, unless all who came still may. */
 export function compareSecurity(comparison: Comparison, spot: Spot, operation: Pair): void {
   const before = alternativesOf(comparison.before, operation.before)
   const after = alternativesOf(comparison.after, operation.after)
   const [was, is] = [inWords(before), inWords(after)]
   if (was === is) return
   const bump = before.every((alternative) => isEnough(alternative, after)) ? 'minor' : 'major'
-  tell(comparison, spot, bump, `security ${was} -> ${is}`, operation, 'security')
+  report(comparison, spot, bump, `security ${was} -> ${is}`, operation, 'security')
   // The document's own is what an operation falls back to.
   claimBoth(comparison, comparison, 'security')
 }

@@ -1,20 +1,20 @@
 // Where the operations are mounted: the path of the servers' addresses.
 
-import { type Bump, type Comparison, tell } from './comparison.js'
+import { type Bump, type Comparison, report } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf } from './node.js'
 
-/** Tells of a path that is no longer served, which breaks every caller, or newly served. */
+/** Reports a path that is no longer served, which breaks every caller, or newly served. */
 export function compareServers(comparison: Comparison): void {
   const spot = { place: 'servers', where: '' }
   const [before, after] = [serverPaths(comparison.before), serverPaths(comparison.after)]
-  const tellPath = (bump: Bump, what: string) =>
-    tell(comparison, spot, bump, `path ${what}`, comparison, 'servers')
+  const reportPath = (bump: Bump, what: string) =>
+    report(comparison, spot, bump, `path ${what}`, comparison, 'servers')
   if (before.join() === after.join()) return
-  if (before.length === 1 && after.length === 1) tellPath('major', `${before} -> ${after}`)
+  if (before.length === 1 && after.length === 1) reportPath('major', `${before} -> ${after}`)
   else {
     eachName(before, after, {
-      removed: (path) => tellPath('major', `${path} removed`),
-      added: (path) => tellPath('minor', `${path} added`),
+      removed: (path) => reportPath('major', `${path} removed`),
+      added: (path) => reportPath('minor', `${path} added`),
     })
   }
 }

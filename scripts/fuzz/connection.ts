@@ -8,8 +8,6 @@ export interface Answer {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
-  /** The statuses of the interim answers before it. */
-  readonly interim: readonly number[]
 }
 
 /** The service did not answer as HTTP has it. */
@@ -61,11 +59,11 @@ export class Connection {
 
   async #open(): Promise<net.Socket> {
     this.close()
-    const { protocol, hostname, port } = new URL(this.origin)
-    const socket =
-      protocol === 'https:'
-        ? tls.connect({ host: hostname, port: Number(port || 443), servername: hostname })
-        : net.connect(Number(port || 80), hostname)
+    const { protocol, hostname: host, port } = new URL(this.origin)
+    const isSecure = protocol === 'https:'
+    const socket = isSecure
+      ? tls.connect({ host, port: Number(port || 443), servername: host })
+      : net.connect({ host, port: Number(port || 80) })
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
       if (this.#socket !== socket) return
@@ -81,30 +79,27 @@ export class Connection {
     socket.on('end', end).on('close', end)
     this.#socket = socket
     await new Promise<void>((resolve, reject) => {
-      socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', resolve)
+      socket.once(isSecure ? 'secureConnect' : 'connect', resolve)
       socket.once('error', (error) => reject(new WireError(`no connection: ${error.message}`)))
     })
     return socket
   }
 
-  async #readAnswer(method: string, interim: readonly number[] = []): Promise<Answer> {
+  async #readAnswer(method: string): Promise<Answer> {
     const head = await this.#readHead()
     const [first = '', ...lines] = head.split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/.exec(first)?.[1])
     if (!status) throw this.#broken(`no status line: ${JSON.stringify(first.slice(0, 80))}`)
     const headers = this.#readHeaders(lines)
-    if (status < 200) return this.#readAnswer(method, [...interim, status])
+    if (status < 200) return this.#readAnswer(method) // an interim answer
     const isBodiless = method === 'HEAD' || status === 204 || status === 304
-    return { status, headers, interim, body: isBodiless ? Buffer.alloc(0) : await this.#readBody(headers) }
+    return { status, headers, body: isBodiless ? Buffer.alloc(0) : await this.#readBody(headers) }
   }
 
   async #readHead(): Promise<string> {
     for (;;) {
       const end = this.#received.indexOf('\r\n\r\n')
-      if (end >= 0)
-        return this.#take(end + 4)
-          .toString('latin1')
-          .slice(0, -4)
+      if (end >= 0) return this.#take(end + 4).toString('latin1', 0, end)
       await this.#more()
     }
   }

@@ -10,7 +10,7 @@ import { parse } from 'yaml'
 export type Schema = { readonly [keyword: string]: unknown }
 
 /** Says what is wrong with a value, if anything. */
-export type Check = (value: unknown) => string | undefined
+export type Validate = (value: unknown) => string | undefined
 
 export interface Parameter {
   readonly name: string
@@ -22,13 +22,13 @@ export interface Parameter {
 export interface HeaderRule {
   readonly name: string
   readonly required: boolean
-  readonly check: Check
+  readonly validate: Validate
 }
 
 export interface AnswerRule {
   readonly headers: readonly HeaderRule[]
   /** By media type; empty where no body is declared. */
-  readonly bodies: ReadonlyMap<string, Check>
+  readonly bodies: ReadonlyMap<string, Validate>
 }
 
 export interface Operation {
@@ -49,7 +49,7 @@ export interface Operation {
 export interface Contract {
   readonly prefix: string
   readonly operations: readonly Operation[]
-  readonly error: Check
+  readonly error: Validate
   /** HTTP status by error code. */
   readonly errorStatuses: Readonly<Record<string, number>>
   /** What every operation requires of each answer that it names: of an answer to no operation, too. */
@@ -74,17 +74,15 @@ export function readFuzzContract(file: string): Contract {
       .filter(([method]) => methods.includes(method))
       .map(([method, node]) => readOperation(prefix + path, method, node, item, document)),
   )
-  const limits = entries(document['x-limits']) as unknown as [string, number][]
-  const limit = (name: string) => limits.find(([key]) => key === name)?.[1] ?? 0
+  const limits = document['x-limits'] as unknown as Record<string, number> | undefined
+  const { Error: error, ErrorCode: codes } = document.components?.schemas ?? {}
   return {
     prefix,
     operations,
-    error: compile(document.components?.schemas?.Error as Schema),
-    errorStatuses: document.components?.schemas?.ErrorCode?.[
-      'x-enumStatuses'
-    ] as unknown as Contract['errorStatuses'],
+    error: compile(error as Schema),
+    errorStatuses: codes?.['x-enumStatuses'] as unknown as Contract['errorStatuses'],
     commonHeaders: commonHeaders(operations),
-    limits: { body: limit('bodyBytes'), url: limit('urlBytes'), header: limit('headerBytes') },
+    limits: { body: limits?.bodyBytes ?? 0, url: limits?.urlBytes ?? 0, header: limits?.headerBytes ?? 0 },
   }
 }
 
@@ -93,13 +91,13 @@ ajvFormats.default(ajv)
 const textAjv = new Ajv2020({ strict: false, logger: false, coerceTypes: true })
 ajvFormats.default(textAjv)
 
-/** A schema's check. */
-export function compile(schema: Schema): Check {
+/** Compiles a schema. */
+export function compile(schema: Schema): Validate {
   const validate = ajv.compile(schema)
   return (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'body' }))
 }
 
-function compileText(schema: Schema): Check {
+function compileText(schema: Schema): Validate {
   const validate = textAjv.compile({ type: 'object', properties: { value: schema } })
   return (value) => (validate({ value }) ? undefined : textAjv.errorsText(validate.errors, { dataVar: '' }))
 }
@@ -112,16 +110,16 @@ function readOperation(path: string, method: string, node: Node, item: Node, doc
     method: method.toUpperCase(),
     path,
     isSecured: security.length > 0 && security.every((each) => Object.keys(each).length > 0),
-    isDeprecated: (node.deprecated as unknown) === true,
-    isIdempotent: (node['x-idempotent'] as unknown) === true,
+    isDeprecated: isTrue(node.deprecated),
+    isIdempotent: isTrue(node['x-idempotent']),
     parameters: parameters.map((each) => ({
       name: String(each.name),
       in: String(each.in) as Parameter['in'],
-      required: (each.required as unknown) === true,
+      required: isTrue(each.required),
       schema: (each.schema ?? {}) as Schema,
     })),
     body: node.requestBody && {
-      required: (node.requestBody.required as unknown) === true,
+      required: isTrue(node.requestBody.required),
       schemas: new Map(
         entries(node.requestBody.content).map(([type, { schema }]) => [type, schema as Schema]),
       ),
@@ -136,8 +134,8 @@ function answerRule(node: Node): AnswerRule {
   return {
     headers: entries(node.headers).map(([name, header]) => ({
       name: name.toLowerCase(),
-      required: (header.required as unknown) === true,
-      check: compileText((header.schema ?? {}) as Schema),
+      required: isTrue(header.required),
+      validate: compileText((header.schema ?? {}) as Schema),
     })),
     bodies: new Map(
       entries(node.content).map(([type, { schema }]) => [type, compile((schema ?? {}) as Schema)]),
@@ -146,11 +144,9 @@ function answerRule(node: Node): AnswerRule {
 }
 
 function commonHeaders(operations: readonly Operation[]): HeaderRule[] {
-  const answers = operations.flatMap((each) => [...each.answers].filter(([status]) => status !== 'default'))
-  const [first] = answers
-  return (first?.[1].headers ?? []).filter(({ name }) =>
-    answers.every(([, { headers }]) => headers.some((each) => each.name === name && each.required)),
-  )
+  const named = operations.flatMap(({ answers }) => [...answers].filter(([status]) => status !== 'default'))
+  const [first = [], ...others] = named.map(([, { headers }]) => headers.filter(({ required }) => required))
+  return first.filter(({ name }) => others.every((headers) => headers.some((each) => each.name === name)))
 }
 
 function prefixOf(document: Node): string {
@@ -187,4 +183,8 @@ function entries(node: Node | undefined): [string, Node][] {
 
 function list(node: unknown): Node[] {
   return (node ?? []) as Node[]
+}
+
+function isTrue(node: unknown): boolean {
+  return node === true
 }

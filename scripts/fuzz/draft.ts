@@ -1,4 +1,4 @@
-// A request while it is being made: the parts that a twist may change, before they are put on the wire.
+// A request while it is being made: the parts that a mutation may change, before they are put on the wire.
 
 import type { Operation } from './contract.js'
 import type { Expectation, Request } from './request.js'
@@ -24,9 +24,9 @@ export interface Draft {
 }
 
 /** A change to a request, and what the service has to make of it then. */
-export interface Twist {
+export interface Mutation {
   readonly name: string
-  /** Of two twists of one place, one would undo the other. */
+  /** Of two mutations of one place, one would undo the other. */
   readonly place: 'method' | 'target' | 'query' | 'type' | 'body' | 'framing' | 'header'
   readonly expected: Expectation
   apply(draft: Draft): void
@@ -35,24 +35,24 @@ export interface Twist {
 /** Puts a draft on the wire. */
 export function toRequest(
   draft: Draft,
-  twists: readonly Twist[],
+  mutations: readonly Mutation[],
   basis: Expectation,
   hasKey: boolean,
 ): Request {
   const { operation, method, headers, body, version, isRaw } = draft
-  const { framing, payload } = frame(draft)
-  const expectations = [basis, ...twists.map(({ expected }) => expected)]
+  const framed = frame(draft)
+  const expectations = [basis, ...mutations.map(({ expected }) => expected)]
   return {
     method,
     target: draft.retarget(targetOf(draft)),
     version,
-    headers: [...headers, ...framing],
-    payload,
+    headers: [...headers, ...framed.headers],
+    payload: framed.payload,
     body,
     operation: operation?.id,
     expected: (['refused', 'either'] as const).find((each) => expectations.includes(each)) ?? 'done',
     hasKey,
-    twists: twists.map(({ name }) => name),
+    mutations: mutations.map(({ name }) => name),
     isRaw: isRaw || draft.chunkExtension !== '' || draft.framing !== undefined,
   }
 }
@@ -62,24 +62,18 @@ function targetOf({ operation, pathValues, query }: Draft): string {
   return query.length > 0 ? `${path}?${query.join('&')}` : path
 }
 
-interface Framed {
-  readonly framing: [name: string, value: string][]
-  readonly payload: Uint8Array
+function frame({ body, chunks, chunkExtension, framing }: Draft): Pick<Request, 'headers' | 'payload'> {
+  const payload = body ?? Buffer.alloc(0)
+  if (framing !== undefined) return { headers: framing, payload }
+  if (body === undefined) return { headers: [], payload }
+  if (chunks === undefined) return { headers: [['Content-Length', String(body.length)]], payload }
+  return { headers: [['Transfer-Encoding', 'chunked']], payload: inChunks(body, chunks, chunkExtension) }
 }
-
-function frame({ body = nothing, chunks, chunkExtension, framing }: Draft): Framed {
-  if (framing !== undefined) return { framing, payload: body }
-  if (body === nothing) return { framing: [], payload: body }
-  if (chunks === undefined) return { framing: [['Content-Length', String(body.length)]], payload: body }
-  return { framing: [['Transfer-Encoding', 'chunked']], payload: inChunks(body, chunks, chunkExtension) }
-}
-
-const nothing = Buffer.alloc(0)
 
 function inChunks(body: Uint8Array, sizes: readonly number[], extension: string): Buffer {
   const parts: Uint8Array[] = []
-  for (let at = 0, turn = 0; at < body.length; turn++) {
-    const chunk = body.subarray(at, at + (sizes[turn % sizes.length] ?? body.length))
+  for (let at = 0, i = 0; at < body.length; i++) {
+    const chunk = body.subarray(at, at + (sizes[i % sizes.length] ?? body.length))
     parts.push(Buffer.from(`${chunk.length.toString(16)}${extension}\r\n`), chunk, Buffer.from('\r\n'))
     at += chunk.length
   }

@@ -18,7 +18,7 @@ export interface Request {
   readonly expected: Expectation
   readonly hasKey: boolean
   /** What is odd about it, in words. */
-  readonly twists: readonly string[]
+  readonly mutations: readonly string[]
   /** curl would not send it like this. */
   readonly isRaw: boolean
 }
@@ -29,34 +29,33 @@ export function toBytes({ method, target, version, headers, payload }: Request):
   return Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${lines}\r\n`, 'latin1'), payload])
 }
 
-/** A command for a shell that sends the request again: by curl's own HTTP, or where that would mend it, as it is. */
+/** A command for a shell that sends the request again: by curl's own HTTP, or where that would mend it, byte by byte. */
 export function toCurl(request: Request, origin: string): string {
   const { host, protocol } = new URL(origin)
-  if (request.isRaw || !request.headers.every(([, value]) => /^[\x20-\x7e]*$/.test(value))) {
-    const way =
-      protocol === 'https:'
-        ? `openssl s_client -quiet -connect ${host}`
-        : `curl -s --max-time 5 telnet://${host}`
+  const { method, target, headers, body } = request
+  const isPlain =
+    /^\/[\x21-\x7e]*$/.test(target) && headers.every(([, value]) => /^[\x20-\x7e]*$/.test(value))
+  if (request.isRaw || !isPlain) {
+    const isSecure = protocol === 'https:'
+    const way = isSecure
+      ? `openssl s_client -quiet -connect ${host}`
+      : `curl -s --max-time 5 telnet://${host}`
     return `printf ${quote(octal(toBytes(request)))} | ${way}`
   }
-  const { method, target, headers, body } = request
-  const own = ['content-length', 'host']
-  const sent = headers.filter(
-    ([name, value]) => !own.includes(name.toLowerCase()) || (name === 'Host' && value !== host),
-  )
-  const options = [
-    'curl -i --path-as-is --http1.1',
+  const isOwn = ([name, value]: readonly [string, string]) =>
+    name === 'Content-Length' || (name === 'Host' && value === host)
+  const hasType = headers.some(([name]) => name === 'Content-Type')
+  const input = body === undefined ? '' : `printf ${quote(octal(body))} | `
+  return [
+    `${input}curl -i --globoff --path-as-is --http1.1`,
     method === 'HEAD' ? '--head' : `-X ${method}`,
-    ...sent.map(([name, value]) => `-H ${quote(value === '' ? `${name};` : `${name}: ${value}`)}`),
-  ]
-  const isUrl = /^\/[\x21\x23-\x7a\x7c\x7e]*$/.test(target) && !target.includes('[')
-  const where = isUrl ? [quote(origin + target)] : [`--request-target ${quote(target)}`, quote(`${origin}/`)]
-  if (body === undefined) return [...options, ...where].join(' ')
-  if (!sent.some(([name]) => name.toLowerCase() === 'content-type')) options.push("-H 'Content-Type:'")
-  const text = Buffer.from(body).toString()
-  const isText = /^[^\p{C}]*$/u.test(text) && Buffer.from(text).equals(body) && !text.startsWith('@')
-  if (isText) return [...options, `--data-binary ${quote(text)}`, ...where].join(' ')
-  return [`printf ${quote(octal(body))} |`, ...options, '--data-binary @-', ...where].join(' ')
+    ...headers
+      .filter((header) => !isOwn(header))
+      .map(([name, value]) => `-H ${quote(value === '' ? `${name};` : `${name}: ${value}`)}`),
+    ...(body !== undefined && !hasType ? ["-H 'Content-Type:'"] : []),
+    ...(body === undefined ? [] : ['--data-binary @-']),
+    quote(origin + target),
+  ].join(' ')
 }
 
 function quote(text: string): string {
@@ -65,15 +64,11 @@ function quote(text: string): string {
 
 // For printf of any shell; what is printable stays readable.
 function octal(bytes: Uint8Array): string {
-  return [...bytes]
-    .map((byte) => {
-      if (byte === 0x5c) return '\\\\'
-      if (byte === 0x25) return '%%'
-      if (byte === 0x0d) return '\\r'
-      if (byte === 0x0a) return '\\n'
-      return byte > 0x1f && byte < 0x7f && byte !== 0x27
-        ? String.fromCharCode(byte)
-        : `\\${byte.toString(8).padStart(3, '0')}`
-    })
-    .join('')
+  const short: Readonly<Record<string, string>> = { '\\': '\\\\', '%': '%%', '\r': '\\r', '\n': '\\n' }
+  return Buffer.from(bytes)
+    .toString('latin1')
+    .replace(
+      /[^\x20-\x7e]|[\\%']/g,
+      (each) => short[each] ?? `\\${each.charCodeAt(0).toString(8).padStart(3, '0')}`,
+    )
 }

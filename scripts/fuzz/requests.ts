@@ -3,10 +3,10 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
 import type { Contract, Operation, Parameter } from './contract.js'
-import { type Draft, type Twist, toRequest } from './draft.js'
+import { type Draft, type Mutation, toRequest } from './draft.js'
+import { mutationsOf } from './mutations.js'
 import type { Expectation, Request } from './request.js'
-import { twistsOf } from './twists.js'
-import { validText, validValue } from './values.js'
+import { validValue } from './values.js'
 
 /** Keys of the service under test. */
 export interface Keys {
@@ -17,88 +17,81 @@ export interface Keys {
   readonly revoked?: string
 }
 
-/** Requests to a service at that origin. */
-export function requests(
-  contract: Contract,
-  keys: Keys,
-  origin: string,
-  links: readonly string[],
-): Arbitrary<Request> {
-  const made = contract.operations.map((operation) => requestsOf(operation, contract, keys, origin))
-  if (links.length === 0) return fc.oneof(...made)
-  return fc.oneof(
-    { weight: 12, arbitrary: fc.oneof(...made) },
-    { weight: 1, arbitrary: followed(links, contract, keys, origin) },
-  )
+/** Where requests go to, and as whom. */
+export interface Service {
+  readonly origin: string
+  readonly keys: Keys
+  readonly contract: Contract
+}
+
+/** Requests to a service, of its operations and of the links that it gave. */
+export function requests(service: Service, links: readonly string[]): Arbitrary<Request> {
+  const made = fc.oneof(...service.contract.operations.map((operation) => requestsOf(operation, service)))
+  if (links.length === 0) return made
+  return fc.oneof({ weight: 12, arbitrary: made }, { weight: 1, arbitrary: followed(links, service) })
 }
 
 /** Requests for one operation that nothing is wrong with. */
-export function plainRequests(operation: Operation, { open }: Keys, origin: string): Arbitrary<Request> {
-  const caller: Caller = { authorization: `Bearer ${open}`, isValid: true }
-  return assemble(operation, origin, fc.constant(caller), fc.constant([]))
+export function plainRequests(operation: Operation, service: Service): Arbitrary<Request> {
+  return assemble(operation, service, fc.constant(keyHolder(service)), fc.constant([]))
 }
 
-function requestsOf(
-  operation: Operation,
-  contract: Contract,
-  keys: Keys,
-  origin: string,
-): Arbitrary<Request> {
-  const one = twistsOf(operation, contract)
-  const twists = fc.oneof(
+function requestsOf(operation: Operation, service: Service): Arbitrary<Request> {
+  const one = mutationsOf(operation, service.contract)
+  const two = fc.uniqueArray(one, { minLength: 2, maxLength: 2, selector: ({ place }) => place })
+  const mutations = fc.oneof(
     { withCrossShrink: true }, // whatever fails is tried without any, too
-    { weight: 4, arbitrary: fc.constant<Twist[]>([]) },
+    { weight: 4, arbitrary: fc.constant<Mutation[]>([]) },
     { weight: 5, arbitrary: fc.tuple(one) },
-    {
-      weight: 2,
-      arbitrary: fc.uniqueArray(one, { minLength: 2, maxLength: 2, selector: ({ place }) => place }),
-    },
+    { weight: 2, arbitrary: two },
   )
-  return assemble(operation, origin, callers(keys), twists)
+  return assemble(operation, service, callers(service), mutations)
 }
 
 function assemble(
   operation: Operation,
-  origin: string,
+  { origin }: Service,
   callerOf: Arbitrary<Caller>,
-  twists: Arbitrary<readonly Twist[]>,
+  mutations: Arbitrary<readonly Mutation[]>,
 ): Arbitrary<Request> {
-  const parts = fc.record({
-    parameters: parametersOf(operation),
+  const parts = {
+    values: valuesOf(operation),
     body: bodyOf(operation),
     caller: callerOf,
     address: fc.ipV4(),
-    twists,
-  })
-  return parts.map(({ parameters, body, caller, address, twists: chosen }) => {
+    mutations,
+  }
+  return fc.record(parts).map(({ values, body, caller, address, mutations }) => {
     const draft = plainDraft(operation, origin, caller, address)
-    Object.assign(draft, parameters, { headers: [...draft.headers, ...parameters.headers] })
+    for (const { parameter, value } of values) {
+      if (parameter.in === 'path') draft.pathValues[parameter.name] = encodeURIComponent(value)
+      if (parameter.in === 'query') draft.query.push(`${parameter.name}=${encodeURIComponent(value)}`)
+      if (parameter.in === 'header') draft.headers.push([parameter.name, value])
+    }
     if (body !== undefined) {
       draft.body = Buffer.from(body.text)
       draft.headers.push(['Content-Type', body.type])
     }
-    for (const twist of chosen) twist.apply(draft)
-    const isOpaqueThere = operation.parameters.some(
-      ({ name, schema }) => isOpaque(schema) && parameters.query.some((each) => each.startsWith(`${name}=`)),
+    for (const mutation of mutations) mutation.apply(draft)
+    // A key may have come with another request.
+    const isOpen = values.some(({ parameter: { in: place, schema } }) =>
+      place === 'query' ? isOpaque(schema) : place === 'header' && operation.isIdempotent,
     )
-    const isFree = isOpaqueThere || (operation.isIdempotent && parameters.headers.length > 0)
-    const basis = expectationOf(operation, caller, isFree)
-    return toRequest(draft, chosen, basis, caller.isValid)
+    return toRequest(draft, mutations, expectationOf(operation, caller, isOpen), caller.isValid)
   })
 }
 
 function plainDraft(operation: Operation, origin: string, { authorization }: Caller, address: string): Draft {
+  const headers: Draft['headers'] = [['Host', new URL(origin).host]]
+  if (authorization !== undefined) headers.push(['Authorization', authorization])
+  // Callers without a key are counted by address, where the service believes this header.
+  headers.push(['X-Forwarded-For', address])
   return {
     operation,
     method: operation.method,
     pathValues: {},
     query: [],
-    headers: [
-      ['Host', new URL(origin).host],
-      ...(authorization === undefined ? [] : [['Authorization', authorization] as [string, string]]),
-      // Callers without a key are counted by address, where the service believes this header.
-      ['X-Forwarded-For', address],
-    ],
+    headers,
     body: undefined,
     version: 'HTTP/1.1',
     chunks: undefined,
@@ -116,44 +109,44 @@ interface Caller {
   readonly isLimited?: boolean
 }
 
-function callers({ open, limited, revoked }: Keys): Arbitrary<Caller> {
+function keyHolder({ keys }: Service): Caller {
+  return { authorization: `Bearer ${keys.open}`, isValid: true }
+}
+
+function callers(service: Service): Arbitrary<Caller> {
+  const { open, limited, revoked } = service.keys
   const mistyped = `${open.slice(0, -1)}${open.endsWith('x') ? 'y' : 'x'}`
-  const refused = [
-    undefined,
+  const tokens = [
+    mistyped,
+    open.slice(1),
+    `${open} ${open}`,
+    'a'.repeat(2_000),
+    revoked ?? open.toLowerCase(),
+    '\xe9',
     '',
-    'Bearer',
-    'Bearer ',
-    `Basic ${open}`,
-    open,
-    `Bearer ${mistyped}`,
-    `Bearer ${open.slice(1)}`,
-    `Bearer ${open} ${open}`,
-    `Bearer ${'a'.repeat(2_000)}`,
-    `Bearer ${revoked ?? open.toLowerCase()}`,
-    'Bearer \xe9',
-    `"Bearer ${open}"`,
   ]
-  const others: Caller[] = refused.map((authorization) => ({ authorization, isValid: false }))
-  if (limited !== undefined)
-    others.push({ authorization: `Bearer ${limited}`, isValid: true, isLimited: true })
-  const valid: Caller[] = [`Bearer ${open}`, `bearer ${open}`, `BEARER   ${open}`].map((authorization) => ({
+  const others = [undefined, '', 'Bearer', `Basic ${open}`, open, `"Bearer ${open}"`]
+  const refused = [...others, ...tokens.map((token) => `Bearer ${token}`)]
+  const odd: Caller[] = refused.map((authorization) => ({ authorization, isValid: false }))
+  if (limited !== undefined) odd.push({ authorization: `Bearer ${limited}`, isValid: true, isLimited: true })
+  const valid = [`bearer ${open}`, `BEARER   ${open}`].map((authorization) => ({
     authorization,
     isValid: true,
   }))
   return fc.oneof(
-    { weight: 12, arbitrary: fc.constant(valid[0] as Caller) },
+    { weight: 12, arbitrary: fc.constant(keyHolder(service)) },
     { weight: 1, arbitrary: fc.constantFrom(...valid) },
-    { weight: 2, arbitrary: fc.constantFrom(...others) },
+    { weight: 2, arbitrary: fc.constantFrom(...odd) },
   )
 }
 
 function expectationOf(
   { isSecured }: Operation,
   { isValid, isLimited }: Caller,
-  isFree: boolean,
+  isOpen: boolean,
 ): Expectation {
   if (isSecured && !isValid) return 'refused'
-  return isLimited || isFree ? 'either' : 'done'
+  return isLimited || isOpen ? 'either' : 'done'
 }
 
 // Its type says nothing of what it may hold, so the service may refuse any of it.
@@ -161,45 +154,29 @@ function isOpaque({ type, enum: values, format, pattern }: Parameter['schema']):
   return type === 'string' && values === undefined && format === undefined && pattern === undefined
 }
 
-type Parameters = Pick<Draft, 'pathValues' | 'query' | 'headers'>
-
-function parametersOf({ parameters }: Operation): Arbitrary<Parameters> {
+function valuesOf({ parameters }: Operation): Arbitrary<{ parameter: Parameter; value: string }[]> {
   const each = parameters.map((parameter) => {
-    const text = validText(parameter.schema)
-    const given = text.map((value) => ({ parameter, value }))
+    const given = validValue(parameter.schema).map((value) => ({ parameter, value: String(value) }))
     return parameter.required ? given : fc.option(given, { nil: undefined, freq: 2 })
   })
-  return fc.tuple(...each).map((values) => {
-    const given = values.filter((value) => value !== undefined)
-    const of = (place: Parameter['in']) => given.filter(({ parameter }) => parameter.in === place)
-    return {
-      pathValues: Object.fromEntries(
-        of('path').map(({ parameter, value }) => [parameter.name, encodeURIComponent(value)]),
-      ),
-      query: of('query').map(({ parameter, value }) => `${parameter.name}=${encodeURIComponent(value)}`),
-      headers: of('header').map(({ parameter, value }) => [parameter.name, value]),
-    }
-  })
+  return fc.tuple(...each).map((values) => values.filter((value) => value !== undefined))
 }
 
 function bodyOf({ body }: Operation): Arbitrary<{ type: string; text: string } | undefined> {
-  const [type, schema] = [...(body?.schemas ?? [])][0] ?? []
-  if (body === undefined || type === undefined || schema === undefined) return fc.constant(undefined)
+  const [first] = body?.schemas ?? []
+  if (body === undefined || first === undefined) return fc.constant(undefined)
+  const [type, schema] = first
   const given = validValue(schema).map((value) => ({ type, text: String(stringify(value)) }))
   return body.required ? given : fc.option(given, { nil: undefined })
 }
 
 // A link that the service gave: it has to work as it is.
-function followed(
-  links: readonly string[],
-  { operations }: Contract,
-  { open }: Keys,
-  origin: string,
-): Arbitrary<Request> {
+function followed(links: readonly string[], service: Service): Arbitrary<Request> {
+  const reading = service.contract.operations.filter(({ method }) => method === 'GET')
   return fc.constantFrom(...links).map((link) => {
-    const operation = operations.find(({ method, path }) => method === 'GET' && path === link.split('?')[0])
-    const caller: Caller = { authorization: `Bearer ${open}`, isValid: true }
-    const draft = plainDraft(operation as Operation, origin, caller, '192.0.2.1')
+    const operation = reading.find(({ path }) => path === link.split('?')[0])
+    if (operation === undefined) throw new Error(`the link ${link} leads to no operation`)
+    const draft = plainDraft(operation, service.origin, keyHolder(service), '192.0.2.1')
     draft.retarget = () => link
     return toRequest(draft, [], 'done', true)
   })

@@ -1,16 +1,12 @@
-// A run: many requests on several connections, each answer judged, each kind of failure shrunk once.
+// A run: many requests on several connections, each answer checked, each kind of failure shrunk once.
 
 import fc from 'fast-check'
+import { checkAnswer } from './check.js'
 import { type Answer, Connection, WireError } from './connection.js'
-import type { Contract } from './contract.js'
-import { judge } from './judge.js'
 import { type Request, toBytes, toCurl } from './request.js'
-import { type Keys, plainRequests, requests } from './requests.js'
+import { plainRequests, requests, type Service } from './requests.js'
 
-export interface FuzzOptions {
-  readonly origin: string
-  readonly keys: Keys
-  readonly contract: Contract
+export interface FuzzOptions extends Service {
   readonly requests: number
   readonly seed: number
 }
@@ -30,20 +26,20 @@ export interface FuzzResult {
 }
 
 // The number is part of what a seed means.
-const lanes = 16
+const connections = 16
 const failuresMax = 20
 const shrinksMax = 500
 
 /** Sends that many requests, the same for the same seed and an empty service. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
-  const { origin, keys, contract, requests: count, seed } = options
   const began = performance.now()
-  const run = new Run(contract, origin)
-  await stock(contract, keys, origin)
-  const links = await findLinks(contract, keys, origin)
-  const arbitrary = requests(contract, keys, origin, links)
-  const shares = Array.from({ length: lanes }, (_, lane) => Math.floor((count + lane) / lanes))
-  await Promise.all(shares.map((share, lane) => run.lane(arbitrary, share, seed * lanes + lane)))
+  const run = new Run(options)
+  await stock(options)
+  const arbitrary = requests(options, await findLinks(options))
+  const shares = Array.from({ length: connections }, (_, i) =>
+    Math.floor((options.requests + i) / connections),
+  )
+  await Promise.all(shares.map((share, i) => run.send(arbitrary, share, options.seed * connections + i)))
   const seconds = (performance.now() - began) / 1000
   return { requests: run.sent, seconds, statuses: run.statuses, failures: run.failures }
 }
@@ -51,23 +47,21 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
 class Run {
   readonly statuses = new Map<number, number>()
   readonly failures: Failure[] = []
+  readonly #problems = new WeakMap<Request, string>()
   sent = 0
 
-  constructor(
-    readonly contract: Contract,
-    readonly origin: string,
-  ) {}
+  constructor(readonly service: Service) {}
 
   // After a failure it goes on with what is left, and passes over failures of that kind.
-  async lane(arbitrary: fc.Arbitrary<Request>, count: number, seed: number): Promise<void> {
-    const connection = new Connection(this.origin)
-    for (let left = count, turn = 0; left > 0 && this.failures.length < failuresMax; turn++) {
+  async send(arbitrary: fc.Arbitrary<Request>, count: number, seed: number): Promise<void> {
+    const connection = new Connection(this.service.origin)
+    for (let left = count, round = 0; left > 0 && this.failures.length < failuresMax; round++) {
       const pursued: { fault?: string } = {}
       const property = fc.asyncProperty(fc.limitShrink(arbitrary, shrinksMax), async (request) => {
         left--
         return this.#isRight(request, connection, pursued)
       })
-      const details = await fc.check(property, { numRuns: left, seed: seed + turn * 1_000_003 })
+      const details = await fc.check(property, { numRuns: left, seed: seed + round * 1_000_003 })
       if (!details.failed) break
       const [request] = details.counterexample ?? []
       if (request === undefined) throw details.errorInstance ?? new Error('nothing could be generated')
@@ -78,7 +72,7 @@ class Run {
 
   // While it shrinks, another fault is none: it would lead away from the one that is pursued.
   async #isRight(request: Request, connection: Connection, pursued: { fault?: string }): Promise<boolean> {
-    const problem = await this.#send(request, connection)
+    const problem = await this.#exchange(request, connection)
     if (problem === undefined || this.#isKnown(request, problem)) return true
     const fault = faultOf(request, problem)
     if (pursued.fault !== undefined && pursued.fault !== fault) return true
@@ -95,25 +89,23 @@ class Run {
     })
   }
 
-  readonly #problems = new WeakMap<Request, string>()
-
-  async #send(request: Request, connection: Connection): Promise<string | undefined> {
+  async #exchange(request: Request, connection: Connection): Promise<string | undefined> {
     this.sent++
     try {
       const answer = await connection.exchange(toBytes(request), request.method)
       this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
-      return judge(request, answer, this.contract)
+      return checkAnswer(request, answer, this.service.contract)
     } catch (error) {
       if (error instanceof WireError) return error.message
       throw error
     }
   }
 
-  // Another lane may have come upon it meanwhile.
+  // Another connection may have come upon it meanwhile.
   #note(request: Request): void {
     const problem = this.#problems.get(request) ?? 'it failed once'
     if (this.failures.length >= failuresMax || this.#isKnown(request, problem)) return
-    this.failures.push({ request, problem, curl: toCurl(request, this.origin) })
+    this.failures.push({ request, problem, curl: toCurl(request, this.service.origin) })
   }
 }
 
@@ -122,20 +114,19 @@ function faultOf({ operation }: Request, problem: string): string {
   return `${operation} ${problem.replace(/"(?:[^"\\]|\\.)*"|-?\d{4,}/g, '…')}`
 }
 
-function kinds({ twists }: Request): string[] {
-  return twists.map((each) => each.split(' ')[0] ?? '')
+function kinds({ mutations }: Request): string[] {
+  return mutations.map((each) => each.split(' ')[0] ?? '')
 }
 
 const stockSize = 10
 const pagesMax = 20
 
 // Something to read and to list: the smallest bodies that the document takes.
-async function stock(contract: Contract, keys: Keys, origin: string): Promise<void> {
-  const connection = new Connection(origin)
-  const creating = contract.operations.filter(({ method, body }) => method === 'POST' && body !== undefined)
-  for (const operation of creating) {
-    const arbitrary = plainRequests(operation, keys, origin)
-    for (const request of fc.sample(arbitrary, { numRuns: stockSize, seed: 1 })) {
+async function stock(service: Service): Promise<void> {
+  const connection = new Connection(service.origin)
+  const { operations } = service.contract
+  for (const operation of operations.filter(({ method, body }) => method === 'POST' && body !== undefined)) {
+    for (const request of fc.sample(plainRequests(operation, service), { numRuns: stockSize, seed: 1 })) {
       await connection.exchange(toBytes(request), request.method)
     }
   }
@@ -143,13 +134,13 @@ async function stock(contract: Contract, keys: Keys, origin: string): Promise<vo
 }
 
 // The `next` links of its pages: nobody may build one, so nothing else can tell what works.
-async function findLinks(contract: Contract, { open }: Keys, origin: string): Promise<string[]> {
+async function findLinks({ origin, contract, keys }: Service): Promise<string[]> {
   const connection = new Connection(origin)
   const links: string[] = []
   for (const { method, path, parameters } of contract.operations) {
     if (method !== 'GET' || path.includes('{') || !parameters.some(({ name }) => name === 'limit')) continue
     for (let target: string | undefined = `${path}?limit=1`, page = 0; target && page < pagesMax; page++) {
-      const request = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${open}\r\n\r\n`
+      const request = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.open}\r\n\r\n`
       const { headers }: Answer = await connection.exchange(Buffer.from(request), 'GET')
       target = /<([^<>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
       if (target !== undefined) links.push(target)

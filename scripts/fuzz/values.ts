@@ -7,8 +7,6 @@ import { compile, type Schema } from './contract.js'
 /** Anything that JSON can say. */
 export type Json = unknown
 
-const int64Min = -(2n ** 63n)
-const int64Max = 2n ** 63n - 1n
 const lengthMax = 300
 
 /** Values that the schema takes. */
@@ -18,14 +16,38 @@ export function validValue(schema: Schema): Arbitrary<Json> {
   const choices = (schema.oneOf ?? schema.anyOf) as Schema[] | undefined
   if (choices !== undefined) return fc.oneof(...choices.map(validValue))
   const types = [schema.type ?? 'object'].flat() as string[]
-  return fc.oneof(...types.map((type) => validOfType(type, schema)))
+  return fc.oneof(...types.map((type) => (ofType[type] ?? validObject)(schema)))
+}
+
+const ofType: Readonly<Record<string, (schema: Schema) => Arbitrary<Json>>> = {
+  integer: validInteger,
+  number: ({ minimum = -1e300, maximum = 1e300 }) =>
+    fc.double({ noNaN: true, min: Number(minimum), max: Number(maximum) }),
+  string: validString,
+  boolean: () => fc.boolean(),
+  null: () => fc.constant(null),
+  array: validArray,
 }
 
 /** Values that the schema refuses, whatever else takes them. */
 export function invalidValue(schema: Schema): Arbitrary<Json> {
-  const check = compile(schema)
-  const others = [null, true, {}, [], '', '3', 'a'.repeat(lengthMax), '\u0000', '\ud800', 'x\udc00']
-  const wrong = [...others, 1, -1, 1.5].filter((value) => check(value) !== undefined)
+  const validate = compile(schema)
+  const others = [
+    null,
+    true,
+    {},
+    [],
+    '',
+    '3',
+    'a'.repeat(lengthMax),
+    '\u0000',
+    '\ud800',
+    'x\udc00',
+    1,
+    -1,
+    1.5,
+  ]
+  const wrong = others.filter((value) => validate(value) !== undefined)
   return fc.oneof(fc.constantFrom<Json>(...wrong), ...beyond(schema))
 }
 
@@ -35,26 +57,16 @@ export interface ParameterText {
   readonly isValid: boolean | undefined
 }
 
-/** Texts that are a parameter of the schema. */
-export function validText(schema: Schema): Arbitrary<string> {
-  return validValue(schema).map(String)
-}
-
-/** Texts that are none, or that only look like one. */
+/** Texts that are no value of a parameter, or that only look like one. */
 export function hostileText(schema: Schema): Arbitrary<ParameterText> {
-  const check = compile(schema)
-  const isInteger = schema.type === 'integer'
-  const judge = (text: string): ParameterText => {
-    if (!isInteger) return { text, isValid: check(text) === undefined ? undefined : false }
-    return { text, isValid: /^[+-]?[\d.]+$/.test(text) ? undefined : false }
-  }
-  const beyondText = beyond(schema).map((each) =>
-    each.map((value) => ({ text: String(value), isValid: false })),
-  )
+  const validate = compile(schema)
+  const isOpen = (text: string) =>
+    schema.type === 'integer' ? /^[+-]?[\d.]+$/.test(text) : validate(text) === undefined
   return fc.oneof(
-    fc.constantFrom(...hostileTexts.map(judge)),
-    fc.string({ unit: 'binary', maxLength: 12 }).map(judge),
-    ...beyondText,
+    fc
+      .oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: 'binary', maxLength: 12 }))
+      .map((text) => ({ text, isValid: isOpen(text) ? undefined : false })),
+    ...beyond(schema).map((each) => each.map((value) => ({ text: String(value), isValid: false }))),
   )
 }
 
@@ -64,23 +76,13 @@ const hostileTexts =
     '|',
   )
 
-function validOfType(type: string, schema: Schema): Arbitrary<Json> {
-  if (type === 'integer') return validInteger(schema)
-  if (type === 'number') return fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds(schema) })
-  if (type === 'string') return validString(schema)
-  if (type === 'boolean') return fc.boolean()
-  if (type === 'null') return fc.constant(null)
-  if (type === 'array') return validArray(schema)
-  return validObject(schema)
-}
-
 function validInteger(schema: Schema): Arbitrary<bigint> {
   const { min, max } = integerBounds(schema)
   const edges = [min, min + 1n, max - 1n, max, 0n, 1n, -1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n]
   const within = edges.filter((edge) => edge >= min && edge <= max)
-  const clamp = (value: number) => (BigInt(value) < min ? min : BigInt(value) > max ? max : BigInt(value))
+  const small = fc.bigInt({ min: min > 1n ? min : 1n, max: max < 60n ? max : 60n })
   return fc.oneof(
-    fc.integer({ min: 1, max: 60 }).map(clamp),
+    ...(min <= 60n && max >= 1n ? [small] : []),
     fc.constantFrom(...within),
     fc.bigInt({ min, max }),
   )
@@ -88,22 +90,19 @@ function validInteger(schema: Schema): Arbitrary<bigint> {
 
 function validString(schema: Schema): Arbitrary<string> {
   const { minLength = 0, maxLength = lengthMax } = schema as { minLength?: number; maxLength?: number }
-  const check = compile(schema)
+  const validate = compile(schema)
+  const isValid = (text: string) => validate(text) === undefined
   // Where the pattern alone bounds it, few random texts would fit.
   if (typeof schema.pattern === 'string' && schema.minLength === undefined)
-    return fc.stringMatching(new RegExp(schema.pattern)).filter((text) => check(text) === undefined)
+    return fc.stringMatching(new RegExp(schema.pattern)).filter(isValid)
   const short = Math.min(maxLength, Math.max(minLength, 20))
-  const edges = ['a', 'é', '😀', "'", '\\', '\u2028'].flatMap((each) => [
-    each.repeat(minLength),
-    each.repeat(maxLength),
-  ])
-  const fitting = edges.filter((edge) => check(edge) === undefined)
-  const made = fc
-    .string({ unit: 'binary', minLength, maxLength: short })
-    .filter((text) => check(text) === undefined)
-  return fitting.length === 0
-    ? made
-    : fc.oneof({ weight: 4, arbitrary: made }, { weight: 1, arbitrary: fc.constantFrom(...fitting) })
+  const made = fc.string({ unit: 'binary', minLength, maxLength: short }).filter(isValid)
+  const edges = ['a', 'é', '😀', "'", '\\', '\u2028'].flatMap((each) =>
+    [minLength, maxLength].map((n) => each.repeat(n)),
+  )
+  const fitting = edges.filter(isValid)
+  if (fitting.length === 0) return made
+  return fc.oneof({ weight: 4, arbitrary: made }, { weight: 1, arbitrary: fc.constantFrom(...fitting) })
 }
 
 function validArray({ items = {}, minItems = 0, maxItems = 5, uniqueItems }: Schema): Arbitrary<Json> {
@@ -113,10 +112,14 @@ function validArray({ items = {}, minItems = 0, maxItems = 5, uniqueItems }: Sch
 }
 
 function validObject({ properties = {}, required = [] }: Schema): Arbitrary<Json> {
-  const values = Object.fromEntries(
-    Object.entries(properties as object).map(([name, each]) => [name, validValue(each)]),
-  )
-  return fc.record(values, { requiredKeys: required as string[], noNullPrototype: true })
+  const values = Object.entries(properties as Record<string, Schema>).map(([name, each]) => [
+    name,
+    validValue(each),
+  ])
+  return fc.record<Record<string, Json>>(Object.fromEntries(values), {
+    requiredKeys: required as string[],
+    noNullPrototype: true,
+  })
 }
 
 // Just past each bound.
@@ -126,29 +129,13 @@ function beyond(schema: Schema): Arbitrary<Json>[] {
     return [fc.constantFrom(min - 1n, max + 1n, min - 2n ** 70n, max + 2n ** 70n)]
   }
   if (schema.type !== 'string' || Array.isArray(schema.enum)) return []
-  const { minLength = 0, maxLength } = schema as { minLength?: number; maxLength?: number }
-  const lengths = [
-    ...(minLength > 0 ? [minLength - 1] : []),
-    ...(maxLength === undefined ? [] : [maxLength + 1]),
-  ]
-  if (lengths.length === 0) return []
-  return [
-    fc.constantFrom(...lengths.flatMap((length) => ['a', 'é', '😀'].map((each) => each.repeat(length)))),
-  ]
+  const { minLength = 0, maxLength = -1 } = schema as { minLength?: number; maxLength?: number }
+  const lengths = [minLength - 1, ...(maxLength < 0 ? [] : [maxLength + 1])].filter((length) => length >= 0)
+  return lengths.map((length) => fc.constantFrom('a', 'é', '😀').map((each) => each.repeat(length)))
 }
 
 function integerBounds({ minimum, maximum, format }: Schema): { min: bigint; max: bigint } {
-  const least = format === 'int32' ? -(2n ** 31n) : int64Min
-  const most = format === 'int32' ? 2n ** 31n - 1n : int64Max
-  return {
-    min: minimum === undefined ? least : BigInt(minimum as number),
-    max: maximum === undefined ? most : BigInt(maximum as number),
-  }
-}
-
-function bounds({ minimum, maximum }: Schema): { min?: number; max?: number } {
-  return {
-    ...(minimum !== undefined && { min: Number(minimum) }),
-    ...(maximum !== undefined && { max: Number(maximum) }),
-  }
+  const size = format === 'int32' ? 32 : 64
+  const [least, most] = [BigInt.asIntN(size, 1n << BigInt(size - 1)), (1n << BigInt(size - 1)) - 1n]
+  return { min: BigInt((minimum as number) ?? least), max: BigInt((maximum as number) ?? most) }
 }

@@ -13,7 +13,7 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-/** The table itself. */
+/** The operations of the contract, and the places of int64 in what they answer. */
 export function clientTable({
   document,
   operations,

@@ -21,7 +21,7 @@ const warned = [
   'no-empty-servers',
 ]
 
-/** Lints the document and the files that it refers to. */
+/** Lints the document and the files that it refers to. One run at a time: the validator of examples is shared by all. */
 export async function lintContract(contractFile: string): Promise<Findings> {
   const config = await createConfig({
     extends: ['recommended'],

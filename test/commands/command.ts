@@ -7,7 +7,7 @@ import { redisIsMissing } from '../fixtures/redis.js'
 import { until } from '../fixtures/until.js'
 
 const commands = ['src/commands/keys', 'src/commands/seed', 'src/commands/migrate']
-const tools = ['scripts/faults/main', 'scripts/fuzz', 'scripts/bench/main']
+const tools = ['generate', 'dev', 'fuzz', 'faults', 'bench'].map((name) => `scripts/${name}/main`)
 const usage = /\nUsage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 /
 const linuxOnly = process.platform !== 'linux' && 'it is read off Linux'
 
@@ -31,8 +31,8 @@ t.test('a reader who goes away ends a command quietly', async (t) => {
     ['src/commands/keys.ts', 'list'],
     ['src/commands/seed.ts', '--count', '1', '--append'],
     ['src/commands/migrate.ts', '--help'],
-    ['scripts/generate.ts', '--help'],
-    ['scripts/contract-diff.ts', '--help'],
+    ['scripts/generate/main.ts', '--help'],
+    ['scripts/diff/main.ts', '--help'],
   ] as const) {
     const { child, ended } = startProgram(t, command, args, env)
     child.stdout?.destroy()

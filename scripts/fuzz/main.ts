@@ -1,15 +1,15 @@
 // The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document.
 
-import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../src/commands/command.js'
-import { print } from '../src/commands/terminal.js'
-import { unlessAborted } from '../src/lib/abort.js'
-import { contractFile } from '../src/paths.js'
-import { readFuzzContract } from './fuzz/contract.js'
-import type { Keys } from './fuzz/requests.js'
-import { type FuzzResult, fuzz } from './fuzz/run.js'
-import { makeTemporaryDirectory } from './lib/directory.js'
-import { createOpenKey, type Environment, runKeys, type Service, startService } from './lib/service.js'
+import { runCommand } from '../../src/commands/command.js'
+import { print } from '../../src/commands/terminal.js'
+import { unlessAborted } from '../../src/lib/abort.js'
+import { contractFile } from '../../src/paths.js'
+import { makeTemporaryDirectory } from '../lib/directory.js'
+import { createOpenKey, type Environment, runKeys, type Service, startService } from '../lib/service.js'
+import { readArguments } from './arguments.js'
+import { readFuzzContract } from './contract.js'
+import type { Keys } from './requests.js'
+import { type Failure, type FuzzResult, fuzz } from './run.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
 
@@ -29,13 +29,7 @@ Examples:
 Exit codes: 0 no failure, 1 failures, 2 wrong usage, 130 interrupted.
 `
 
-interface Arguments {
-  readonly requests: number
-  readonly seed: number
-  readonly target: { readonly origin: string; readonly key: string } | undefined
-}
-
-/** A service to send to, its keys, and what to do at the end: it says what went wrong in the service itself. */
+/** A service to send to, and what to do at the end: it says what went wrong in the service itself. */
 interface Target {
   readonly origin: string
   readonly keys: Keys
@@ -43,22 +37,24 @@ interface Target {
 }
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
-  const { requests, seed, target: given } = readArguments(args)
-  const target = given === undefined ? await startTarget() : targetOf(given)
+  const { requests, seed, service } = readArguments(args)
+  const target = service === undefined ? await startTarget() : { ...service, end: async () => [] }
   let problems: string[] = []
   try {
     const contract = readFuzzContract(contractFile)
     const result = await unlessAborted(fuzz({ ...target, contract, requests, seed }), interruption)
-    problems = result.failures.map(({ problem, request, curl }) => {
-      const oddities = request.twists.length > 0 ? ` (${request.twists.join('; ')})` : ''
-      return `${request.operation || 'no operation'}: ${problem}${oddities}\n  ${curl}`
-    })
+    problems = result.failures.map(inWords)
     await print(summary(result, seed))
   } finally {
     problems.push(...(await target.end()))
   }
   for (const problem of problems) await print(`\n${problem}\n`)
   return problems.length > 0 ? 1 : 0
+}
+
+function inWords({ problem, request, curl }: Failure): string {
+  const mutations = request.mutations.length > 0 ? ` (${request.mutations.join('; ')})` : ''
+  return `${request.operation || 'no operation'}: ${problem}${mutations}\n  ${curl}`
 }
 
 function summary({ requests, seconds, statuses, failures }: FuzzResult, seed: number): string {
@@ -68,30 +64,6 @@ function summary({ requests, seconds, statuses, failures }: FuzzResult, seed: nu
 answers by status: ${counts.join(', ')}
 ${failures.length} kinds of failure
 `
-}
-
-function readArguments(args: readonly string[]): Arguments {
-  const text = { type: 'string' } as const
-  const options = { requests: text, seed: text, url: text, key: text }
-  const { requests, seed, url, key } = parseArgs({ args: [...args], options }).values
-  if ((url === undefined) !== (key === undefined)) throw new UsageError('--url and --key go together')
-  if (url !== undefined && !/^https?:\/\/[^/]+\/?$/.test(url)) {
-    throw new UsageError('--url is the address of a service without a path, such as http://127.0.0.1:3000')
-  }
-  return {
-    requests: wholeNumber('--requests', requests ?? '10000'),
-    seed: wholeNumber('--seed', seed ?? '1'),
-    target: url === undefined || key === undefined ? undefined : { origin: new URL(url).origin, key },
-  }
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`${option} must be a whole number of at most nine digits`)
-}
-
-function targetOf({ origin, key }: { origin: string; key: string }): Target {
-  return { origin, keys: { open: key }, end: async () => [] }
 }
 
 async function startTarget(): Promise<Target> {
@@ -123,14 +95,13 @@ async function createKeys(environment: Environment): Promise<Keys> {
   return keys
 }
 
-async function endService(service: Service): Promise<string[]> {
-  const crashed = service.child.exitCode !== null || service.child.signalCode !== null
-  const code = await service.stop()
-  const errors = service.log.slice(0, 10).map((line) => `the service logged an error: ${line}`)
+async function endService({ child, log, stop }: Service): Promise<string[]> {
+  const crashed = child.exitCode !== null || child.signalCode !== null
+  const code = await stop()
   return [
     ...(crashed ? ['the service crashed'] : []),
     ...(code === 0 ? [] : [`the service ended with ${code}`]),
-    ...errors,
+    ...log.slice(0, 10).map((line) => `the service logged an error: ${line}`),
   ]
 }
 

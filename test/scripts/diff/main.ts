@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { diffContracts } from '../../scripts/diff/contract.js'
-import { lineOf } from '../../scripts/diff/report.js'
-import { judgeVersion } from '../../scripts/diff/version.js'
-import { projectRoot } from '../../src/paths.js'
-import { temporaryDirectory } from '../fixtures/process.js'
+import { diffContracts } from '../../../scripts/diff/contract.js'
+import { lineOf, toText } from '../../../scripts/diff/report.js'
+import { diffSince } from '../../../scripts/diff/since.js'
+import { judgeVersion } from '../../../scripts/diff/version.js'
+import { projectRoot } from '../../../src/paths.js'
+import { copyProject } from '../../fixtures/copy.js'
+import { temporaryDirectory } from '../../fixtures/process.js'
 
 // Version 1.0.0 of the contract, as it was: what the lines below tell does not change with it.
 const contract = readFileSync(path.join(projectRoot, 'test/fixtures/contract-1.0.0.yaml'), 'utf8')
@@ -654,27 +656,18 @@ async function run(cwd: string, program: string, ...args: string[]): Promise<Out
   }
 }
 
-const diff = (cwd: string, ...args: string[]) =>
-  run(cwd, process.execPath, '--import', 'tsx', 'scripts/contract-diff.ts', ...args)
-
-// What the command needs of the project, without a repository.
-async function copyProject(t: Test): Promise<string> {
-  const copy = path.join(await temporaryDirectory(t), 'project')
-  mkdirSync(path.join(copy, 'src'), { recursive: true })
-  for (const part of ['package.json', 'tsconfig.json', 'scripts', 'src']) {
-    cpSync(path.join(projectRoot, part), path.join(copy, part), { recursive: true })
-  }
-  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
-  write(copy, contract)
-  return copy
+// A contract in a repository, or without one.
+function contractIn(t: Test, ...folders: string[]): string {
+  const folder = path.join(temporaryDirectory(t), ...folders)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(path.join(folder, 'openapi.yaml'), contract)
+  return path.join(folder, 'openapi.yaml')
 }
 
-async function copyRepository(t: Test, root = '.'): Promise<string> {
-  const copy = await copyProject(t)
-  await git(path.join(copy, root), 'init', '--quiet')
-  await git(copy, 'add', 'openapi.yaml')
-  await git(copy, 'commit', '--quiet', '--message', 'Begin')
-  return copy
+async function commit(file: string, root = path.dirname(file)): Promise<void> {
+  await git(root, 'init', '--quiet')
+  await git(root, 'add', path.relative(root, file))
+  await git(root, 'commit', '--quiet', '--message', 'Begin')
 }
 
 async function git(cwd: string, ...args: string[]): Promise<void> {
@@ -682,23 +675,19 @@ async function git(cwd: string, ...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(stderr)
 }
 
-const write = (copy: string, text: string) => writeFileSync(path.join(copy, 'openapi.yaml'), text)
-
-// The processes do not depend on each other.
-t.jobs = 4
-
 const lower: Edit = ['            maximum: 100\n', '            maximum: 50\n']
 const higher: Edit = ['            maximum: 100\n', '            maximum: 200\n']
 
 t.test(
-  'the command tells of the changes since a commit, and refuses a break in the same major version',
+  'the changes since a commit are told, and a break in the same major version is not enough',
   async (t) => {
-    const copy = await copyRepository(t)
-    const table: readonly (readonly [edits: readonly Edit[], code: number, stdout: string])[] = [
-      [[], 0, 'No changes since HEAD: no new version is called for.\n'],
+    const file = contractIn(t)
+    await commit(file)
+    const table: readonly (readonly [edits: readonly Edit[], isEnough: boolean, text: string])[] = [
+      [[], true, 'No changes since HEAD: no new version is called for.\n'],
       [
         [higher],
-        0,
+        false,
         `minor     GET /pets  query.limit: maximum 100 -> 200
 
 0 breaking, 1 minor, 0 patch: calls for a minor version; still 1.0.0 is not enough.
@@ -706,7 +695,7 @@ t.test(
       ],
       [
         [lower, ['summary: List animals', 'summary: List all animals'], ['version: 1.0.0', 'version: 1.1.0']],
-        1,
+        false,
         `breaking  GET /pets  query.limit: maximum 100 -> 50
 patch     GET /pets  summary List animals -> List all animals
 
@@ -715,7 +704,7 @@ patch     GET /pets  summary List animals -> List all animals
       ],
       [
         [lower, ['version: 1.0.0', 'version: 2.0.0']],
-        0,
+        true,
         `breaking  GET /pets  query.limit: maximum 100 -> 50
 
 1 breaking, 0 minor, 0 patch: calls for a major version; 1.0.0 -> 2.0.0 is enough.
@@ -723,7 +712,7 @@ patch     GET /pets  summary List animals -> List all animals
       ],
       [
         [lower, ['/v1\n', '/v2\n']],
-        0,
+        true,
         `breaking  GET /pets  query.limit: maximum 100 -> 50
 breaking  servers  path /v1 -> /v2
 
@@ -731,31 +720,59 @@ breaking  servers  path /v1 -> /v2
 `,
       ],
     ]
-    for (const [edits, code, stdout] of table) {
-      write(copy, edited(...edits))
-      t.strictSame(await diff(copy, 'HEAD'), { code, stdout, stderr: '' })
+    for (const [edits, isEnough, text] of table) {
+      writeFileSync(file, edited(...edits))
+      const { changes, judgement } = await diffSince('HEAD', file)
+      t.equal(
+        toText('HEAD', changes, judgement, (_, plain) => plain),
+        text,
+      )
+      t.equal(judgement.isEnough, isEnough)
     }
   },
 )
 
 t.test(
-  'the command compares with any commit, also where the project is a folder of the repository',
+  'any commit can be compared with, also where the contract is in a folder of the repository',
   async (t) => {
-    const copy = await copyRepository(t, '..')
-    await git(copy, 'tag', 'v1.0.0')
-    write(copy, edited(lower))
-    await git(copy, 'commit', '--quiet', '--all', '--message', 'Lower')
-    t.match(await diff(copy, 'HEAD'), { code: 0 })
-    t.match(await diff(copy, 'HEAD~1'), { code: 1, stdout: /maximum 100 -> 50/ })
-    t.match(await diff(copy, 'v1.0.0'), { code: 1, stdout: /maximum 100 -> 50/ })
-    t.match(await diff(copy, 'v1.0.0', '--json'), { code: 1 })
+    const file = contractIn(t, 'repository', 'project')
+    await commit(file, path.join(file, '../..'))
+    await git(path.dirname(file), 'tag', 'v1.0.0')
+    writeFileSync(file, edited(lower))
+    await git(path.dirname(file), 'commit', '--quiet', '--all', '--message', 'Lower')
+    t.strictSame((await diffSince('HEAD', file)).changes, [])
+    for (const ref of ['HEAD~1', 'v1.0.0']) {
+      t.match((await diffSince(ref, file)).changes, [{ what: 'maximum 100 -> 50' }], ref)
+    }
   },
 )
 
-t.test('--json gives the same to scripts', async (t) => {
-  const copy = await copyRepository(t)
-  write(copy, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
-  const { code, stdout, stderr } = await diff(copy, '--json', 'HEAD')
+t.test('what cannot be compared is told in one line', async (t) => {
+  const file = contractIn(t)
+  const refused = (ref: string, message: string | RegExp) =>
+    t.rejects(diffSince(ref, file), { name: 'DiffError', message })
+  await refused('HEAD', /^fatal: not a git repository.*$/)
+  await commit(file)
+  for (const ref of ['nowhere', 'HEAD:openapi.yaml', '--all']) await refused(ref, `there is no commit ${ref}`)
+  writeFileSync(file, 'paths: [')
+  await refused('HEAD', /^[^\n]*openapi\.yaml:\d+:\d+: .+$/)
+  writeFileSync(file, '')
+  await refused('HEAD', /openapi\.yaml: it holds no document$/)
+  await git(path.dirname(file), 'rm', '--quiet', '--cached', 'openapi.yaml')
+  await git(path.dirname(file), 'commit', '--quiet', '--message', 'Remove')
+  await refused('HEAD', 'there is no openapi.yaml at HEAD')
+})
+
+t.test('the command exits 1 for a break, gives --json to scripts, and exits 2 for wrong usage', async (t) => {
+  const copy = copyProject(t)
+  const file = path.join(copy, 'openapi.yaml')
+  const diff = (...args: string[]) =>
+    run(copy, process.execPath, '--import', 'tsx', 'scripts/diff/main.ts', ...args)
+  writeFileSync(file, contract)
+  await commit(file)
+  writeFileSync(file, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
+  t.match(await diff('HEAD'), { code: 1, stdout: /maximum 100 -> 50/, stderr: '' })
+  const { code, stdout, stderr } = await diff('--json', 'HEAD')
   t.equal(code, 1)
   t.equal(stderr, '')
   t.strictSame(JSON.parse(stdout), {
@@ -772,46 +789,13 @@ t.test('--json gives the same to scripts', async (t) => {
       },
     ],
   })
-})
 
-t.test('wrong usage is told in one line, and exits 2', async (t) => {
-  const copy = await copyRepository(t)
-  const table: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [['nowhere'], /^contract:diff: there is no commit nowhere\n$/],
-    [['HEAD:openapi.yaml'], /^contract:diff: there is no commit HEAD:openapi\.yaml\n$/],
-    [['--', '--all'], /^contract:diff: there is no commit --all\n$/],
+  writeFileSync(file, contract)
+  t.match(await diff('HEAD'), { code: 0, stdout: /^No changes/ })
+  const usages: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [[], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
     [['HEAD', 'HEAD'], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
     [['--jsn', 'HEAD'], /^contract:diff: Unknown option '--jsn'.*; --help tells more\n$/],
   ]
-  for (const [args, stderr] of table) t.match(await diff(copy, ...args), { code: 2, stdout: '', stderr })
-
-  write(copy, 'paths: [')
-  t.match(await diff(copy, 'HEAD'), {
-    code: 2,
-    stdout: '',
-    stderr: /^contract:diff: openapi\.yaml:\d+:\d+: [^\n]+\n$/,
-  })
-  write(copy, '')
-  t.match(await diff(copy, 'HEAD'), {
-    code: 2,
-    stderr: 'contract:diff: openapi.yaml: it holds no document\n',
-  })
-
-  await git(copy, 'rm', '--quiet', '--cached', 'openapi.yaml')
-  await git(copy, 'commit', '--quiet', '--message', 'Remove')
-  t.match(await diff(copy, 'HEAD'), { code: 2, stderr: 'contract:diff: there is no openapi.yaml at HEAD\n' })
-
-  t.match(await diff(await copyProject(t), 'HEAD'), {
-    code: 2,
-    stdout: '',
-    stderr: /^contract:diff: fatal: not a git repository[^\n]*\n$/,
-  })
-})
-
-t.test('--help shows how', async (t) => {
-  const { code, stdout } = await diff(await copyProject(t), '--help')
-  t.equal(code, 0)
-  t.match(stdout, /^Usage: npm run contract:diff -- /)
-  t.match(stdout, 'Examples:')
+  for (const [args, message] of usages) t.match(await diff(...args), { code: 2, stdout: '', stderr: message })
 })

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { handlers } from '../../generated/handlers.js'
-import { readFuzzContract } from '../../scripts/fuzz/contract.js'
-import { type FuzzResult, fuzz } from '../../scripts/fuzz/run.js'
-import type { AppParts } from '../../src/app.js'
-import { contractFile } from '../../src/paths.js'
-import { runProgram } from '../fixtures/process.js'
-import { type Service, startService } from '../fixtures/service.js'
+import { handlers } from '../../../generated/handlers.js'
+import { readArguments } from '../../../scripts/fuzz/arguments.js'
+import { readFuzzContract } from '../../../scripts/fuzz/contract.js'
+import { type Request, toCurl } from '../../../scripts/fuzz/request.js'
+import { type FuzzResult, fuzz } from '../../../scripts/fuzz/run.js'
+import type { AppParts } from '../../../src/app.js'
+import { contractFile } from '../../../src/paths.js'
+import { type Service, startService } from '../../fixtures/service.js'
 
 const contract = readFuzzContract(contractFile)
 const run = promisify(execFile)
@@ -73,23 +74,52 @@ for (const [title, broken, problem] of faults) {
     const { failures } = await fuzzService(service, 300)
     const found = failures.find((failure) => problem.test(failure.problem))
     t.ok(found, failures.map((failure) => failure.problem).join('; ') || 'nothing was found')
-    t.strictSame(found?.request.twists, [], 'nothing odd is left in the request')
+    t.strictSame(found?.request.mutations, [], 'nothing odd is left in the request')
     const { stdout } = await run('sh', ['-c', `${found?.curl} -s`])
     t.match(stdout, /^HTTP\/1\.1 (?:500|20\d) /)
   })
 }
 
-t.test('wrong usage exits 2 and says what is right', async (t) => {
-  for (const args of [
-    ['--requests', 'many'],
-    ['--url', 'http://127.0.0.1:1'],
-    ['--nonsense'],
-    ['--url', 'x', '--key', 'y'],
-  ]) {
-    t.match(
-      await runProgram('scripts/fuzz.ts', args, {}),
-      { code: 2, stderr: /Usage: npm run fuzz/ },
-      args.join(' '),
-    )
+t.test('a request that curl would mend is sent byte by byte', async (t) => {
+  const plain: Request = {
+    method: 'GET',
+    target: '/v1/pets?limit=1',
+    version: 'HTTP/1.1',
+    headers: [['Host', 'localhost:3000']],
+    payload: Buffer.alloc(0),
+    body: undefined,
+    operation: 'listPets',
+    expected: 'done',
+    hasKey: false,
+    mutations: [],
+    isRaw: false,
   }
+  const command = (changes: Partial<Request>) => toCurl({ ...plain, ...changes }, 'http://localhost:3000')
+  t.equal(
+    command({}),
+    "curl -i --globoff --path-as-is --http1.1 -X GET 'http://localhost:3000/v1/pets?limit=1'",
+  )
+  const rest =
+    "HTTP/1.1\\r\\nHost: localhost:3000\\r\\n\\r\\n' | curl -s --max-time 5 telnet://localhost:3000"
+  t.equal(command({ target: '/v1/pets\xe9' }), `printf 'GET /v1/pets\\351 ${rest}`, 'one byte, and no UTF-8')
+  t.equal(command({ target: '*' }), `printf 'GET * ${rest}`)
+  t.match(command({ headers: [['Accept-Language', '\xe9']] }), /^printf 'GET .*\\351/)
+  t.match(command({ isRaw: true }), /^printf 'GET /)
+})
+
+t.test('wrong usage is refused, and says what is right', async (t) => {
+  const cases: [args: string[], message: RegExp][] = [
+    [['--requests', 'many'], /^--requests must be a whole number/],
+    [['--seed', '-1'], /--seed/],
+    [['--url', 'http://127.0.0.1:1'], /^--url and --key go together/],
+    [['--key', 'y'], /^--url and --key go together/],
+    [['--url', 'x', '--key', 'y'], /^--url is the address of a service/],
+    [['--url', 'http://x/v1', '--key', 'y'], /^--url is the address of a service/],
+  ]
+  for (const [args, message] of cases) t.throws(() => readArguments(args), { message }, args.join(' '))
+  t.match(readArguments(['--url', 'http://x:1/', '--key', 'y']), {
+    requests: 10_000,
+    seed: 1,
+    service: { origin: 'http://x:1', keys: { open: 'y' } },
+  })
 })

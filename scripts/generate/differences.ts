@@ -1,0 +1,116 @@
+// Where a project's files are not what its contract makes of them, and what is done about it.
+
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ContractError } from '../../src/contract/contract-error.js'
+import { readSource } from '../../src/contract/files.js'
+import { readContract } from '../../src/contract/read.js'
+import { unmetSecurity } from '../../src/contract/security.js'
+import type { Contract } from '../../src/contract/types.js'
+import { contractFile } from '../../src/paths.js'
+import { generateClient } from './client.js'
+import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
+import { lintContract } from './lint.js'
+import { generateOperations } from './operations.js'
+import { generateTypes } from './types.js'
+
+const generatedFolder = 'generated'
+
+/** A file that is not what the contract makes of it. Without content it should not be there. */
+export interface Difference {
+  readonly file: string
+  readonly state: 'stale' | 'missing' | 'orphaned'
+  readonly content?: string
+}
+
+/** What was done about it: a handler that exists is never touched, not even where it is orphaned. */
+export interface Written {
+  readonly file: string
+  readonly state: 'written' | 'added' | 'removed' | 'orphaned'
+}
+
+export interface Findings {
+  readonly contract: Contract
+  readonly differences: readonly Difference[]
+  /** What the contract says and the server can live with. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Compares the project in that folder with its contract. Nothing is written: a run that fails leaves all as it was.
+ * @throws {ContractError} naming what is wrong with the contract, a line each
+ */
+export async function findDifferences(root: string): Promise<Findings> {
+  const file = path.join(root, path.basename(contractFile))
+  const { errors, warnings } = await lintContract(file).catch(async (error) => {
+    await readSource(file) // which tells better what cannot be read, and where
+    throw error
+  })
+  if (errors.length > 0) throw new ContractError(errors.join('\n'))
+  const contract = await readContract(file)
+  const operations = [...contract.operations.values()]
+  const unmet = operations.flatMap((operation) => unmetSecurity(operation, contract) ?? [])
+  return {
+    contract,
+    differences: [
+      ...(await generatedDifferences(root, file, contract)),
+      ...(await handlerDifferences(root, contract)),
+    ],
+    warnings: [...warnings, ...unmet.map((text) => `warning: ${text}: it can only answer 501`)],
+  }
+}
+
+async function generatedDifferences(root: string, file: string, contract: Contract): Promise<Difference[]> {
+  const contents = new Map([
+    ['types.ts', await generateTypes(file, contract)],
+    ['operations.ts', generateOperations(contract)],
+    ['handlers.ts', generateHandlers(contract)],
+    ['client.ts', generateClient(contract)],
+  ])
+  const folder = path.join(root, generatedFolder)
+  const present: string[] = await readdir(folder).catch(() => [])
+  const differences: Difference[] = []
+  for (const [name, content] of contents) {
+    const state = present.includes(name) ? 'stale' : 'missing'
+    const isFresh = state === 'stale' && (await readFile(path.join(folder, name), 'utf8')) === content
+    if (!isFresh) differences.push({ file: `${generatedFolder}/${name}`, state, content })
+  }
+  const left = present.filter((name) => !contents.has(name))
+  return [...differences, ...left.map((name) => orphan(generatedFolder, name))]
+}
+
+async function handlerDifferences(root: string, contract: Contract): Promise<Difference[]> {
+  const present = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
+  const operations = new Map([...contract.operations.values()].map((each) => [`${each.name}.ts`, each]))
+  const missing = [...operations].filter(([name]) => !present.includes(name))
+  const orphans = present.filter((name) => !operations.has(name))
+  return [
+    ...missing.map(([name, operation]): Difference => {
+      return { file: `${handlersFolder}/${name}`, state: 'missing', content: generateStub(operation) }
+    }),
+    ...orphans.map((name) => orphan(handlersFolder, name)),
+  ]
+}
+
+function orphan(folder: string, name: string): Difference {
+  return { file: `${folder}/${name}`, state: 'orphaned' }
+}
+
+/** Makes the project in that folder what its contract says, as far as no handler is lost by it. */
+export async function writeDifferences(
+  root: string,
+  differences: readonly Difference[],
+): Promise<readonly Written[]> {
+  const written: Written[] = []
+  for (const { file, content } of differences) {
+    const target = path.join(root, file)
+    const isGenerated = file.startsWith(`${generatedFolder}/`)
+    await mkdir(path.dirname(target), { recursive: true })
+    // Never over a handler, not even one that came into being meanwhile.
+    if (content !== undefined) await writeFile(target, content, { flag: isGenerated ? 'w' : 'wx' })
+    else if (isGenerated) await rm(target)
+    const [made, left] = isGenerated ? (['written', 'removed'] as const) : (['added', 'orphaned'] as const)
+    written.push({ file, state: content === undefined ? left : made })
+  }
+  return written
+}

@@ -1,0 +1,63 @@
+// openapi.yaml -> generated/: the types of its schemas, what each operation takes and may answer, and the map of
+// its handlers; and a stub in src/handlers/ for each operation that has none. `--check` writes nothing and fails on
+// whatever does not fit the contract.
+
+import { parseArgs } from 'node:util'
+import { runCommand } from '../../src/commands/command.js'
+import { paintFor, print } from '../../src/commands/terminal.js'
+import { projectRoot } from '../../src/paths.js'
+import { findDifferences, writeDifferences } from './differences.js'
+import { handlersFolder } from './handlers.js'
+import { type Outcome, toJson, toText } from './report.js'
+import { sunsets } from './sunsets.js'
+
+const usage = `Usage: npm run generate [-- [--check] [--json]]
+
+Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A handler
+that exists is never touched.
+
+  --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, and each operation
+           past its sunset
+  --json   what was done or found, for scripts: {"files":[{"file":"…","state":"stale"}],"sunsets":[]}
+  --help   this
+
+Examples:
+  npm run generate
+  npm run --silent generate -- --check
+  npm run --silent generate -- --check --json | jq -r '.files[].file'
+
+Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something, 2 wrong usage.
+`
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = { check: { type: 'boolean' }, json: { type: 'boolean' } } as const
+  const { check = false, json = false } = parseArgs({ args: [...args], options }).values
+  const { outcome, warnings } = check ? await find() : await write()
+  for (const line of warnings) process.stderr.write(`${line}\n`)
+  await print(json ? toJson(outcome) : toText(outcome, check, paintFor(process.stdout)))
+  if (!check) return 0
+  if (outcome.files.length > 0) process.stderr.write('Run npm run generate.\n')
+  return outcome.files.length + outcome.sunsets.length > 0 ? 1 : 0
+}
+
+interface Result {
+  readonly outcome: Outcome
+  readonly warnings: readonly string[]
+}
+
+async function find(): Promise<Result> {
+  const { contract, differences, warnings } = await findDifferences(projectRoot)
+  const { past, soon } = sunsets(contract, Date.now())
+  const files = differences.map(({ file, state }) => ({ file, state }))
+  return {
+    outcome: { files, sunsets: past },
+    warnings: [...warnings, ...soon.map((line) => `warning: ${line}`)],
+  }
+}
+
+async function write(): Promise<Result> {
+  const { differences, warnings } = await findDifferences(projectRoot)
+  return { outcome: { files: await writeDifferences(projectRoot, differences), sunsets: [] }, warnings }
+}
+
+runCommand(usage, main)

@@ -1,0 +1,183 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { createTypeChecker } from '../../../scripts/dev/types.js'
+import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
+import { toJson, toText } from '../../../scripts/generate/report.js'
+import { sunsets } from '../../../scripts/generate/sunsets.js'
+import { copyProject, edit, generated, node } from '../../fixtures/copy.js'
+import { contract } from '../../fixtures/service.js'
+
+const plain = (_: unknown, text: string) => text
+
+async function generate(copy: string): Promise<readonly Written[]> {
+  const { differences } = await findDifferences(copy)
+  return writeDifferences(copy, differences)
+}
+
+// As --check tells it.
+async function found(copy: string): Promise<{ file: string; state: string }[]> {
+  const { differences } = await findDifferences(copy)
+  return differences.map(({ file, state }) => ({ file, state }))
+}
+
+t.test('the command writes, and with --check only tells', async (t) => {
+  const copy = copyProject(t)
+  const run = (...args: string[]) => node(copy, ['--import', 'tsx', 'scripts/generate/main.ts', ...args])
+  const before = generated(copy)
+  rmSync(path.join(copy, 'generated', 'types.ts'))
+  writeFileSync(path.join(copy, 'generated', 'left-over.ts'), '')
+  const present = generated(copy)
+  t.match(await run('--check'), {
+    code: 1,
+    stdout: 'generated/types.ts is missing\ngenerated/left-over.ts is orphaned\n',
+    stderr: 'Run npm run generate.\n',
+  })
+  t.strictSame(generated(copy), present)
+  t.strictSame(await run(), {
+    code: 0,
+    stdout: 'generated/types.ts written\ngenerated/left-over.ts removed\n',
+    stderr: '',
+  })
+  t.strictSame(generated(copy), before, 'to the same bytes')
+  t.strictSame(await run('--check', '--json'), {
+    code: 0,
+    stdout: toJson({ files: [], sunsets: [] }),
+    stderr: '',
+  })
+  edit(copy, 'openapi.yaml', 'x-sunset: 2030-12-05', 'x-sunset: 2020-12-05')
+  t.match(await run(), {
+    code: 1,
+    stdout: '',
+    stderr: /^openapi\.yaml: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/,
+  })
+})
+
+t.test('what was found or done is told a line each', async (t) => {
+  const files = (...states: Written['state'][]) => states.map((state) => ({ file: 'f', state }))
+  t.equal(toText({ files: [], sunsets: [] }, false, plain), 'generated/ is up to date\n')
+  t.equal(toText({ files: [], sunsets: [] }, true, plain), '')
+  t.equal(
+    toText({ files: files('added', 'orphaned'), sunsets: [] }, false, plain),
+    'f added: a stub that answers 501 until you write it\n' +
+      'f is orphaned: its operation is gone from the contract, so remove it or rename it\n',
+  )
+  t.equal(
+    toText({ files: files('orphaned'), sunsets: ['x is past'] }, true, plain),
+    'f is orphaned\nx is past\n',
+  )
+})
+
+t.test('a contract that was edited makes what is generated stale, until it is generated anew', async (t) => {
+  const copy = copyProject(t)
+  const before = generated(copy)
+  t.strictSame(await found(copy), [], 'as it is it is up to date')
+  edit(copy, 'openapi.yaml', 'enum: [available, pending, sold]', 'enum: [available, pending, sold, lost]')
+  t.strictSame(await found(copy), [{ file: 'generated/types.ts', state: 'stale' }])
+  await generate(copy)
+  const { 'types.ts': types, ...others } = generated(copy)
+  t.match(types, '"lost"')
+  t.strictSame({ ...others, 'types.ts': before['types.ts'] }, before, 'and the rest is as it was')
+  t.strictSame(await found(copy), [])
+})
+
+const listToys = `  /toys:
+    get:
+      operationId: listToys
+      summary: List toys
+      responses:
+        '204':
+          description: None.
+        '401':
+          $ref: '#/components/responses/Unauthorized'
+        default:
+          $ref: '#/components/responses/UnexpectedError'
+
+components:
+`
+
+// One project for both: the second check is of what the second edits can have touched.
+t.test('the compiler points at all that an edit leaves to do, and at nothing else', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
+  const check = createTypeChecker(copy)
+  await t.test('a new operation gets a stub that compiles, and no handler that exists is touched', (t) =>
+    addOperation(t, copy, check),
+  )
+  await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy, check))
+})
+
+type Check = ReturnType<typeof createTypeChecker>
+
+async function addOperation(t: Test, copy: string, check: Check): Promise<void> {
+  edit(copy, 'openapi.yaml', 'components:\n', listToys)
+  edit(copy, 'src/handlers/getPet.ts', '/** Section', '/** My own words. Section')
+  const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
+  t.strictSame(await found(copy), [
+    ...['types', 'operations', 'handlers', 'client'].map((name) => {
+      return { file: `generated/${name}.ts`, state: 'stale' }
+    }),
+    { file: 'src/handlers/listToys.ts', state: 'missing' },
+  ])
+  t.strictSame((await generate(copy)).at(-1), { file: 'src/handlers/listToys.ts', state: 'added' })
+  const stub = readFileSync(path.join(copy, 'src/handlers/listToys.ts'), 'utf8')
+  t.match(stub, /List toys[\s\S]*notWritten\('listToys'\)/)
+  t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
+  t.strictSame(check(), { server: [], others: [] })
+  t.strictSame(await generate(copy), [], 'a second run changes nothing')
+}
+
+async function breakHandlers(t: Test, copy: string, check: Check): Promise<void> {
+  const added = '          description: The animal as added'
+  const field = '        categoryId:\n          $ref: '
+  edit(copy, 'openapi.yaml', `        '201':\n${added}`, `        '202':\n${added}`)
+  edit(copy, 'openapi.yaml', field, `        grams:\n          type: integer\n${field}`)
+  edit(copy, 'openapi.yaml', '        - name: limit\n', '        - name: size\n')
+  edit(copy, 'openapi.yaml', 'operationId: getPet', 'operationId: readPet')
+  const orphaned = { file: 'src/handlers/getPet.ts', state: 'orphaned' } as const
+  t.strictSame((await generate(copy)).slice(-2), [
+    { file: 'src/handlers/readPet.ts', state: 'added' },
+    orphaned,
+  ])
+  t.strictSame(await found(copy), [orphaned], 'and it is kept')
+  const answer = "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 3 } })"
+  edit(copy, 'src/handlers/readPet.ts', "notWritten('readPet')", answer)
+  rmSync(path.join(copy, 'src/handlers/listToys.ts'))
+
+  const { server } = check()
+  const expected: [file: string, problem: RegExp][] = [
+    ['generated/handlers.ts', /Cannot find module '\.\.\/src\/handlers\/listToys\.js'/],
+    ['src/database/pets.ts', /grams/],
+    ['src/handlers/createPet.ts', /201/],
+    ['src/handlers/getPet.ts', /getPet/],
+    ['src/handlers/listPets.ts', /limit/],
+    ['src/handlers/readPet.ts', /Type 'number' is not assignable to type 'bigint'/],
+  ]
+  t.strictSame(
+    [...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(),
+    expected.map(([file]) => file),
+  )
+  for (const [file, problem] of expected) {
+    t.match(server.filter((line) => line.startsWith(file)).join('\n'), problem)
+  }
+}
+
+t.test('a sunset is a warning 90 days before, and an error after', async (t) => {
+  const at = (date: string) => sunsets(contract, Date.parse(date))
+  t.strictSame(at('2030-09-05'), { past: [], soon: [] })
+  t.match(at('2030-09-07'), { past: [], soon: ['getPet is to be removed on 2030-12-05, in 89 days'] })
+  t.match(at('2030-12-05'), { past: [/^getPet is past its sunset, 2030-12-05/], soon: [] })
+})
+
+t.test('mistakes in the contract are named, each with its place', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'openapi.yaml', '      summary: List animals\n', '      sumary: List animals\n')
+  edit(copy, 'openapi.yaml', '  /pets/{petId}:', '  /pets/{petId}/{toyId}:')
+  const lines = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8').split('\n')
+  const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1
+  const problems = [
+    `openapi\\.yaml:${lineOf('sumary:')}:7 error .*sumary.* Did you mean summary`,
+    `openapi\\.yaml:${lineOf('x-successor') + 1}:7 error .*toyId`,
+  ]
+  for (const problem of problems) await t.rejects(findDifferences(copy), { message: new RegExp(problem) })
+})
