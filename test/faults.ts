@@ -2,6 +2,7 @@
 // `npm run faults`, on a quiet one.
 
 import t from 'tap'
+import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
 import {
   abandonWork,
   cutConnections,
@@ -14,22 +15,25 @@ import {
   recycleConnections,
   resetConnections,
   stopService,
-} from '../scripts/faults/plays.js'
-import { type Bounds, type Report, Stage } from '../scripts/faults/stage.js'
+} from '../scripts/faults/scenarios.js'
 import { redisIsMissing } from './fixtures/redis.js'
 
-const plays: [title: string, play: (stage: Stage) => Promise<Report>, skip?: string | false][] = [
-  ['the service is killed', (stage) => killService(stage, 2)],
-  ['PostgreSQL is killed', (stage) => killDatabase(stage, 2)],
-  ['PostgreSQL hangs', (stage) => freezeDatabase(stage, 3_000)],
-  ['connections to PostgreSQL are cut', (stage) => cutConnections(stage, 10)],
-  ['packets to PostgreSQL vanish', (stage) => losePackets(stage, 3_000)],
-  ['connections are to be recycled', (stage) => recycleConnections(stage, 3_000)],
-  ['clients reset their connections', (stage) => resetConnections(stage, 2)],
-  ['requests wait beyond their time', (stage) => abandonWork(stage, 1)],
-  ['Redis is killed and hangs', (stage) => loseRedis(stage, 2, 500), redisIsMissing],
-  ['the service is stopped', (stage) => stopService(stage, 2)],
-  ['instances are replaced', (stage) => deploy(stage, 2)],
+const scenarios: [
+  title: string,
+  scenario: (environment: Environment) => Promise<Report>,
+  skip?: string | false,
+][] = [
+  ['the service is killed', (environment) => killService(environment, 2)],
+  ['PostgreSQL is killed', (environment) => killDatabase(environment, 2)],
+  ['PostgreSQL hangs', (environment) => freezeDatabase(environment, 3_000)],
+  ['connections to PostgreSQL are cut', (environment) => cutConnections(environment, 10)],
+  ['packets to PostgreSQL vanish', (environment) => losePackets(environment, 3_000)],
+  ['connections are to be recycled', (environment) => recycleConnections(environment, 3_000)],
+  ['clients reset their connections', (environment) => resetConnections(environment, 2)],
+  ['requests wait beyond their time', (environment) => abandonWork(environment, 1)],
+  ['Redis is killed and hangs', (environment) => loseRedis(environment, 2, 500), redisIsMissing],
+  ['the service is stopped', (environment) => stopService(environment, 2)],
+  ['instances are replaced', (environment) => deploy(environment, 2)],
 ]
 
 // What only a hang exceeds. What is waited for is shorter: the limit to be exceeded, and the announcement.
@@ -43,12 +47,12 @@ const patientBounds: Bounds = {
   stopMs: 60_000,
 }
 
-const stage = await Stage.open('sources', patientBounds)
-t.teardown(() => stage.close())
+const environment = await Environment.open('sources', patientBounds)
+t.teardown(() => environment.close())
 
-for (const [title, play, skip = false] of plays) {
+for (const [title, scenario, skip = false] of scenarios) {
   t.test(`every promise is kept when ${title}`, { skip }, async (t) => {
-    const { figures, broken } = await play(stage)
+    const { figures, broken } = await scenario(environment)
     for (const line of figures) t.comment(line)
     t.strictSame(broken, [])
   })

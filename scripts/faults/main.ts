@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
+import { Environment, promisedBounds, type Report } from './environment.js'
 import {
   abandonWork,
   cutConnections,
@@ -16,8 +17,7 @@ import {
   recycleConnections,
   resetConnections,
   stopService,
-} from './plays.js'
-import { promisedBounds, type Report, Stage } from './stage.js'
+} from './scenarios.js'
 
 const usage = `Usage: npm run faults
 
@@ -34,7 +34,7 @@ Exit codes: 0 every promise was kept, 1 one was not, 2 wrong usage, 130 interrup
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   parseArgs({ args: [...args] })
-  const stage = await Stage.open('build', promisedBounds, interruption)
+  const environment = await Environment.open('build', promisedBounds, interruption)
   let broken = 0
   const tell = async ({ title, figures, broken: promises }: Report) => {
     const lines = [...figures, ...promises.map((each) => `NOT KEPT: ${each}`)]
@@ -42,20 +42,20 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     broken += promises.length
   }
   try {
-    await tell(await killService(stage, 20))
-    await tell(await killDatabase(stage, 20))
-    await tell(await freezeDatabase(stage, 6_000))
-    await tell(await cutConnections(stage, 50))
-    await tell(await losePackets(stage, 6_000))
-    await tell(await recycleConnections(stage, 6_000))
-    await tell(await resetConnections(stage, 10))
-    await tell(await abandonWork(stage, 3))
-    if (hasRedis) await tell(await loseRedis(stage, 10, 3_000))
+    await tell(await killService(environment, 20))
+    await tell(await killDatabase(environment, 20))
+    await tell(await freezeDatabase(environment, 6_000))
+    await tell(await cutConnections(environment, 50))
+    await tell(await losePackets(environment, 6_000))
+    await tell(await recycleConnections(environment, 6_000))
+    await tell(await resetConnections(environment, 10))
+    await tell(await abandonWork(environment, 3))
+    if (hasRedis) await tell(await loseRedis(environment, 10, 3_000))
     else await print('Redis: not tried, for there is no redis-server in PATH\n')
-    await tell(await stopService(stage, 10))
-    await tell(await deploy(stage, 8))
+    await tell(await stopService(environment, 10))
+    await tell(await deploy(environment, 8))
   } finally {
-    await stage.close()
+    await environment.close()
   }
   await print(broken === 0 ? 'every promise was kept\n' : `${broken} promises were not kept\n`)
   return broken === 0 ? 0 : 1

@@ -2,7 +2,7 @@ import { findPet } from '../database/pets.js'
 import { ApiError } from '../errors.js'
 import type { Handler } from './handler.js'
 
-/** Section 4.3: one animal by its id. Deprecated. */
+/** One animal by its id. Deprecated. */
 export const getPet: Handler<'getPet'> = async ({ params }, { sql }) => {
   const pet = await findPet(sql, params.petId)
   if (pet === undefined) throw new ApiError('pet_not_found', `There is no animal with id ${params.petId}.`)

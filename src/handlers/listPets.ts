@@ -8,7 +8,7 @@ const idMax = 2n ** 63n - 1n
 // The filter of a list that has none.
 const all = '*'
 
-/** Section 4.1: a page of animals, all or those of one status, in ascending order of id. */
+/** A page of animals, all or those of one status, in ascending order of id. */
 export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) => {
   const { limit, status, cursor } = query
   const afterId = cursor === undefined ? start : readCursor(cursor, status)

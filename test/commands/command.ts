@@ -73,19 +73,20 @@ t.test('Ctrl-C ends a command that makes the database, and leaves nothing behind
 
 const folders = async (folder: string) => (await readdir(folder)).filter((name) => !name.startsWith('tsx-'))
 
-const signals: [play: string, isReady: (folder: string) => Promise<boolean>, to: 'group' | 'process'][] = [
-  ['freeze', isFrozen, 'group'],
-  ['freeze', isFrozen, 'process'],
-  ['kill', async (folder) => (await postgresPid(folder)) !== undefined, 'process'],
-  ['redis', async (folder) => (await folders(folder)).length > 1, 'process'],
-]
+const signals: [scenario: string, isReady: (folder: string) => Promise<boolean>, to: 'group' | 'process'][] =
+  [
+    ['freeze', isFrozen, 'group'],
+    ['freeze', isFrozen, 'process'],
+    ['kill', async (folder) => (await postgresPid(folder)) !== undefined, 'process'],
+    ['redis', async (folder) => (await folders(folder)).length > 1, 'process'],
+  ]
 
-for (const [play, isReady, to] of signals) {
-  const skip = linuxOnly || (play === 'redis' && redisIsMissing)
-  t.test(`faults that are interrupted leave nothing running: ${play}, the ${to}`, { skip }, async (t) => {
+for (const [scenario, isReady, to] of signals) {
+  const skip = linuxOnly || (scenario === 'redis' && redisIsMissing)
+  t.test(`faults that are interrupted leave nothing running: ${scenario}, the ${to}`, { skip }, async (t) => {
     const folder = await temporaryDirectory(t)
     const program = 'test/fixtures/faults-program.ts'
-    const { child, ended } = startProgram(t, program, [play], { TMPDIR: folder }, { detached: true })
+    const { child, ended } = startProgram(t, program, [scenario], { TMPDIR: folder }, { detached: true })
     await until(() => isReady(folder))
     const pid = await postgresPid(folder)
     if (to === 'group') signalGroup(child, 'SIGINT')

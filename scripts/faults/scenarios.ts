@@ -1,4 +1,4 @@
-// The faults, one after the other.
+// The scenarios: each brings about a fault under load, and says what came of it.
 
 import net from 'node:net'
 import { DatabaseProxy } from '../lib/database-proxy.js'
@@ -8,21 +8,21 @@ import { canMeasureProcesses, residentBytes } from '../lib/processes.js'
 import { RedisServer } from '../lib/redis.js'
 import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
-import { type Report, type Stage, unless } from './stage.js'
+import { type Environment, type Report, unless } from './environment.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
-export async function killService(stage: Stage, times: number): Promise<Report> {
-  let service = await stage.startService()
+export async function killService(environment: Environment, times: number): Promise<Report> {
+  let service = await environment.startService()
   const { port, origin } = new URL(service.origin)
   try {
-    return await stage.play(`the service killed ${times} times`, origin, async (load) => {
+    return await environment.run(`the service killed ${times} times`, origin, async (load) => {
       const back: number[] = []
       for (let i = 0; i < times; i++) {
-        await stage.delay(300)
+        await environment.delay(300)
         await service.stop('SIGKILL')
         const served = load.untilServed()
         served.catch(() => {}) // interrupted, it ends before the start does
-        service = await stage.startService({ PORT: port })
+        service = await environment.startService({ PORT: port })
         back.push(await served)
       }
       return { figures: [`back within ${longest(back)} ms, its start included`] }
@@ -33,14 +33,14 @@ export async function killService(stage: Stage, times: number): Promise<Report> 
 }
 
 /** `kill -9` of PostgreSQL, which its supervisor starts again. */
-export function killDatabase(stage: Stage, times: number): Promise<Report> {
-  return withService(stage, {}, (origin) =>
-    stage.play(`PostgreSQL killed ${times} times`, origin, async (load) => {
+export function killDatabase(environment: Environment, times: number): Promise<Report> {
+  return withService(environment, {}, (origin) =>
+    environment.run(`PostgreSQL killed ${times} times`, origin, async (load) => {
       const back: number[] = []
       for (let i = 0; i < times; i++) {
-        await stage.delay(300)
+        await environment.delay(300)
         const began = performance.now()
-        await stage.faults.kill() // until when a connection that lingers may still serve
+        await environment.faults.kill() // until when a connection that lingers may still serve
         await load.untilServed()
         back.push(performance.now() - began)
       }
@@ -53,23 +53,23 @@ export function killDatabase(stage: Stage, times: number): Promise<Report> {
 const shortTime = { HANDLER_TIMEOUT_MS: '2000' }
 
 /** PostgreSQL stopped in its tracks and thawed. */
-export function freezeDatabase(stage: Stage, forMs: number): Promise<Report> {
-  return withService(stage, shortTime, (origin, pid) =>
-    stage.play(`PostgreSQL frozen for ${forMs} ms`, origin, async (load) => {
+export function freezeDatabase(environment: Environment, forMs: number): Promise<Report> {
+  return withService(environment, shortTime, (origin, pid) =>
+    environment.run(`PostgreSQL frozen for ${forMs} ms`, origin, async (load) => {
       const before = residentBytes(pid)
-      const { alive, grown } = await stage.faults.whileFrozen(async () => {
-        await stage.delay(forMs)
+      const { alive, grown } = await environment.faults.whileFrozen(async () => {
+        await environment.delay(forMs)
         return { alive: await fetch(`${origin}/healthz`), grown: residentBytes(pid) - before }
       })
       const back = await load.untilServed()
-      const connections = await connectionsAfter(stage)
+      const connections = await connectionsAfter(environment)
       return {
         figures: [
           `served again ${Math.round(back)} ms after the thaw; ${connections} connections`,
           ...(canMeasureProcesses ? [`memory grew by ${Math.round(grown / 2 ** 20)} MB`] : []),
         ],
         broken: [
-          ...unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+          ...unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
           ...unless(connections <= connectionsMax, `${connections} connections`),
           ...unless(!(grown > 200 * 2 ** 20), `memory grew by ${grown} bytes`),
           ...unless(alive.ok, `/healthz answered ${alive.status} meanwhile`),
@@ -83,28 +83,28 @@ export function freezeDatabase(stage: Stage, forMs: number): Promise<Report> {
 const connectionsMax = 16
 
 // The service has given up the old ones; PostgreSQL may take a moment to see it.
-async function connectionsAfter(stage: Stage): Promise<number> {
-  const deadline = performance.now() + stage.bounds.recoveryMs
+async function connectionsAfter(environment: Environment): Promise<number> {
+  const deadline = performance.now() + environment.bounds.recoveryMs
   for (;;) {
-    await stage.delay(500)
-    const connections = await stage.faults.connections()
+    await environment.delay(500)
+    const connections = await environment.faults.connections()
     if (connections <= connectionsMax || performance.now() > deadline) return connections
   }
 }
 
 /** Every connection to PostgreSQL cut, many times. */
-export function cutConnections(stage: Stage, times: number): Promise<Report> {
-  return withService(stage, {}, (origin) =>
-    stage.play(`connections to PostgreSQL cut ${times} times`, origin, async (load) => {
+export function cutConnections(environment: Environment, times: number): Promise<Report> {
+  return withService(environment, {}, (origin) =>
+    environment.run(`connections to PostgreSQL cut ${times} times`, origin, async (load) => {
       let cut = 0
       for (let i = 0; i < times; i++) {
-        cut += await stage.faults.cut()
-        await stage.delay(100)
+        cut += await environment.faults.cut()
+        await environment.delay(100)
       }
       const back = await load.untilServed()
       return {
         figures: [`${cut} connections; served again ${Math.round(back)} ms after the last`],
-        broken: unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+        broken: unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
       }
     }),
   )
@@ -114,34 +114,34 @@ export function cutConnections(stage: Stage, times: number): Promise<Report> {
  * The table of animals locked, many times, each time while more connections than there are places ask for it and are reset. What was
  * held for them is given back, and what they asked for is done for nobody.
  */
-export async function resetConnections(stage: Stage, times: number): Promise<Report> {
+export async function resetConnections(environment: Environment, times: number): Promise<Report> {
   const metricsPort = await freePort()
-  const environment = { WORK_MAX: String(resetWorkMax), METRICS_PORT: String(metricsPort) }
-  return withService(stage, environment, (origin) =>
-    stage.play(`connections of clients reset ${times} times`, origin, async (load) => {
+  const env = { WORK_MAX: String(resetWorkMax), METRICS_PORT: String(metricsPort) }
+  return withService(environment, env, (origin) =>
+    environment.run(`connections of clients reset ${times} times`, origin, async (load) => {
       const back: number[] = []
       let count = 0
       for (let i = 0; i < times; i++) {
-        await stage.faults.whileLocked(async () => {
+        await environment.faults.whileLocked(async () => {
           const sockets = await Promise.all(
             Array.from({ length: 2 * resetWorkMax + 5 }, (_, n) =>
-              ask(stage, origin, `/v1/pets?limit=${n + 1}`),
+              ask(environment, origin, `/v1/pets?limit=${n + 1}`),
             ),
           )
           count += sockets.length
-          await stage.delay(lockedMs)
+          await environment.delay(lockedMs)
           for (const socket of sockets) socket.resetAndDestroy()
         })
         back.push(await load.untilServed())
       }
       await load.stop()
-      const held = await heldPlaces(stage, `http://127.0.0.1:${metricsPort}/metrics`)
+      const held = await heldPlaces(environment, `http://127.0.0.1:${metricsPort}/metrics`)
       return {
         figures: [`${count} reset; served again within ${longest(back)} ms; ${held} places held afterwards`],
         broken: [
           ...unless(held === 0, `${held} places were not given back`),
           ...unless(
-            longest(back) < stage.bounds.recoveryMs,
+            longest(back) < environment.bounds.recoveryMs,
             `it took ${longest(back)} ms to serve again after a reset`,
           ),
         ],
@@ -153,38 +153,38 @@ export async function resetConnections(stage: Stage, times: number): Promise<Rep
 const resetWorkMax = 20
 const lockedMs = 300
 
-async function ask(stage: Stage, origin: string, path: string): Promise<net.Socket> {
+async function ask(environment: Environment, origin: string, path: string): Promise<net.Socket> {
   const { port, hostname } = new URL(origin)
   const socket = net.connect(Number(port), hostname)
   socket.on('error', () => {})
   await new Promise((resolve) => socket.once('connect', resolve))
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.database.key}\r\n\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${environment.database.key}\r\n\r\n`)
   return socket
 }
 
 // What the last of them began may be under way for a moment.
-async function heldPlaces(stage: Stage, url: string): Promise<number> {
-  const deadline = performance.now() + stage.bounds.recoveryMs
+async function heldPlaces(environment: Environment, url: string): Promise<number> {
+  const deadline = performance.now() + environment.bounds.recoveryMs
   for (;;) {
     const text = await (await fetch(url)).text()
     const held = Number(/^animal_store_requests_in_flight (.*)$/m.exec(text)?.[1])
     if (held === 0 || performance.now() > deadline) return held
-    await stage.delay(50)
+    await environment.delay(50)
   }
 }
 
 /** The table of animals locked beyond the time limit of requests: what was refused meanwhile is not done when the lock goes. */
-export function abandonWork(stage: Stage, times: number): Promise<Report> {
-  const { refusedMs } = stage.bounds
-  const environment = { HANDLER_TIMEOUT_MS: String(refusedMs) }
-  return withService(stage, environment, (origin) =>
-    stage.play(`animals locked ${times} times, beyond the time limit`, origin, async (load, ledger) => {
+export function abandonWork(environment: Environment, times: number): Promise<Report> {
+  const { refusedMs } = environment.bounds
+  const env = { HANDLER_TIMEOUT_MS: String(refusedMs) }
+  return withService(environment, env, (origin) =>
+    environment.run(`animals locked ${times} times, beyond the time limit`, origin, async (load, ledger) => {
       for (let i = 0; i < times; i++) {
-        await stage.faults.whileLocked(() => stage.delay(2 * refusedMs))
+        await environment.faults.whileLocked(() => environment.delay(2 * refusedMs))
         await load.untilServed()
       }
       await load.stop()
-      const { unknown, unknownStored } = await ledger.balance(stage.database.sql)
+      const { unknown, unknownStored } = await ledger.balance(environment.database.sql)
       return {
         figures: [`${unknown} creations were refused`],
         broken: [
@@ -197,13 +197,13 @@ export function abandonWork(stage: Stage, times: number): Promise<Report> {
 }
 
 /** Packets to and from PostgreSQL vanish, while nobody closes a connection. */
-export async function losePackets(stage: Stage, forMs: number): Promise<Report> {
-  const { proxy, environment } = await proxied(stage)
+export async function losePackets(environment: Environment, forMs: number): Promise<Report> {
+  const { proxy, env } = await proxied(environment)
   try {
-    return await withService(stage, { ...environment, ...shortTime }, (origin) =>
-      stage.play(`packets to PostgreSQL lost for ${forMs} ms`, origin, async (load, ledger) => {
+    return await withService(environment, { ...env, ...shortTime }, (origin) =>
+      environment.run(`packets to PostgreSQL lost for ${forMs} ms`, origin, async (load, ledger) => {
         proxy.silence()
-        await stage.delay(forMs)
+        await environment.delay(forMs)
         proxy.resume()
         const back = await load.untilServed()
         const refused = ledger.count('503')
@@ -211,7 +211,7 @@ export async function losePackets(stage: Stage, forMs: number): Promise<Report> 
           figures: [`served again ${Math.round(back)} ms after the network’s return`],
           broken: [
             ...unless(refused > 0, 'no request met the silence'),
-            ...unless(back < stage.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+            ...unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
           ],
         }
       }),
@@ -222,43 +222,47 @@ export async function losePackets(stage: Stage, forMs: number): Promise<Report> 
 }
 
 /** Connections for which the URL asks a short life, under transactions. Nobody may notice. */
-export async function recycleConnections(stage: Stage, forMs: number): Promise<Report> {
-  const { DATABASE_URL = '' } = stage.database.env
+export async function recycleConnections(environment: Environment, forMs: number): Promise<Report> {
+  const { DATABASE_URL = '' } = environment.database.env
   const url = `${DATABASE_URL}?max_lifetime=1&idle_timeout=1`
-  return withService(stage, { DATABASE_URL: url }, (origin) =>
-    stage.play(`connections asked to live for a second, for ${forMs} ms`, origin, async (load, ledger) => {
-      await stage.delay(forMs)
-      await load.stop()
-      const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2'))
-      return { figures: [], broken: unless(failures.length === 0, `there were ${failures.join(', ')}`) }
-    }),
+  return withService(environment, { DATABASE_URL: url }, (origin) =>
+    environment.run(
+      `connections asked to live for a second, for ${forMs} ms`,
+      origin,
+      async (load, ledger) => {
+        await environment.delay(forMs)
+        await load.stop()
+        const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2'))
+        return { figures: [], broken: unless(failures.length === 0, `there were ${failures.join(', ')}`) }
+      },
+    ),
   )
 }
 
-async function proxied(stage: Stage) {
-  const { PGHOST = '', PGPORT = '', PGUSER = '', PGDATABASE = '' } = stage.database.env
+async function proxied(environment: Environment) {
+  const { PGHOST = '', PGPORT = '', PGUSER = '', PGDATABASE = '' } = environment.database.env
   const proxy = await DatabaseProxy.start({ path: `${PGHOST}/.s.PGSQL.${PGPORT}` })
   const DATABASE_URL = `postgres://${PGUSER}@${proxy.host}:${proxy.port}/${PGDATABASE}`
-  return { proxy, environment: { DATABASE_URL, PGHOST: '', PGPORT: '' } }
+  return { proxy, env: { DATABASE_URL, PGHOST: '', PGPORT: '' } }
 }
 
 /** `kill -9` of Redis and a start without what it held, then a freeze. No caller may notice. */
-export function loseRedis(stage: Stage, times: number, frozenMs: number): Promise<Report> {
+export function loseRedis(environment: Environment, times: number, frozenMs: number): Promise<Report> {
   return withRedis((redis) =>
-    withService(stage, { REDIS_URL: redis.url }, (origin) =>
-      stage.play(
+    withService(environment, { REDIS_URL: redis.url }, (origin) =>
+      environment.run(
         `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
         origin,
         async (load, ledger) => {
           for (let i = 0; i < times; i++) {
-            await stage.delay(200)
+            await environment.delay(200)
             await redis.kill()
-            await stage.delay(200)
+            await environment.delay(200)
             await redis.start()
             await load.untilServed()
           }
           redis.freeze()
-          await stage.delay(frozenMs)
+          await environment.delay(frozenMs)
           redis.thaw()
           const back = await load.untilServed()
           const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
@@ -267,7 +271,7 @@ export function loseRedis(stage: Stage, times: number, frozenMs: number): Promis
             broken: [
               ...unless(failures.length === 0, `there were ${failures.join(', ')}`),
               ...unless(
-                ledger.slowestMs < stage.bounds.unnoticedMs,
+                ledger.slowestMs < environment.bounds.unnoticedMs,
                 `a request took ${Math.round(ledger.slowestMs)} ms`,
               ),
             ],
@@ -279,37 +283,41 @@ export function loseRedis(stage: Stage, times: number, frozenMs: number): Promis
 }
 
 /** SIGTERM under load, with clients that keep their connections, some of them idle. */
-export async function stopService(stage: Stage, times: number): Promise<Report> {
-  let service = await stage.startService()
+export async function stopService(environment: Environment, times: number): Promise<Report> {
+  let service = await environment.startService()
   const { port, origin } = new URL(service.origin)
   try {
-    return await stage.play(`the service stopped ${times} times under load`, origin, async (load, ledger) => {
-      const took: number[] = []
-      const ends: (number | string)[] = []
-      for (let i = 0; i < times; i++) {
-        const idle = await openIdle(Number(port), 20)
-        await stage.delay(300)
-        const began = performance.now()
-        ends.push(await service.stop('SIGTERM'))
-        took.push(performance.now() - began)
-        for (const socket of idle) socket.destroy()
-        service = await stage.startService({ PORT: port })
-        await load.untilServed()
-      }
-      await load.stop()
-      const { unknownStored } = await ledger.balance(stage.database.sql)
-      return {
-        figures: [`each stop took ${longest(took)} ms at most and exited ${[...new Set(ends)].join(', ')}`],
-        broken: [
-          ...unless(
-            ends.every((end) => end === 0),
-            `it exited ${ends.join(', ')}`,
-          ),
-          ...unless(unknownStored === 0, `${unknownStored} requests were done but not answered`),
-          ...unless(ledger.count('503') === 0, `${ledger.count('503')} were refused`),
-        ],
-      }
-    })
+    return await environment.run(
+      `the service stopped ${times} times under load`,
+      origin,
+      async (load, ledger) => {
+        const took: number[] = []
+        const ends: (number | string)[] = []
+        for (let i = 0; i < times; i++) {
+          const idle = await openIdle(Number(port), 20)
+          await environment.delay(300)
+          const began = performance.now()
+          ends.push(await service.stop('SIGTERM'))
+          took.push(performance.now() - began)
+          for (const socket of idle) socket.destroy()
+          service = await environment.startService({ PORT: port })
+          await load.untilServed()
+        }
+        await load.stop()
+        const { unknownStored } = await ledger.balance(environment.database.sql)
+        return {
+          figures: [`each stop took ${longest(took)} ms at most and exited ${[...new Set(ends)].join(', ')}`],
+          broken: [
+            ...unless(
+              ends.every((end) => end === 0),
+              `it exited ${ends.join(', ')}`,
+            ),
+            ...unless(unknownStored === 0, `${unknownStored} requests were done but not answered`),
+            ...unless(ledger.count('503') === 0, `${ledger.count('503')} were refused`),
+          ],
+        }
+      },
+    )
   } finally {
     await service.stop('SIGKILL')
   }
@@ -327,22 +335,22 @@ async function openIdle(port: number, count: number): Promise<net.Socket[]> {
 }
 
 /** Two instances behind a proxy, replaced one after the other, so many times. */
-export async function deploy(stage: Stage, times: number): Promise<Report> {
-  const environment = { SHUTDOWN_DELAY_MS: String(stage.bounds.announcementMs) }
+export async function deploy(environment: Environment, times: number): Promise<Report> {
+  const env = { SHUTDOWN_DELAY_MS: String(environment.bounds.announcementMs) }
   const balancer = new Balancer()
   const origin = await balancer.start()
   const services: Service[] = []
   const start = async () => {
-    const service = await stage.startService(environment)
+    const service = await environment.startService(env)
     services.push(service)
     await balancer.add(service.origin)
   }
   try {
     await start()
     await start()
-    return await stage.play(`two instances replaced ${times} times`, origin, async (_load, ledger) => {
+    return await environment.run(`two instances replaced ${times} times`, origin, async (_load, ledger) => {
       for (let i = 0; i < times; i++) {
-        await stage.delay(200)
+        await environment.delay(200)
         await start()
         const old = services[i]
         await old?.stop('SIGTERM')
@@ -359,11 +367,11 @@ export async function deploy(stage: Stage, times: number): Promise<Report> {
 }
 
 async function withService(
-  stage: Stage,
-  environment: Record<string, string>,
+  environment: Environment,
+  env: Record<string, string>,
   act: (origin: string, pid: number) => Promise<Report>,
 ): Promise<Report> {
-  const service = await stage.startService(environment)
+  const service = await environment.startService(env)
   const crashed = () => service.child.exitCode !== null || service.child.signalCode !== null
   try {
     const report = await act(service.origin, service.child.pid ?? 0)

@@ -1,8 +1,13 @@
-// Where faults are played: a PostgreSQL of its own, an instance of the service, a load on it, and the books.
+// Where scenarios run: a PostgreSQL of its own, an instance of the service, a load on it, and the books.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
-import { type Environment, type Program, type Service, startService } from '../lib/service.js'
+import {
+  type Environment as EnvironmentVariables,
+  type Program,
+  type Service,
+  startService,
+} from '../lib/service.js'
 import { DatabaseFaults } from './database.js'
 import { type Balance, Ledger } from './ledger.js'
 import { Load } from './load.js'
@@ -46,7 +51,7 @@ export const promisedBounds: Bounds = {
 
 const clients = 8
 
-export class Stage {
+export class Environment {
   readonly faults: DatabaseFaults
 
   constructor(
@@ -63,8 +68,8 @@ export class Stage {
     program: Program,
     bounds: Bounds,
     interruption: AbortSignal = new AbortController().signal,
-  ): Promise<Stage> {
-    return new Stage(await startDatabase(undefined, 0, interruption), program, bounds, interruption)
+  ): Promise<Environment> {
+    return new Environment(await startDatabase(undefined, 0, interruption), program, bounds, interruption)
   }
 
   close(): Promise<void> {
@@ -72,13 +77,13 @@ export class Stage {
   }
 
   /** Starts an instance of the service on the database. */
-  startService(environment: Environment = {}): Promise<Service> {
+  startService(env: EnvironmentVariables = {}): Promise<Service> {
     const own = {
       HANDLER_TIMEOUT_MS: String(this.bounds.answerMs),
       SHUTDOWN_TIMEOUT_MS: String(this.bounds.stopMs),
       LOG_LEVEL: 'fatal',
     }
-    return startService({ ...own, ...this.database.env, ...environment }, this.program)
+    return startService({ ...own, ...this.database.env, ...env }, this.program)
   }
 
   startLoad(ledger: Ledger, origin: string): Load {
@@ -93,17 +98,17 @@ export class Stage {
     return delay(ms, undefined, { signal: this.interruption })
   }
 
-  /** Plays something under load, and holds it to what is always promised: nothing lost, nothing twice, no wrong answer. */
-  async play(
+  /** Runs a scenario under load, and holds it to what is always promised: nothing lost, nothing twice, no wrong answer. */
+  async run(
     title: string,
     origin: string,
-    act: (load: Load, ledger: Ledger) => Promise<{ figures: string[]; broken?: string[] }>,
+    scenario: (load: Load, ledger: Ledger) => Promise<{ figures: string[]; broken?: string[] }>,
   ): Promise<Report> {
     const ledger = new Ledger()
     const load = this.startLoad(ledger, origin)
     try {
       await load.untilServed()
-      const { figures, broken = [] } = await act(load, ledger)
+      const { figures, broken = [] } = await scenario(load, ledger)
       await load.stop()
       const balance = await ledger.balance(this.database.sql)
       const ends = [...ledger.statuses].sort().map(([end, count]) => `${end}: ${count}`)
