@@ -31,7 +31,7 @@ export class Project {
   /** Whether the last check found errors in tests and scripts. */
   #hadOthers = false
   #revivals = 0
-  #turn = Promise.resolve()
+  #queue = Promise.resolve()
 
   /** `stopping` ends what is under way. */
   constructor(readonly stopping: AbortSignal) {}
@@ -53,8 +53,8 @@ export class Project {
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(task).catch((error) => this.#conclude(error.message))
-    return this.#turn
+    this.#queue = this.#queue.then(task).catch((error) => this.#conclude(error.message))
+    return this.#queue
   }
 
   async #update(): Promise<void> {

@@ -11,7 +11,7 @@ export class Balancer {
   readonly #server = http.createServer((request, response) => this.#pass(request, response))
   readonly #isWell = new Map<string, boolean>()
   #timer: NodeJS.Timeout | undefined
-  #turn = 0
+  #next = 0
 
   /** Starts it; its address. */
   async start(): Promise<string> {
@@ -60,7 +60,7 @@ export class Balancer {
     response: http.ServerResponse,
   ): void {
     const well = [...this.#isWell].filter(([, isWell]) => isWell).map(([origin]) => origin)
-    const origin = well[this.#turn++ % well.length]
+    const origin = well[this.#next++ % well.length]
     if (origin === undefined) return void response.writeHead(502).end('no instance is well')
     const options = { method, agent: false as const, headers: { ...headers, connection: 'close' } }
     const forwarded = http.request(origin + url, options, (answer) => {

@@ -36,7 +36,7 @@ export class Load {
     readonly ledger: Ledger,
     readonly options: LoadOptions,
   ) {
-    this.#clients = Array.from({ length: options.clients }, (_, turn) => this.#client(turn))
+    this.#clients = Array.from({ length: options.clients }, (_, iteration) => this.#client(iteration))
   }
 
   /** Resolves when the next request that begins from now on is served; with the milliseconds until then. */
@@ -55,9 +55,9 @@ export class Load {
   }
 
   async #client(first: number): Promise<void> {
-    for (let turn = first; !this.#isOver; turn++) {
-      if (turn % 3 === 0) await this.#read()
-      else if (turn % 3 === 1) await this.#create()
+    for (let iteration = first; !this.#isOver; iteration++) {
+      if (iteration % 3 === 0) await this.#read()
+      else if (iteration % 3 === 1) await this.#create()
       else await this.#createOnce()
     }
   }

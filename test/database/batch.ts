@@ -16,8 +16,8 @@ function held() {
   return { batches, run: batched(run) }
 }
 
-// What ends in one turn lets the next go at its end, so it takes another.
-async function turn(): Promise<void> {
+// What ends in one iteration lets the next go at its end, so it takes another.
+async function iteration(): Promise<void> {
   await setImmediate()
   await setImmediate()
 }
@@ -25,11 +25,11 @@ async function turn(): Promise<void> {
 const sql = {} as Sql
 const oneTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-t.test('callers of one turn share a statement, and each gets its own', async (t) => {
+t.test('callers of one iteration share a statement, and each gets its own', async (t) => {
   const { batches, run } = held()
   const outputs = Promise.all(oneTo(3).map((each) => run(sql, each)))
   t.equal(batches.length, 0)
-  await turn()
+  await iteration()
   t.strictSame(batches[0]?.inputs, [1, 2, 3])
   batches[0]?.end()
   t.strictSame(await outputs, ['of 1', 'of 2', 'of 3'])
@@ -40,7 +40,7 @@ t.test('each handle has statements of its own', async (t) => {
   const { batches, run } = held()
   void run(sql, 1)
   void run({} as Sql, 2)
-  await turn()
+  await iteration()
   t.strictSame(
     batches.map(({ inputs }) => inputs),
     [[1], [2]],
@@ -52,14 +52,14 @@ t.test('while two are under way the others gather', async (t) => {
   const outputs: Promise<string>[] = []
   for (const each of [1, 2, 3, 4]) {
     outputs.push(run(sql, each))
-    await turn()
+    await iteration()
   }
   t.strictSame(
     batches.map(({ inputs }) => inputs),
     [[1], [2]],
   )
   batches[1]?.end()
-  await turn()
+  await iteration()
   t.strictSame(batches[2]?.inputs, [3, 4])
   for (const { end } of batches) end()
   t.strictSame(await Promise.all(outputs), ['of 1', 'of 2', 'of 3', 'of 4'])
@@ -68,13 +68,13 @@ t.test('while two are under way the others gather', async (t) => {
 t.test('one takes 250, and what is more goes at once by another', async (t) => {
   const { batches, run } = held()
   const outputs = Promise.all(oneTo(600).map((each) => run(sql, each)))
-  await turn()
+  await iteration()
   t.strictSame(
     batches.map(({ inputs }) => inputs.length),
     [250, 250],
   )
   batches[0]?.end()
-  await turn()
+  await iteration()
   t.equal(batches[2]?.inputs.length, 100)
   for (const { end } of batches) end()
   t.strictSame(
@@ -86,15 +86,15 @@ t.test('one takes 250, and what is more goes at once by another', async (t) => {
 t.test('of several, what fails by one is asked for once more, each alone, one after the other', async (t) => {
   const { batches, run } = held()
   const settled = Promise.allSettled(oneTo(3).map((each) => run(sql, each)))
-  await turn()
+  await iteration()
   batches[0]?.fail(new Error('one of you'))
-  await turn()
+  await iteration()
   t.strictSame(batches[1]?.inputs, [1])
   batches[1]?.end()
-  await turn()
+  await iteration()
   t.strictSame(batches[2]?.inputs, [2])
   batches[2]?.fail(new Error('you'))
-  await turn()
+  await iteration()
   t.strictSame(batches[3]?.inputs, [3])
   batches[3]?.end()
   t.match(await settled, [
@@ -108,13 +108,13 @@ t.test('of several, what fails by one is asked for once more, each alone, one af
 t.test('of an outage all are told at once: what was under way may have been done', async (t) => {
   const { batches, run } = held()
   const settled = Promise.allSettled(oneTo(3).map((each) => run(sql, each)))
-  await turn()
+  await iteration()
   batches[0]?.fail(Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' }))
   const gone = { status: 'rejected', reason: { message: 'gone' } }
   t.match(await settled, [gone, gone, gone])
   t.equal(batches.length, 1)
   const next = run(sql, 4)
-  await turn()
+  await iteration()
   batches[1]?.end()
   t.equal(await next, 'of 4')
 })
