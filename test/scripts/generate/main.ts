@@ -111,7 +111,7 @@ type Check = ReturnType<typeof createTypeChecker>
 
 async function addOperation(t: Test, copy: string, check: Check): Promise<void> {
   edit(copy, 'openapi.yaml', 'components:\n', listToys)
-  edit(copy, 'src/handlers/getPet.ts', '/** Section', '/** My own words. Section')
+  edit(copy, 'src/handlers/getPet.ts', '/** One animal', '/** My own words. One animal')
   const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
   t.strictSame(await found(copy), [
     ...['types', 'operations', 'handlers', 'client'].map((name) => {
