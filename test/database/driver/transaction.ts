@@ -111,7 +111,7 @@ for (const [title, work] of works) {
       const { pool, kill, admin } = await start(t)
       await t.rejects(
         transact(pool, undefined, (sql) => work(sql, kill)),
-        { code: /^(CONNECTION_CLOSED|57P01)$/ },
+        { code: /^(CONNECTION_CLOSED|ECONNRESET|57P01)$/ },
       )
       t.strictSame(await idsOf(admin), [])
       await transact(pool, undefined, async (sql) => sql`insert into notes values (1)`)
