@@ -173,7 +173,9 @@ t.test('a connection', async (t) => {
     const sleeping = Promise.allSettled([pool.sql`select pg_sleep(60)`])
     const waiting = pidOf(pool.sql)
     await kill(pid)
-    t.match(await sleeping, [{ status: 'rejected', reason: { code: /^(CONNECTION_CLOSED|ECONNRESET|57P01)$/ } }])
+    t.match(await sleeping, [
+      { status: 'rejected', reason: { code: /^(CONNECTION_CLOSED|ECONNRESET|57P01)$/ } },
+    ])
     t.not(await waiting, pid)
   })
 
