@@ -57,9 +57,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
 
   const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
     if (hasRoute(request)) request.matched = request.routeOptions
-    setCommonHeaders(request, reply)
-    const isInDoubt = isAmbiguous(request.raw)
-    if (isInDoubt) closeAfter(request.raw)
+    const isInDoubt = beginAnswer(request, reply)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
     return thenMaybe(admission.admit(request, reply), () => {
       if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
@@ -124,6 +122,16 @@ function isCounted({ url, matched }: FastifyRequest, { prefix }: Contract): bool
   if (matched?.url !== undefined) return matched.config.operation !== undefined
   const path = requestPath(url)
   return path === prefix || path.startsWith(`${prefix}/`)
+}
+
+/**
+ * Gives the answer to a request what every answer has. Says whether the request is in doubt, and then its connection's last.
+ */
+export function beginAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
+  setCommonHeaders(request, reply)
+  const isInDoubt = isAmbiguous(request.raw)
+  if (isInDoubt) closeAfter(request.raw)
+  return isInDoubt
 }
 
 /** What an operation asks for that wants a bearer key. */

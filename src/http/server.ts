@@ -7,11 +7,10 @@ import type { Logger } from 'pino'
 import { holdsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
-import { isAmbiguous } from './ambiguous-requests.js'
+import { beginAnswer } from './admission.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
-import { afterPacket, closeAfter, comesAfterTheLast, isLast } from './connections.js'
+import { afterPacket, comesAfterTheLast, isLast } from './connections.js'
 import { createAnswerError } from './error-answers.js'
-import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { RequestLog } from './request-log.js'
 
@@ -52,8 +51,7 @@ export function createServer(
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
       if (comesAfterTheLast(request.raw)) return reply.hijack()
-      setCommonHeaders(request, reply)
-      if (isAmbiguous(request.raw)) closeAfter(request.raw)
+      beginAnswer(request, reply)
       let refusal: unknown = error
       try {
         await app.admission.admit(request, reply)
