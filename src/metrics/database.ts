@@ -3,6 +3,8 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pool } from '../database/driver/pool.js'
 import type { Pools, Sql } from '../database/types.js'
+import { unlessAborted } from '../lib/abort.js'
+import { singleFlight } from '../lib/coalesce.js'
 import { secondsBuckets } from './requests.js'
 
 // A scrape must not wait for a database that hangs.
@@ -44,16 +46,10 @@ export function measureStatements(registry: Registry, pools: Pools): void {
 /** The connections, as the database sees them: whatever waits shows here, whatever the driver knows of it. */
 export function measureConnections(registry: Registry, sql: Sql): void {
   const registers = [registry]
-  let asked: Promise<Record<string, number> | undefined> | undefined
   // Both gauges of a scrape ask at once, and are told the same.
-  const ask = () => {
-    asked ??= withinTime(countConnections(sql))
-      .catch(() => undefined)
-      .finally(() => {
-        asked = undefined
-      })
-    return asked
-  }
+  const ask = singleFlight(() =>
+    unlessAborted(countConnections(sql), AbortSignal.timeout(timeoutMs)).catch(() => undefined),
+  )
   new Gauge({
     name: 'animal_store_database_up',
     help: 'Whether the database answers',
@@ -84,12 +80,4 @@ async function countConnections(sql: Sql): Promise<Record<string, number>> {
     from pg_stat_activity
     where datname = current_database() and application_name = current_setting('application_name')`
   return { ...row }
-}
-
-async function withinTime<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('too late')), timeoutMs)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
