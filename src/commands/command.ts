@@ -10,6 +10,16 @@ export class UsageError extends OperatorError {
 }
 
 /**
+ * The number that an option gives.
+ * @throws {UsageError} where it is not a whole one between the two
+ */
+export function wholeNumber(option: string, text: string, min: number, max: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number
+  throw new UsageError(`${option} must be a whole number from ${min} to ${max}`)
+}
+
+/**
  * What a command does. It gives its exit code, 0 if nothing else. After the interruption it gives back what it took, and may take as
  * long as that takes.
  */

@@ -11,7 +11,7 @@ import type { RootSql } from '../database/types.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
-import { runCommand, UsageError } from './command.js'
+import { runCommand, UsageError, wholeNumber } from './command.js'
 import { type Animal, animals } from './seed/animals.js'
 import { createProgress, type Progress } from './seed/progress.js'
 import { print } from './terminal.js'
@@ -59,12 +59,6 @@ function readOrder(args: readonly string[]): Order {
     seed: wholeNumber('--seed', seed, 0, 2 ** 32 - 1),
     json,
   }
-}
-
-function wholeNumber(option: string, text: string, min: number, max: number): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  throw new UsageError(`${option} must be a whole number from ${min} to ${max}`)
 }
 
 async function add(sql: RootSql, order: Order, interruption: AbortSignal): Promise<void> {

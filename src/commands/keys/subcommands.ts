@@ -18,7 +18,7 @@ import type { RootSql } from '../../database/types.js'
 import { OperatorError } from '../../operator-error.js'
 import { RedisClientCounter } from '../../rate-limit/redis.js'
 import { RedisConnection } from '../../rate-limit/redis-connection.js'
-import { UsageError } from '../command.js'
+import { UsageError, wholeNumber } from '../command.js'
 import { paintFor, table } from '../terminal.js'
 
 /** What a subcommand does; it gives what goes to standard output. */
@@ -73,10 +73,11 @@ function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
   }
 }
 
+// What PostgreSQL's integer holds.
+const quotaMax = 2 ** 31 - 1
+
 function quota(option: string, text = ''): number {
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= 1 && number <= 2 ** 31 - 1) return number
-  throw new UsageError(`${option} must be a whole number from 1 to ${2 ** 31 - 1}`)
+  return wholeNumber(option, text, 1, quotaMax)
 }
 
 function expiry(text: string): Date {
