@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../scripts/lib/port.js'
 import { projectRoot } from '../../../src/paths.js'
-import { copyProject } from '../../fixtures/copy.js'
+import { copyProject, listToys } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../fixtures/process.js'
 import { send } from '../../fixtures/service.js'
 
@@ -65,21 +65,6 @@ function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Develop
     }
   }
 }
-
-const listToys = `  /toys:
-    get:
-      operationId: listToys
-      summary: List toys
-      responses:
-        '204':
-          description: None.
-        '401':
-          $ref: '#/components/responses/Unauthorized'
-        default:
-          $ref: '#/components/responses/UnexpectedError'
-
-components:
-`
 
 // An answer's new field, in the schema and in the examples, which have to fit it.
 function withLength(text: string): string {

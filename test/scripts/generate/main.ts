@@ -5,7 +5,7 @@ import { createTypeChecker } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
 import { sunsets } from '../../../scripts/generate/sunsets.js'
-import { copyProject, edit, generated, node } from '../../fixtures/copy.js'
+import { copyProject, edit, generated, listToys, node } from '../../fixtures/copy.js'
 import { contract } from '../../fixtures/service.js'
 
 const plain = (_: unknown, text: string) => text
@@ -80,21 +80,6 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
   t.strictSame({ ...others, 'types.ts': before['types.ts'] }, before, 'and the rest is as it was')
   t.strictSame(await found(copy), [])
 })
-
-const listToys = `  /toys:
-    get:
-      operationId: listToys
-      summary: List toys
-      responses:
-        '204':
-          description: None.
-        '401':
-          $ref: '#/components/responses/Unauthorized'
-        default:
-          $ref: '#/components/responses/UnexpectedError'
-
-components:
-`
 
 // One project for both: the second check is of what the second edits can have touched.
 t.test('the compiler points at all that an edit leaves to do, and at nothing else', async (t) => {
