@@ -4,7 +4,7 @@ import type { RecordableHistogram } from 'node:perf_hooks'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { RedisServer } from '../lib/redis.js'
 import { generateLoad, type LoadResult } from './generator.js'
-import { type Load, listFromDepth, loads, mixedLoad, overloads } from './loads.js'
+import { type Load, listFromDepth, mixedLoad, overloads } from './loads.js'
 import { pgbench } from './pgbench.js'
 import { plot } from './plot.js'
 import { comparisonTables, decimal, rateCells, rateColumns, table, whole } from './report.js'
@@ -33,7 +33,11 @@ const quick: Schedule = { rounds: 3, slices: 2, sliceMs: 250, warmUpMs: 500 }
 const thorough: Schedule = { rounds: 7, slices: 6, sliceMs: 300, warmUpMs: 2_000 }
 
 /** The service beside baselines. */
-export function compareSubjects(baselines: readonly Subject[], isQuick: boolean): Bench {
+export function compareSubjects(
+  baselines: readonly Subject[],
+  loads: readonly Load[],
+  isQuick: boolean,
+): Bench {
   return {
     name: isQuick ? 'quick' : 'speed',
     title: 'Speed',
@@ -52,7 +56,7 @@ export function compareSubjects(baselines: readonly Subject[], isQuick: boolean)
 const countersGoals = { list: 0.8, 'list-by-status': 0.8, get: 0.8, create: 0.8 }
 
 /** The service with its counters in Redis, beside the service with them in memory. */
-export function compareCounters(isQuick: boolean): Bench {
+export function compareCounters(loads: readonly Load[], isQuick: boolean): Bench {
   return {
     name: 'redis',
     title: 'Redis',

@@ -13,12 +13,13 @@ import { makeTemporaryDirectory } from '../lib/directory.js'
 import { hasRedis } from '../lib/redis.js'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
 import { type BenchDatabase, startDatabase } from './database.js'
+import { loads, type Titled } from './loads.js'
 import { whole } from './report.js'
 import { type Environment, usualConnections } from './runner.js'
 import { baselines } from './subjects.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
-                     [--database-url URL] [--only NAME,NAME] [--out FOLDER]
+                     [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
 
   (nothing)     the service and the baselines, in interleaved rounds; about twenty minutes
   --quick       the same with short rounds; less than four minutes
@@ -30,14 +31,15 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
   --memory      the same for ten minutes
 
   --database-url  a PostgreSQL to use, in a database of the run's own; otherwise one is started
-  --only          these baselines alone: ${baselines.map(({ name }) => name).join(', ')}
+  --only          these baselines alone: ${namesOf(baselines)}
+  --loads         these loads alone: ${namesOf(loads)}
   --out           where the results go; scripts/bench/results
   --help          this
 
 The first run installs and builds the baselines; those of Go and Rust are skipped where there is no \`go\` or \`cargo\`.
 
 Examples:
-  npm run bench -- --quick --only fastify-pg
+  npm run bench -- --quick --only fastify-pg --loads get,create
   npm run bench -- --sustained 60
 
 Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
@@ -65,7 +67,10 @@ function readFlags(args: readonly string[]) {
   const text = { type: 'string' } as const
   const out = { ...text, default: path.join(projectRoot, 'scripts/bench/results') }
   const benches = { quick: no, redis: no, start: no, growth: no, overload: no, memory: no, sustained: text }
-  return parseArgs({ args: [...args], options: { ...benches, 'database-url': text, only: text, out } }).values
+  return parseArgs({
+    args: [...args],
+    options: { ...benches, 'database-url': text, only: text, loads: text, out },
+  }).values
 }
 
 function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
@@ -75,10 +80,25 @@ function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
   if (flags.memory) return sustain(10)
   if (flags.sustained !== undefined) return sustain(minutesOf(flags.sustained))
   if (flags.redis && !hasRedis) throw new OperatorError('There is no redis-server in PATH.')
-  if (flags.redis) return compareCounters(flags.quick)
-  const wanted = flags.only?.split(',')
-  const chosen = baselines.filter(({ name }) => wanted === undefined || wanted.includes(name))
-  return compareSubjects(chosen, flags.quick)
+  const chosenLoads = choose('--loads', loads, flags.loads)
+  if (flags.redis) return compareCounters(chosenLoads, flags.quick)
+  return compareSubjects(choose('--only', baselines, flags.only), chosenLoads, flags.quick)
+}
+
+function choose<Each extends Titled>(
+  flag: string,
+  all: readonly Each[],
+  names: string | undefined,
+): readonly Each[] {
+  const wanted = names?.split(',')
+  const unknown = wanted?.find((name) => !all.some((each) => each.name === name))
+  if (unknown !== undefined)
+    throw new UsageError(`${flag} must be of ${namesOf(all)}; "${unknown}" is none of them`)
+  return all.filter(({ name }) => wanted?.includes(name) ?? true)
+}
+
+function namesOf(all: readonly Titled[]): string {
+  return all.map(({ name }) => name).join(', ')
 }
 
 // A round takes half a minute.

@@ -1,4 +1,4 @@
-// Statements that are asked for at the same time, as one. The round trip of a small statement costs PostgreSQL and the
+// What is asked of the database at the same time, as one. The round trip of a small statement costs PostgreSQL and the
 // driver more than its execution, and each that writes waits for the disk.
 
 import { abandoned } from './driver/pool.js'
@@ -6,14 +6,20 @@ import type { Signal } from './driver/sql.js'
 import type { Sql } from './types.js'
 import { isUnavailable } from './unavailable.js'
 
-/** What one statement does for all of several inputs: it gives an output for each, in their order, or fails having done nothing. */
-export type Batch<Input, Output> = (sql: Sql, inputs: readonly Input[]) => Promise<readonly Output[]>
+/**
+ * What one statement, or one transaction, does for all of several inputs: it gives an output for each, in their order, or fails having
+ * done nothing.
+ */
+export type Batch<Place, Input, Output> = (
+  place: Place,
+  inputs: readonly Input[],
+) => Promise<readonly Output[]>
 
 /** The same for one input, by one statement with the others of the same time. */
 export function batched<Input, Output>(
-  run: Batch<Input, Output>,
+  run: Batch<Sql, Input, Output>,
 ): (sql: Sql, input: Input) => Promise<Output> {
-  const queues = new WeakMap<object, BatchQueue<Input, Output>>()
+  const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
   return (sql, input) => {
     // Who shares a pool shares its statements; a transaction's are its own.
     const key = sql.of?.pool ?? sql
@@ -26,14 +32,14 @@ export function batched<Input, Output>(
   }
 }
 
-/** Calls `run` with a connection to send statements on. */
-type Hold = (run: (sql: Sql) => Promise<void>) => Promise<void>
-
-function holdOf(sql: Sql): Hold {
+function holdOf(sql: Sql): Hold<Sql> {
   const pool = sql.of?.pool
   if (pool === undefined) return (run) => run(sql)
   return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
 }
+
+/** Calls `run` with what statements are sent on. */
+export type Hold<Place> = (run: (place: Place) => Promise<void>) => Promise<void>
 
 // While these are on their way, what comes gathers for the next: the busier the database, the more of them go at once, and a
 // lone one need not wait.
@@ -47,16 +53,18 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-class BatchQueue<Input, Output> {
+/** Inputs that wait for a batch to take them. */
+export class BatchQueue<Place, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
   #isDue = false
 
   constructor(
-    readonly hold: Hold,
-    readonly run: Batch<Input, Output>,
+    readonly hold: Hold<Place>,
+    readonly run: Batch<Place, Input, Output>,
   ) {}
 
+  /** The output for an input. Rejects with STATEMENT_ABANDONED where `signal` is aborted before a batch takes it. */
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, signal, resolve, reject })
@@ -77,7 +85,7 @@ class BatchQueue<Input, Output> {
   async #send(): Promise<void> {
     this.#inFlight++
     try {
-      await this.hold((sql) => this.#serveNext(sql))
+      await this.hold((place) => this.#serveNext(place))
     } catch (error) {
       // There is no connection to be had.
       for (const { reject } of this.#waiting.splice(0)) reject(error)
@@ -87,24 +95,24 @@ class BatchQueue<Input, Output> {
     }
   }
 
-  async #serveNext(sql: Sql): Promise<void> {
+  async #serveNext(place: Place): Promise<void> {
     const callers = stillWaiting(this.#waiting.splice(0, batchMax))
     this.#sendSoon()
-    await this.#serve(sql, callers)
+    await this.#serve(place, callers)
   }
 
-  async #serve(sql: Sql, callers: readonly Caller<Input, Output>[]): Promise<void> {
+  async #serve(place: Place, callers: readonly Caller<Input, Output>[]): Promise<void> {
     if (callers.length === 0) return
     try {
       const outputs = await this.run(
-        sql,
+        place,
         callers.map(({ input }) => input),
       )
       for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output)
     } catch (error) {
       // The fault may be one's alone.
       if (callers.length > 1 && !isUnavailable(error)) {
-        for (const each of callers) await this.#serve(sql, stillWaiting([each]))
+        for (const each of callers) await this.#serve(place, stillWaiting([each]))
       } else for (const { reject } of callers) reject(error)
     }
   }

@@ -1,6 +1,5 @@
 // The kept answers in PostgreSQL.
 
-import { createHash } from 'node:crypto'
 import type { Sql } from './types.js'
 
 /** Whose key it is, and the key. */
@@ -16,39 +15,60 @@ export interface KeptAnswer {
   readonly body: Buffer | undefined
 }
 
-/** Has no one else do what the key is for until the transaction ends; false if someone does. */
-export async function tryLock(sql: Sql, { apiKeyId, key }: AnswerId): Promise<boolean> {
-  // Any number that no other lock is likely to have.
-  const id = createHash('sha256').update(`${apiKeyId} ${key}`).digest().readBigInt64BE()
-  const [row] = await sql<{ locked: boolean }[]>`select pg_try_advisory_xact_lock(${id}) as locked`
-  return row?.locked === true
+/** For each, in their order: has no one else do what the key is for until the transaction ends; false if someone does. */
+export async function tryLocks(sql: Sql, ids: readonly AnswerId[]): Promise<boolean[]> {
+  // Numbers that no other lock is likely to have.
+  const rows = await sql<{ locked: boolean }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as locked
+    from json_to_recordset(${asJson(ids)}::text::json) as asked (api_key_id bigint, key text)`
+  return rows.map(({ locked }) => locked)
 }
 
-/** The answer that is kept for the key and not older than so many hours. */
-export async function findAnswer(
+function asJson(ids: readonly AnswerId[]): string {
+  return JSON.stringify(ids.map(({ apiKeyId, key }, place) => ({ place, api_key_id: String(apiKeyId), key })))
+}
+
+/** For each, in their order: the answer that is kept for the key and not older than so many hours. */
+export async function findAnswers(
   sql: Sql,
-  { apiKeyId, key }: AnswerId,
+  ids: readonly AnswerId[],
   keepHours: number,
-): Promise<(KeptAnswer & { fingerprint: Uint8Array }) | undefined> {
-  type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array }
-  const [row] = await sql<Row[]>`
-    select status, headers, body, fingerprint
-    from idempotent_answers
-    where api_key_id = ${apiKeyId} and idempotency_key = ${key}
-      and created_at > now() - ${keepHours} * interval '1 hour'`
-  return row && { ...row, body: row.body ?? undefined }
+): Promise<((KeptAnswer & { readonly fingerprint: Uint8Array }) | undefined)[]> {
+  type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; place: number }
+  const rows = await sql<Row[]>`
+    select place, status, headers, body, fingerprint
+    from json_to_recordset(${asJson(ids)}::text::json) as asked (place integer, api_key_id bigint, key text)
+    cross join lateral (
+      select status, headers, body, fingerprint
+      from idempotent_answers
+      where api_key_id = asked.api_key_id and idempotency_key = asked.key
+        and created_at > now() - ${keepHours} * interval '1 hour'
+      order by api_key_id, idempotency_key
+      limit 1
+    ) as kept`
+  const found = new Map(rows.map(({ place, body, ...kept }) => [place, { ...kept, body: body ?? undefined }]))
+  return ids.map((_, place) => found.get(place))
 }
 
-/** Keeps an answer, in place of one that has grown too old. */
-export async function keepAnswer(
+/** Keeps answers, each in place of one that has grown too old. No two may be for one key. */
+export async function keepAnswers(
   sql: Sql,
-  { apiKeyId, key }: AnswerId,
-  fingerprint: Uint8Array,
-  { status, headers, body }: KeptAnswer,
+  answers: readonly { id: AnswerId; fingerprint: Buffer; answer: KeptAnswer }[],
 ): Promise<void> {
+  const rows = answers.map(({ id, fingerprint, answer: { status, headers, body } }) => ({
+    api_key_id: String(id.apiKeyId),
+    idempotency_key: id.key,
+    fingerprint: fingerprint.toString('base64'),
+    status,
+    headers,
+    body: body?.toString('base64'),
+  }))
   await sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
-    values (${apiKeyId}, ${key}, ${fingerprint}, ${status}, ${sql.json(headers)}, ${body ?? null})
+    select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as answers (
+      api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
+    )
     on conflict (api_key_id, idempotency_key) do update
     set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
       body = excluded.body, created_at = excluded.created_at`

@@ -1,64 +1,125 @@
 // Requests that may arrive twice are done once (draft-ietf-httpapi-idempotency-key-header): the first answer is kept by the
-// transaction that did what it tells of, and given again to whoever asks with the same key. The
-// handler knows nothing of it.
+// transaction that did what it tells of, and given again to whoever asks with the same key. The requests of the same time share a
+// transaction, so that what they do, and their answers, are few statements' work. The handler knows nothing of it.
 
-import { createHash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
-import { stringify } from 'lossless-json'
-import type { Holding } from '../database/driver/sql.js'
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BatchQueue } from '../database/batch.js'
+import type { HeldConnection, Holding, Signal } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import {
-  findAnswer,
+  type AnswerId,
+  findAnswers,
   type KeptAnswer,
-  keepAnswer,
+  keepAnswers,
   purgeAnswers,
-  tryLock,
+  tryLocks,
 } from '../database/idempotency-keys.js'
 import type { Sql } from '../database/types.js'
+import { isUnavailable } from '../database/unavailable.js'
 import { ApiError } from '../errors.js'
 
 /** The header that carries the key, as Node names it. */
 export const idempotencyHeader = 'idempotency-key'
 
+/** An answer, and whether it was given before. */
+export type OnceAnswer = KeptAnswer & { readonly isReplay: boolean }
+
 /**
- * Answers a request that carries a key: as `run` does, by statements of one transaction, or as it was answered before.
- * Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or what `run` rejects with.
+ * Answers a request that carries a key: as the operation does, or as it was answered before.
+ * Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or what the operation rejects with.
+ */
+export type AnswerOnce = (request: FastifyRequest, reply: FastifyReply) => Promise<OnceAnswer>
+
+/**
+ * Makes an operation one that is done once for each key. `run` does it by statements of a transaction, and nothing else: it is
+ * run again where that is rolled back.
  */
 export type Once = (
-  request: FastifyRequest,
-  run: (sql: Sql) => Promise<KeptAnswer>,
-) => Promise<KeptAnswer & { readonly isReplay: boolean }>
+  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<KeptAnswer>,
+) => AnswerOnce
 
 // What the first one needs is milliseconds.
 const retryAfterSeconds = 1
 
 /** Exactly-once execution for one pool; answers are kept for `keepHours`. */
 export function createOnce(pool: Holding, keepHours: number): Once {
-  return async (request, run) => {
-    const id = { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) }
-    const fingerprint = fingerprintOf(request)
-    return transact(pool, request.lifetime, async (transaction) => {
-      // Both go out at once, in this order: what was kept before the lock was given back is seen.
-      const [isAlone, kept] = await Promise.all([
-        tryLock(transaction, id),
-        findAnswer(transaction, id, keepHours),
-      ])
-      if (kept !== undefined && !fingerprint.equals(kept.fingerprint)) throw reused()
-      if (kept !== undefined) return { ...kept, isReplay: true }
-      if (!isAlone) throw inUse()
-      const answer = await attempt(transaction, run)
-      if (answer.status < 500) await keepAnswer(transaction, id, fingerprint, answer)
-      return { ...answer, isReplay: false }
-    })
+  return (run) => {
+    const queue = new BatchQueue<HeldConnection, Call, OnceAnswer | ApiError>(
+      (use) => pool.hold(undefined, use),
+      (held, calls) => answerAll(held, calls, keepHours),
+    )
+    return async (request, reply) => {
+      const call = {
+        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
+        fingerprint: fingerprintOf(request),
+        signal: request.lifetime,
+        run: (sql: Sql) => run(request, reply, sql),
+      }
+      const answer = await queue.add(call, call.signal)
+      if (answer instanceof ApiError) throw answer
+      return answer
+    }
   }
+}
+
+interface Call {
+  readonly id: AnswerId
+  readonly fingerprint: Buffer
+  readonly signal: Signal | undefined
+  readonly run: (sql: Sql) => Promise<KeptAnswer>
+}
+
+async function answerAll(
+  held: HeldConnection,
+  calls: readonly Call[],
+  keepHours: number,
+): Promise<(OnceAnswer | ApiError)[]> {
+  return transact(held, whileAnyWaits(calls), async (sql) => {
+    const ids = calls.map(({ id }) => id)
+    // Both go out at once, in this order: what was kept before a lock was given back is seen.
+    const [locked, kept] = await Promise.all([tryLocks(sql, ids), findAnswers(sql, ids, keepHours)])
+    const begun = new Set<string>()
+    const known = calls.map(({ id, fingerprint }, i) => {
+      const first = kept[i]
+      if (first !== undefined) return fingerprint.equals(first.fingerprint) ? replay(first) : reused()
+      const name = `${id.apiKeyId} ${id.key}`
+      if (!locked[i] || begun.has(name)) return inUse()
+      begun.add(name)
+      return undefined
+    })
+    const due = calls.filter((_, i) => known[i] === undefined)
+    const answers = await runAll(sql, due)
+    return known.map((each) => each ?? { ...(answers.shift() as KeptAnswer), isReplay: false })
+  })
+}
+
+function whileAnyWaits(calls: readonly Call[]): Signal {
+  return {
+    get aborted() {
+      return calls.every(({ signal }) => signal?.aborted)
+    },
+  }
+}
+
+// Runs the operation for those that are due, and keeps the answers.
+async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<KeptAnswer[]> {
+  const [first, ...others] = due
+  if (first === undefined) return []
+  const answers = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, due)
+  const kept = due.flatMap(({ id, fingerprint }, i) => {
+    const answer = answers[i] as KeptAnswer // each has one
+    return answer.status < 500 ? [{ id, fingerprint, answer }] : []
+  })
+  if (kept.length > 0) sql.commitAfter(keepAnswers(sql, kept))
+  // Of those that share a transaction, none is done whose caller has been told by then that it is not.
+  if (others.length > 0 && due.some(({ signal }) => signal?.aborted)) throw new Error('one has gone')
+  return answers
 }
 
 // A request that is refused has done nothing, whatever it had begun. That also mends a transaction in which a
 // statement failed and the handler made a refusal of it.
-async function attempt(
-  transaction: TransactionSql,
-  run: (sql: Sql) => Promise<KeptAnswer>,
-): Promise<KeptAnswer> {
+async function runAlone(transaction: TransactionSql, { run }: Call): Promise<KeptAnswer> {
   let refusal: KeptAnswer | undefined
   try {
     return await transaction.savepoint(async (sql) => {
@@ -73,6 +134,21 @@ async function attempt(
   }
 }
 
+// What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone.
+async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]> {
+  const settled = await Promise.allSettled(due.map(({ run }) => run(sql)))
+  const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
+  if (lost?.status === 'rejected') throw lost.reason
+  return settled.map((each) => {
+    if (each.status === 'rejected' || each.value.status >= 400) throw new Error('one was refused or failed')
+    return each.value
+  })
+}
+
+function replay({ status, headers, body }: KeptAnswer): OnceAnswer {
+  return { status, headers, body, isReplay: true }
+}
+
 // Bare, or as a string of RFC 8941. The contract's pattern has let nothing else through.
 function readKey({ headers }: FastifyRequest): string {
   const text = String(headers[idempotencyHeader])
@@ -81,13 +157,18 @@ function readKey({ headers }: FastifyRequest): string {
 
 // Of the body as it was understood: blanks and the order of fields say nothing.
 function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
-  const hash = createHash('sha256').update(`${method} ${url}\n`)
-  return hash.update(body instanceof Uint8Array ? body : (stringify(body, inOrder) ?? '')).digest()
+  const start = `${method} ${url}\n`
+  if (!(body instanceof Uint8Array)) return hash('sha256', start + canonical(body), 'buffer')
+  return hash('sha256', Buffer.concat([Buffer.from(start), body]), 'buffer')
 }
 
-function inOrder(_key: string, value: unknown): unknown {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+// A JSON value as text, its fields in the order of their names.
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null)
+    return typeof value === 'bigint' ? `${value}` : `${JSON.stringify(value)}`
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([name, each]) => `${JSON.stringify(name)}:${canonical(each)}`).join()}}`
 }
 
 function reused(): ApiError {

@@ -192,13 +192,14 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
     write(request, reply, await run(request, pool.sqlUntil(signal)))
   const plainly = isCoalesced(operation) ? coalesced(answer) : answer
+  const answerOnce = parts.once(async (request, reply, by) => {
+    const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
+    const written = write(request, reply, ran)
+    checkHeaders(request, reply, written) // before anything is kept of it
+    return written
+  })
   const once: AnswerRequest = async (request, reply) => {
-    const { isReplay, ...kept } = await parts.once(request, async (by) => {
-      const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
-      const written = write(request, reply, ran)
-      checkHeaders(request, reply, written) // before anything is kept of it
-      return written
-    })
+    const { isReplay, ...kept } = await answerOnce(request, reply)
     return isReplay ? { ...kept, headers: { ...kept.headers, 'Idempotent-Replayed': 'true' } } : kept
   }
   return async (request, reply) => {

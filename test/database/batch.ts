@@ -8,7 +8,7 @@ import { createDatabase } from '../fixtures/service.js'
 // A statement that ends when the test lets it.
 function held() {
   const batches: { readonly inputs: readonly number[]; end(): void; fail(error: Error): void }[] = []
-  const run: Batch<number, string> = (_sql, inputs) =>
+  const run: Batch<Sql, number, string> = (_sql, inputs) =>
     new Promise((resolve, reject) => {
       const end = () => resolve(inputs.map((each) => `of ${each}`))
       batches.push({ inputs, end, fail: reject })

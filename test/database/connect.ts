@@ -118,7 +118,9 @@ t.test('no connection is ended for its age, whatever the URL asks for', async (t
     const pids: number[] = []
     for (let n = 0; n < 20; n++) {
       const [row] =
-        i % 2 === 0 ? await statement(reads.sql) : await transact(writes, undefined, (sql) => statement(sql))
+        i % 2 === 0
+          ? await statement(reads.sql)
+          : await writes.hold(undefined, (held) => transact(held, undefined, (sql) => statement(sql)))
       pids.push(row?.pid ?? 0)
     }
     return pids

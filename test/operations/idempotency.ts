@@ -1,9 +1,12 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
-import { purgeAnswers } from '../../src/database/idempotency-keys.js'
+import { type KeptAnswer, purgeAnswers } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
+import type { Sql } from '../../src/database/types.js'
+import { isUnavailable } from '../../src/database/unavailable.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
+import { createOnce } from '../../src/operations/idempotency.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -160,6 +163,110 @@ t.test('while the first is under way, others are told to wait', async (t) => {
   const done = await first
   t.equal(done.status, 201)
   t.equal((await create(service, 'slow')).text, done.text)
+})
+
+t.test('requests of one iteration', async (t) => {
+  // Calls, all at once, for what is named; each stores an animal of that name first.
+  async function start(t: Test, act: (name: string, sql: Sql) => Promise<KeptAnswer> = async () => done) {
+    const sql = await createDatabase(t)
+    const { writes } = await openPools(t, sql)
+    const answerOnce = createOnce(
+      writes,
+      24,
+    )(async ({ body }, _reply, by) => {
+      const { name } = body as { name: string }
+      await insertPet(by, { name, categoryId: 1n })
+      return act(name, by)
+    })
+    const ask = (name: string, signal?: AbortSignal) => {
+      const headers = { 'idempotency-key': name }
+      const request = { client: { keyId: '1' }, headers, method: 'POST', url: '/', body: { name } }
+      return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
+    }
+    const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
+    const keys = async () =>
+      (await sql`select idempotency_key as key from idempotent_answers order by key`).map(({ key }) => key)
+    return { ask, stored, keys, writes }
+  }
+  const done: KeptAnswer = { status: 201, headers: {}, body: undefined }
+  const names = ['a', 'b', 'c', 'd']
+
+  t.test('share a transaction, and few statements', async (t) => {
+    const { ask, stored, keys, writes } = await start(t)
+    let statements = 0
+    writes.watch(() => {
+      statements++
+      return () => {}
+    })
+    const answers = await Promise.all(names.map((name) => ask(name)))
+    t.strictSame(
+      answers,
+      names.map(() => ({ ...done, isReplay: false })),
+    )
+    t.strictSame([await stored(), await keys()], [names, names])
+    t.equal(statements, 6, 'begin, locks, kept answers, animals, answers, commit')
+    t.match(await Promise.all(names.map((name) => ask(name))), [{ isReplay: true }, { isReplay: true }])
+    t.strictSame(await stored(), names)
+  })
+
+  t.test('share a key, and one of them is done', async (t) => {
+    const { ask, stored } = await start(t)
+    const answers = await Promise.allSettled(['a', 'a', 'b'].map((name) => ask(name)))
+    t.match(answers, [{ value: done }, { reason: { code: 'idempotency_key_in_use' } }, { value: done }])
+    t.strictSame(await stored(), ['a', 'b'])
+  })
+
+  for (const [title, act, outcome, kept] of [
+    ['is refused', async () => ({ ...done, status: 409 }), { value: { status: 409 } }, names],
+    ['throws', () => Promise.reject(new Error('no')), { reason: { message: 'no' } }, ['a', 'c', 'd']],
+    [
+      'makes a statement that fails',
+      (sql: Sql) => sql`select 1 / 0`.then(() => done),
+      { reason: { message: 'division by zero' } },
+      ['a', 'c', 'd'],
+    ],
+  ] as const) {
+    t.test(`are done, each once, where one ${title}, which has done nothing`, async (t) => {
+      const { ask, stored, keys } = await start(t, async (name, sql) => (name === 'b' ? act(sql) : done))
+      const answers = await Promise.allSettled(names.map((name) => ask(name)))
+      t.match(answers, [{ value: done }, outcome, { value: done }, { value: done }])
+      t.strictSame(await stored(), ['a', 'c', 'd'])
+      t.strictSame(await keys(), kept)
+    })
+  }
+
+  t.test('are done where one of the callers goes, for whom nothing is', async (t) => {
+    const caller = new AbortController()
+    const { ask, stored, keys } = await start(t, async (name) => {
+      if (name === 'b') caller.abort()
+      return done
+    })
+    const answers = await Promise.allSettled(
+      names.map((name) => ask(name, name === 'b' ? caller.signal : undefined)),
+    )
+    t.match(answers, [{ value: done }, { reason: { code: 'STATEMENT_ABANDONED' } }, { value: done }])
+    t.strictSame(
+      [await stored(), await keys()],
+      [
+        ['a', 'c', 'd'],
+        ['a', 'c', 'd'],
+      ],
+    )
+  })
+
+  t.test('fail together where the connection does, and each may be asked again', async (t) => {
+    let isCut = true
+    const { ask, stored } = await start(t, async (name, sql) => {
+      if (name === 'b' && isCut) await sql`select pg_terminate_backend(pg_backend_pid())`
+      return done
+    })
+    const answers = await Promise.allSettled(names.map((name) => ask(name)))
+    t.ok(answers.every((each) => each.status === 'rejected' && isUnavailable(each.reason)))
+    t.strictSame(await stored(), [])
+    isCut = false
+    await Promise.all(names.map((name) => ask(name)))
+    t.strictSame(await stored(), names)
+  })
 })
 
 t.test('what a handler refuses is kept, and has done nothing', async (t) => {

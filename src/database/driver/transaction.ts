@@ -1,46 +1,49 @@
-// Transactions, on a connection that is held for each. postgres.js's own `begin` writes its rollback to the socket of a lost
+// Transactions, on a connection that is held for them alone. postgres.js's own `begin` writes its rollback to the socket of a lost
 // connection, which nobody can catch; here every statement is one of the connection's.
 
-import type { Holding, Signal, Sql } from './sql.js'
+import type { HeldConnection, Signal, Sql } from './sql.js'
 
-/** In a transaction: a part of it can be undone. */
 export type TransactionSql = Sql & {
+  /** Runs a part of the transaction that is undone where it fails. */
   savepoint<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Has the commit follow a statement without waiting for its answer; where the statement fails, so does the transaction. */
+  commitAfter(statement: Promise<unknown>): void
 }
 
 /**
- * Calls `run` in a transaction, and commits if that resolves and `signal` is not aborted by then.
+ * Calls `run` in a transaction on a held connection, and commits if that resolves and `signal` is not aborted by then.
  * Rejects with what `run` or the database says; where the connection is lost during the commit, nobody knows whether it was done.
  */
 export async function transact<Result>(
-  pool: Holding,
+  held: HeldConnection,
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
-  return pool.hold(signal, async (held) => {
-    const scope = { isOver: false }
-    const control = held.sqlUntil(undefined)
-    const sql = held.sqlUntil({
-      get aborted() {
-        return scope.isOver || signal?.aborted === true
-      },
-    })
-    // Sent with the first statement; where it fails, so does that.
-    const begun = control.unsafe('begin').execute()
-    begun.catch(() => {})
-    try {
-      const result = await run(Object.assign(sql, { savepoint: savepointOf(sql, control) }))
-      await begun
-      await commit(sql)
-      return result
-    } catch (error) {
-      // Of a connection that cannot even do that nobody knows the state.
-      await control.unsafe('rollback').catch(() => held.drop())
-      throw error
-    } finally {
-      scope.isOver = true
-    }
+  const scope = { isOver: false }
+  const control = held.sqlUntil(undefined)
+  const sql = held.sqlUntil({
+    get aborted() {
+      return scope.isOver || signal?.aborted === true
+    },
   })
+  // Sent with the first statement; where it fails, so does that.
+  const begun = control.unsafe('begin').execute()
+  begun.catch(() => {})
+  let last: Promise<unknown> = begun
+  const commitAfter = (statement: Promise<unknown>) => {
+    last = statement
+  }
+  try {
+    const result = await run(Object.assign(sql, { savepoint: savepointOf(sql, control), commitAfter }))
+    await Promise.all([last, commit(sql)])
+    return result
+  } catch (error) {
+    // Of a connection that cannot even do that nobody knows the state.
+    await control.unsafe('rollback').catch(() => held.drop())
+    throw error
+  } finally {
+    scope.isOver = true
+  }
 }
 
 // Of a transaction in which a statement has failed, PostgreSQL makes a rollback and says so.

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import type { Holding, Signal } from '../../../src/database/driver/sql.js'
 import { type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
 import type { RootSql, Sql } from '../../../src/database/types.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
@@ -9,6 +10,14 @@ async function start(t: Test) {
   const { writes } = await openPools(t, admin)
   const kill = (pid: number) => admin`select pg_terminate_backend(${pid})`
   return { pool: writes, admin, kill }
+}
+
+function transactOn<Result>(
+  pool: Holding,
+  signal: Signal | undefined,
+  run: (sql: TransactionSql) => Promise<Result>,
+): Promise<Result> {
+  return pool.hold(signal, (held) => transact(held, signal, run))
 }
 
 type Kill = Awaited<ReturnType<typeof start>>['kill']
@@ -24,15 +33,18 @@ async function idsOf(sql: RootSql): Promise<number[]> {
 
 t.test('a transaction commits, and one that fails does not', async (t) => {
   const { pool, admin } = await start(t)
-  t.equal(await transact(pool, undefined, async (sql) => (await sql`insert into notes values (1)`).count), 1)
+  t.equal(
+    await transactOn(pool, undefined, async (sql) => (await sql`insert into notes values (1)`).count),
+    1,
+  )
   await t.rejects(
-    transact(pool, undefined, async (sql) => {
+    transactOn(pool, undefined, async (sql) => {
       await sql`insert into notes values (2)`
       throw new Error('no')
     }),
     { message: 'no' },
   )
-  await transact(pool, undefined, async (sql) => {
+  await transactOn(pool, undefined, async (sql) => {
     await sql.savepoint((part) => part`insert into notes values (1)`.execute()).catch(() => {})
     await sql`insert into notes values (3)`
   })
@@ -42,7 +54,7 @@ t.test('a transaction commits, and one that fails does not', async (t) => {
 t.test('one in which a statement failed is not taken for committed, though its work goes on', async (t) => {
   const { pool, admin } = await start(t)
   await t.rejects(
-    transact(pool, undefined, async (sql) => {
+    transactOn(pool, undefined, async (sql) => {
       await sql`insert into notes values (1)`
       await sql`select 1 / 0`.catch(() => {})
     }),
@@ -59,16 +71,19 @@ t.test('one that nobody waits for any more does nothing', async (t) => {
     await sql`insert into notes values (1)`
     caller.abort()
   }
-  await t.rejects(transact(pool, caller.signal, work), abandoned, 'it is not committed')
-  await t.rejects(transact(pool, caller.signal, work), abandoned, 'it is not begun')
+  await t.rejects(transactOn(pool, caller.signal, work), abandoned, 'it is not committed')
+  await t.rejects(transactOn(pool, caller.signal, work), abandoned, 'it is not begun')
   t.strictSame(await idsOf(admin), [])
-  t.equal(await transact(pool, undefined, async (sql) => (await sql`insert into notes values (2)`).count), 1)
+  t.equal(
+    await transactOn(pool, undefined, async (sql) => (await sql`insert into notes values (2)`).count),
+    1,
+  )
 })
 
 t.test('its statements end with it', async (t) => {
   const { pool, admin } = await start(t)
   let escaped = undefined as unknown as Sql // set by the work
-  await transact(pool, undefined, async (sql) => {
+  await transactOn(pool, undefined, async (sql) => {
     escaped = sql
   })
   await t.rejects(async () => escaped`insert into notes values (1)`, { code: 'STATEMENT_ABANDONED' })
@@ -110,11 +125,11 @@ for (const [title, work] of works) {
     async (t) => {
       const { pool, kill, admin } = await start(t)
       await t.rejects(
-        transact(pool, undefined, (sql) => work(sql, kill)),
+        transactOn(pool, undefined, (sql) => work(sql, kill)),
         { code: /^(CONNECTION_CLOSED|ECONNRESET|57P01)$/ },
       )
       t.strictSame(await idsOf(admin), [])
-      await transact(pool, undefined, async (sql) => sql`insert into notes values (1)`)
+      await transactOn(pool, undefined, async (sql) => sql`insert into notes values (1)`)
       t.strictSame(await idsOf(admin), [1])
     },
   )
