@@ -15,9 +15,20 @@ export type Batch<Place, Input, Output> = (
   inputs: readonly Input[],
 ) => Promise<readonly Output[]>
 
+/** How many inputs a batch takes, and how many batches are on their way at a time. */
+export interface BatchLimits {
+  readonly inputsMax: number
+  readonly inFlightMax: number
+}
+
+// The busier the database, the more go at once, and a lone one need not wait: what comes while these are on their way gathers for
+// the next.
+const cheapInputs: BatchLimits = { inputsMax: 250, inFlightMax: 2 }
+
 /** The same for one input, by one statement with the others of the same time. */
 export function batched<Input, Output>(
   run: Batch<Sql, Input, Output>,
+  limits = cheapInputs,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
   return (sql, input) => {
@@ -25,7 +36,7 @@ export function batched<Input, Output>(
     const key = sql.of?.pool ?? sql
     let queue = queues.get(key)
     if (queue === undefined) {
-      queue = new BatchQueue(holdOf(sql), run)
+      queue = new BatchQueue(holdOf(sql), run, limits)
       queues.set(key, queue)
     }
     return queue.add(input, sql.of?.signal)
@@ -40,11 +51,6 @@ function holdOf(sql: Sql): Hold<Sql> {
 
 /** Calls `run` with what statements are sent on. */
 export type Hold<Place> = (run: (place: Place) => Promise<void>) => Promise<void>
-
-// While these are on their way, what comes gathers for the next: the busier the database, the more of them go at once, and a
-// lone one need not wait.
-const inFlightMax = 2
-const batchMax = 250
 
 interface Caller<Input, Output> {
   readonly input: Input
@@ -62,6 +68,7 @@ export class BatchQueue<Place, Input, Output> {
   constructor(
     readonly hold: Hold<Place>,
     readonly run: Batch<Place, Input, Output>,
+    readonly limits = cheapInputs,
   ) {}
 
   /** The output for an input. Rejects with STATEMENT_ABANDONED where `signal` is aborted before a batch takes it. */
@@ -73,7 +80,7 @@ export class BatchQueue<Place, Input, Output> {
   }
 
   #sendSoon(): void {
-    if (this.#isDue || this.#inFlight === inFlightMax || this.#waiting.length === 0) return
+    if (this.#isDue || this.#inFlight === this.limits.inFlightMax || this.#waiting.length === 0) return
     this.#isDue = true
     setImmediate(() => {
       this.#isDue = false
@@ -96,7 +103,7 @@ export class BatchQueue<Place, Input, Output> {
   }
 
   async #serveNext(place: Place): Promise<void> {
-    const callers = stillWaiting(this.#waiting.splice(0, batchMax))
+    const callers = stillWaiting(this.#waiting.splice(0, this.limits.inputsMax))
     this.#sendSoon()
     await this.#serve(place, callers)
   }
