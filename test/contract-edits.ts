@@ -7,7 +7,8 @@ import { handlers } from '../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../scripts/generate/differences.js'
 import { readContract } from '../src/contract/read.js'
 import { copyProject, edit, node } from './fixtures/copy.js'
-import { startProcess, temporaryDirectory } from './fixtures/process.js'
+import { dataDirectory } from './fixtures/data-directory.js'
+import { startProcess } from './fixtures/process.js'
 import { type Answer, type CallOptions, send, startService } from './fixtures/service.js'
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
@@ -349,7 +350,7 @@ async function startEdited(t: Test, rows: readonly Row[]): Promise<{ call: Call;
   for (const change of rows.flatMap(({ edits }) => edits)) edit(copy, ...change)
   const { differences } = await findDifferences(copy)
   await writeDifferences(copy, differences)
-  const { base, welcome } = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { root: copy })
+  const { base, welcome } = await startProcess(t, { DATA_DIR: dataDirectory(t) }, { root: copy })
   const key = /Demo key, shown this once: (\S+)/.exec(welcome)?.[1]
   const call: Call = (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { authorization: `Bearer ${key}`, ...headers }, body)

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import t from 'tap'
-import { runProgram, startProcess, temporaryDirectory } from './fixtures/process.js'
+import { dataDirectory } from './fixtures/data-directory.js'
+import { runProgram, startProcess } from './fixtures/process.js'
 import { send } from './fixtures/service.js'
 
 async function run(...steps: string[]) {
@@ -37,7 +38,7 @@ t.test('on a full disk', async (t) => {
   t.test('the service goes on, and stops', { skip: !existsSync(device) && `no ${device}` }, async (t) => {
     const full = await open(device, 'w')
     t.teardown(() => full.close())
-    const service = await startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { stdout: full.fd })
+    const service = await startProcess(t, { DATA_DIR: dataDirectory(t) }, { stdout: full.fd })
     for (const _ of [1, 2, 3]) t.match(await send(`${service.base}/pets`), { status: 401 })
     const { code, stderr } = await service.stop()
     t.equal(code, 0)

@@ -12,6 +12,7 @@ import { freePort } from '../scripts/lib/port.js'
 import { startEmbedded } from '../src/database/embedded/server.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
+import { dataDirectory } from './fixtures/data-directory.js'
 import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
@@ -90,7 +91,7 @@ t.test('where a shell would read the name of the checkout, the database runs els
 })
 
 t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
   // A plan that the clients below do not exhaust.
   const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', '--plan', 'business'], {
@@ -153,7 +154,7 @@ function isServed(url: string): Promise<boolean> {
 }
 
 t.test('a stop answers what was accepted first', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir })
   const sql = await joinDatabase(t, dataDir)
   const held = await holdInserts(sql)
@@ -170,7 +171,7 @@ t.test('a stop answers what was accepted first', async (t) => {
 })
 
 t.test('a stop may be announced, and requests are served until then', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_DELAY_MS: '5000' })
   const { origin } = new URL(service.base)
   const headers = bearer(keyOf(service))
@@ -185,7 +186,7 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
 })
 
 t.test('a service whose standard error nobody reads serves all the same', async (t) => {
-  const env = { DATA_DIR: await temporaryDirectory(t), PORT: '0' }
+  const env = { DATA_DIR: dataDirectory(t), PORT: '0' }
   const { child, ended } = startProgram(t, 'src/main.ts', [], env)
   child.stderr?.destroy()
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
@@ -232,7 +233,7 @@ for (const [title, env, occupy] of [
   ['while a request is waited for', {}, sendHalf],
 ] as const) {
   t.test(`a second Ctrl-C cuts a stop short ${title}, and the database stops all the same`, async (t) => {
-    const dataDir = await temporaryDirectory(t)
+    const dataDir = dataDirectory(t)
     const service = await startProcess(t, { DATA_DIR: dataDir, ...env }, { detached: true })
     await occupy(t, service)
     signalGroup(service.child, 'SIGINT')
@@ -260,7 +261,7 @@ async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
 }
 
 t.test('a stop is bounded by its deadline', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_TIMEOUT_MS: '300' })
   const sql = await joinDatabase(t, dataDir)
   const held = await holdInserts(sql)
@@ -273,17 +274,14 @@ t.test('a stop is bounded by its deadline', async (t) => {
 })
 
 t.test('a start that cannot be says why and exits 1', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = temporaryDirectory(t)
+  const database = dataDirectory(t)
   await writeFile(path.join(dataDir, 'file'), '')
-  const taken = await startProcess(t, { DATA_DIR: path.join(dataDir, 'a') })
+  const taken = await startProcess(t, { DATA_DIR: database })
   const closed = await freePort()
   const cases: [string, Record<string, string>, RegExp][] = [
     ['wrong values, all at once', { PORT: 'x', LOG_LEVEL: 'y' }, /PORT must be[\s\S]*LOG_LEVEL must be/],
-    [
-      'a port in use',
-      { DATA_DIR: path.join(dataDir, 'a'), PORT: new URL(taken.base).port },
-      /EADDRINUSE[\s\S]*set PORT/,
-    ],
+    ['a port in use', { DATA_DIR: database, PORT: new URL(taken.base).port }, /EADDRINUSE[\s\S]*set PORT/],
     [
       'a data directory that is a file',
       { DATA_DIR: path.join(dataDir, 'file') },
@@ -303,7 +301,7 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
 })
 
 t.test('a start at a place that cannot be listened on touches no database', async (t) => {
-  const { port } = new URL((await startProcess(t, { DATA_DIR: await temporaryDirectory(t) })).base)
+  const { port } = new URL((await startProcess(t, { DATA_DIR: dataDirectory(t) })).base)
   const free = String(await freePort())
   const cases: [title: string, env: Record<string, string>, message: RegExp][] = [
     ['beside a service that runs', { PORT: port }, /EADDRINUSE[\s\S]*set PORT/],

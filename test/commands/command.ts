@@ -2,6 +2,7 @@ import { openSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
+import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { until } from '../fixtures/until.js'
@@ -26,7 +27,7 @@ t.test('what a command does not know it refuses, with its help, before it does a
 })
 
 t.test('a reader who goes away ends a command quietly', async (t) => {
-  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const env = { DATA_DIR: dataDirectory(t) }
   for (const [command, ...args] of [
     ['src/commands/keys.ts', 'list'],
     ['src/commands/seed.ts', '--count', '1', '--append'],
@@ -46,7 +47,7 @@ t.test('a reader who goes away ends a command quietly', async (t) => {
 })
 
 t.test('what cannot be written is said', { skip: linuxOnly }, async (t) => {
-  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const env = { DATA_DIR: dataDirectory(t) }
   const ended = await runProgram('src/commands/keys.ts', ['list'], env, {
     stdout: openSync('/dev/full', 'w'),
   })

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { readSubcommand } from '../../src/commands/keys/subcommands.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, send, startService, testConfig } from '../fixtures/service.js'
@@ -126,7 +127,7 @@ t.test('what a key has used is shown where instances count in Redis', { skip: re
 })
 
 t.test('keys are made when the service does not run', async (t) => {
-  const env = { DATA_DIR: await temporaryDirectory(t) }
+  const env = { DATA_DIR: dataDirectory(t) }
   t.match(await runProgram('src/commands/keys.ts', ['list'], env), {
     code: 0,
     stdout: 'There are no keys yet.\n',

@@ -3,6 +3,7 @@ import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { startEmbedded } from '../../src/database/embedded/server.js'
 import { silent } from '../fixtures/cluster.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, startProcess, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
 
@@ -29,7 +30,7 @@ t.test('a wrong use changes nothing, says what is right and exits 2', async (t) 
 
 // The database that the programs use, kept up between them.
 async function openDatabase(t: Test) {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const env = { DATA_DIR: dataDir }
   const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', '--plan', 'business'], env)
   const server = await startEmbedded(dataDir, silent)

@@ -9,7 +9,7 @@ import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { connectTo, readCluster, silent } from '../fixtures/cluster.js'
-import { temporaryDirectory } from '../fixtures/process.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
@@ -130,7 +130,7 @@ t.test('no connection is ended for its age, whatever the URL asks for', async (t
 })
 
 t.test('PostgreSQL has its settings on every connection for requests, and on no other', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
   t.teardown(() => database.close())
   const settingsOf = async (sql: Sql) => {

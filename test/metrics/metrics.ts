@@ -3,8 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../src/database/types.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
 import { holdInserts } from '../fixtures/locks.js'
-import { startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
@@ -210,7 +211,7 @@ t.test('no label takes a value that a caller chooses', async (t) => {
 })
 
 t.test('callers cannot ask for the metrics, and whoever can asks for nothing else', async (t) => {
-  const service = await startProcess(t, { DATA_DIR: await temporaryDirectory(t), METRICS_PORT: '0' })
+  const service = await startProcess(t, { DATA_DIR: dataDirectory(t), METRICS_PORT: '0' })
   const { port } = await service.logged('metrics at a port of their own')
   const { origin } = new URL(service.base)
   t.equal((await send(`${origin}/metrics`)).status, 404)
@@ -233,6 +234,6 @@ t.test('a port for the metrics that is taken stops the start, and is named', asy
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => server.close())
   const METRICS_PORT = String((server.address() as AddressInfo).port)
-  const start = startProcess(t, { DATA_DIR: await temporaryDirectory(t), METRICS_PORT })
+  const start = startProcess(t, { DATA_DIR: dataDirectory(t), METRICS_PORT })
   await t.rejects(start, /EADDRINUSE[\s\S]*set METRICS_PORT to another/)
 })

@@ -8,7 +8,8 @@ import { connect } from '../../src/database/connect.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { createMemoryCounters } from '../../src/rate-limit/counters.js'
 import { silent } from '../fixtures/cluster.js'
-import { type ServiceProcess, startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
+import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { type Answer, contract, send, startService, testConfig } from '../fixtures/service.js'
 
@@ -58,7 +59,7 @@ t.test('counters in memory', async (t) => {
 
 t.test('counters that instances share in Redis', { skip: redisIsMissing }, async (t) => {
   // One database under all of them, held by the test: no start has to make it, no stop ends it.
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
   t.teardown(() => database.close())
 

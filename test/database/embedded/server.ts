@@ -13,6 +13,7 @@ import { linkLibraries } from '../../../src/database/embedded/binaries.js'
 import { EmbeddedError } from '../../../src/database/embedded/embedded-error.js'
 import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded/server.js'
 import { silent } from '../../fixtures/cluster.js'
+import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram } from '../../fixtures/process.js'
 import { until } from '../../fixtures/until.js'
@@ -113,7 +114,7 @@ t.test('commits are durable and the server is reached through its socket alone',
 })
 
 t.test('a server that is killed under its users comes back', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const server = await start(t, dataDir)
   const sql = await query(t, server)
   await sql`create table kept as select 1 as one`
@@ -128,7 +129,7 @@ t.test('a server that is killed under its users comes back', async (t) => {
 })
 
 t.test('a server that is killed as it is to stop has stopped', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const server = await start(t, dataDir)
   const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
   process.kill(Number(pid), 'SIGKILL')
@@ -136,7 +137,7 @@ t.test('a server that is killed as it is to stop has stopped', async (t) => {
 })
 
 t.test('a server whose last process lingers is waited for', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const sql = await query(t, await start(t, dataDir))
   const [checkpointer] = await sql`select pid from pg_stat_activity where backend_type = 'checkpointer'`
   const [postmaster] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split(
@@ -197,7 +198,7 @@ for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals'
 }
 
 t.test('data that a server of somebody else runs on is left alone, and the server named', async (t) => {
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const server = await startEmbedded(dataDir, silent)
   await server.stop()
   const folder = path.join(dataDir, 'postgresql')

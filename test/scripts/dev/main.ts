@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../../scripts/lib/port.js'
 import { projectRoot } from '../../../src/paths.js'
 import { copyProject, listToys } from '../../fixtures/copy.js'
-import { temporaryDirectory } from '../../fixtures/process.js'
+import { dataDirectory } from '../../fixtures/data-directory.js'
 import { send } from '../../fixtures/service.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
@@ -103,7 +103,7 @@ async function traces(copy: string, dataDir: string): Promise<string[]> {
 
 t.test('an edit that is good is served, and one that is not leaves the last good server up', async (t) => {
   const copy = copyProject(t)
-  const dataDir = await temporaryDirectory(t)
+  const dataDir = dataDirectory(t)
   const port = await freePort()
   edit(copy, {
     'src/handlers/getPet.ts': replace('status: 200', 'status: 202'),
