@@ -11,7 +11,7 @@ const layers = [
   ['handlers', 'http', 'client'],
   ['operations', 'docs'],
   ['metrics'],
-  ['app', 'commands', 'welcome'],
+  ['app', 'commands', 'welcome', 'workers'],
   ['main'],
 ]
 

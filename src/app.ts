@@ -21,6 +21,7 @@ import { Lifetimes } from './http/lifetime.js'
 import { LoadShedder } from './http/load-shedding.js'
 import { logAborted } from './http/request-log.js'
 import { createServer } from './http/server.js'
+import type { Channel } from './lib/channel.js'
 import type { MeasuredParts } from './metrics/metrics.js'
 import { createOnce, purgeRegularly } from './operations/idempotency.js'
 import { addRoutes } from './operations/routes.js'
@@ -40,6 +41,8 @@ export interface AppParts {
   readonly contract: Contract
   readonly pools: Pools
   readonly log: Logger
+  /** To the process that counts for several workers. Absent where this one is alone. */
+  readonly primary?: Channel
   /** The handlers of the contract's operations, unless others are given. */
   readonly handlers?: Handlers
 }
@@ -49,7 +52,7 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, handlers = contractHandlers } = parts
+  const { config, contract, pools, log, primary, handlers = contractHandlers } = parts
   const { handlerTimeoutMs, redisUrl, redisTimeoutMs } = config
   const lifetimes = new Lifetimes(
     { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) },
@@ -62,8 +65,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
-  const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log)
-  const measured = { pools, counters, loadShedder, lifetimes }
+  const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log, primary)
+  const measured = { pools, counters, loadShedder, lifetimes, isShared: primary !== undefined }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,

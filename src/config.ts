@@ -2,6 +2,7 @@
 // stands in the contract.
 
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
 import { OperatorError } from './operator-error.js'
 
@@ -31,9 +32,13 @@ export interface Config {
   readonly connectionsMax: number
   /** Handlers that run at the same time. */
   readonly workMax: number
+  /** Processes that serve. Bounds of connections and of work are the instance's, and shared among them. */
+  readonly workers: number
   /** How long a start waits for a database that is not there yet. */
   readonly startTimeoutMs: number
 }
+
+const workersMax = 64
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -74,6 +79,7 @@ export function readConfig(environment: Environment): Config {
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
+    workers: read('WORKERS', 1, workers),
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return Object.freeze(config)
@@ -95,6 +101,14 @@ function integerBetween(min: number, max: number) {
       ? value
       : new Problem(`must be a whole number from ${min} to ${max}`)
   }
+}
+
+function workers(text: string): number | Problem {
+  if (text === 'auto') return availableParallelism()
+  const count = integerBetween(1, workersMax)(text)
+  return count instanceof Problem
+    ? new Problem(`must be auto, or a whole number from 1 to ${workersMax}`)
+    : count
 }
 
 function oneOf(values: readonly string[]) {

@@ -7,8 +7,14 @@ import { type Logger, pino } from 'pino'
 // Of lines that could not be written, until they can be.
 const keptBytesMax = 1_048_576
 
-/** Makes the log of the process. What it was told is written before the process exits. */
-export function createLog(level: string): Logger {
+// What a pipe takes whole, whoever else writes to it: PIPE_BUF of Linux.
+const wholeBytesMax = 4_096
+
+/**
+ * Makes the log of the process. What it was told is written before the process exits.
+ * @param isShared whether other processes write to the same place, so that no line may be cut by theirs
+ */
+export function createLog(level: string, isShared = false): Logger {
   const out = pino.destination({ sync: true, maxLength: keptBytesMax })
   let isFailing = false
   out.on('write', () => {
@@ -21,15 +27,29 @@ export function createLog(level: string): Logger {
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
-    const text = lines.join('')
+    const texts = isShared ? groups(lines) : [lines.join('')]
     lines = []
-    out.write(text)
+    for (const text of texts) out.write(text)
   }
   process.on('exit', flush)
   const write = (line: string) => {
     if (lines.push(line) === 1) setImmediate(flush)
   }
   return pino({ level }, { write })
+}
+
+// As many lines together as are written whole.
+function groups(lines: readonly string[]): string[] {
+  const texts: string[] = []
+  let text = ''
+  for (const line of lines) {
+    if (text !== '' && Buffer.byteLength(text) + Buffer.byteLength(line) > wholeBytesMax) {
+      texts.push(text)
+      text = ''
+    }
+    text += line
+  }
+  return [...texts, text]
 }
 
 // It may be the same disk.

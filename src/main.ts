@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster'
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -16,10 +17,12 @@ import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog } from './log.js'
 import { OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './paths.js'
+import { createCountsAnswerer } from './rate-limit/primary.js'
 import { Interrupted, listenForShutdown } from './shutdown.js'
 import { welcome } from './welcome.js'
+import { onStop, primary, tellListening, Workers } from './workers.js'
 
-const { requested, forced, force } = listenForShutdown()
+const { requested, forced, request, force } = listenForShutdown()
 process.stderr.on('error', () => {}) // that nobody reads it is no reason to stop
 
 // For the database, once nobody waits for requests any more.
@@ -30,18 +33,68 @@ async function main(): Promise<void> {
   boundShutdown(config)
   const contract = await readContract(contractFile)
   await checkPorts(config)
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, config.workers > 1)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
-    const app = await unlessAborted(listen(config, contract, database, log), requested)
+    const parts = { config, contract, database, log }
+    const { origin, stop } = await (config.workers > 1 && cluster.isPrimary ? supervise(parts) : serve(parts))
+    if (isWorker(config)) tellListening(origin)
     // For the person at the terminal, and not in the log: it may hold a key.
-    process.stderr.write(await unlessAborted(welcome(contract, database, app.listeningOrigin), forced))
+    else process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
     await untilAborted(requested)
-    await unlessAborted(stop(app, config), forced)
+    logStopping(log)
+    await unlessAborted(stop(), forced)
   } finally {
     await database.close(forced)
   }
   log.info('stopped')
+}
+
+interface Parts {
+  readonly config: Config
+  readonly contract: Contract
+  readonly database: Database
+  readonly log: Logger
+}
+
+/** What listens. */
+interface Running {
+  readonly origin: string
+  /** Says that it stops, for a while if wanted, and answers what was accepted. */
+  stop(): Promise<void>
+}
+
+// One of several processes of an instance. What has a cluster of its own, as `npm run dev`, lets each serve alone.
+function isWorker({ workers }: Config): boolean {
+  return workers > 1 && cluster.isWorker
+}
+
+async function serve({ config, contract, database, log }: Parts): Promise<Running> {
+  const app = await unlessAborted(listen({ config, contract, database, log }), requested)
+  return { origin: app.listeningOrigin, stop: () => close(app, config) }
+}
+
+async function supervise({ config, contract, log }: Parts): Promise<Running> {
+  const workers = new Workers(config.workers, log, createCountsAnswerer(contract.rateLimits))
+  const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log)
+  forced.addEventListener('abort', () => workers.kill())
+  try {
+    const origin = await unlessAborted(workers.start(), requested)
+    await listenForMetrics({ metricsServer, log }, config)
+    const stop = async () => {
+      await workers.stop(requested.reason instanceof Interrupted ? requested.reason.signal : 'SIGTERM')
+      metricsServer?.closeAllConnections()
+    }
+    return { origin, stop }
+  } catch (error) {
+    workers.kill()
+    throw error
+  }
+}
+
+async function createMetrics(log: Logger): Promise<Server> {
+  const { createWorkersMetrics } = await import('./metrics/metrics.js') // slow to load
+  return createWorkersMetrics(log)
 }
 
 function boundShutdown({ shutdownDelayMs, shutdownTimeoutMs }: Config): void {
@@ -67,29 +120,43 @@ async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
   }
 }
 
-async function listen(
-  config: Config,
-  contract: Contract,
-  database: Database,
-  log: Logger,
-): Promise<FastifyInstance> {
-  const app = await buildApp({ config, contract, pools: database.pools, log })
+async function listen({ config, contract, database, log }: Parts): Promise<FastifyInstance> {
+  const parts = { contract, pools: database.pools, log }
+  const app = await buildApp(
+    isWorker(config) ? { ...parts, config: shareOf(config), primary } : { ...parts, config },
+  )
+  if (isWorker(config)) onStop(request)
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
-  await listenForMetrics(app, config).catch(advise('METRICS_PORT'))
+  if (!isWorker(config)) await listenForMetrics(app, config)
   return app
 }
 
-async function listenForMetrics({ metricsServer, log }: FastifyInstance, config: Config): Promise<void> {
+// What of an instance's bounds is a worker's.
+function shareOf(config: Config): Config {
+  const { workers, connectionsMax, workMax } = config
+  return {
+    ...config,
+    connectionsMax: Math.ceil(connectionsMax / workers),
+    workMax: Math.ceil(workMax / workers),
+  }
+}
+
+async function listenForMetrics(
+  { metricsServer, log }: Pick<FastifyInstance, 'metricsServer' | 'log'>,
+  config: Config,
+): Promise<void> {
   if (metricsServer === undefined) return
-  await once(metricsServer.listen(config.metricsPort, config.host), 'listening')
+  await once(metricsServer.listen(config.metricsPort, config.host), 'listening').catch(advise('METRICS_PORT'))
   log.info(metricsServer.address(), 'metrics at a port of their own')
 }
 
-// Says so, for a while if wanted, and answers what was accepted.
-async function stop(app: FastifyInstance, { shutdownDelayMs }: Config): Promise<void> {
-  const { log, server } = app
+function logStopping(log: Logger): void {
   if (requested.reason instanceof Interrupted) log.info({ signal: requested.reason.signal }, 'stopping')
   else log.fatal({ err: requested.reason }, 'stopping: an error nobody caught')
+}
+
+async function close(app: FastifyInstance, { shutdownDelayMs }: Config): Promise<void> {
+  const { log, server } = app
   forced.addEventListener('abort', () => {
     const { reason } = forced
     log.error(

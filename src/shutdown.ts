@@ -7,7 +7,7 @@ import { OperatorError } from './operator-error.js'
 // Ctrl-C, `kill`, a terminal that closes, and Ctrl-\.
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
-type Signal = (typeof signals)[number]
+export type Signal = (typeof signals)[number]
 
 /** A signal ended what was under way. */
 export class Interrupted extends OperatorError {
@@ -27,6 +27,8 @@ export interface Shutdown {
   readonly requested: AbortSignal
   /** Aborted when it is to stop at once. */
   readonly forced: AbortSignal
+  /** Stop in good order, as by that signal, which may be on its way as well; where that is under way, nothing changes. */
+  request(signal: Signal): void
   /** Stop at once, as by a second signal. */
   force(reason: Error): void
 }
@@ -39,17 +41,24 @@ export function listenForShutdown(): Shutdown {
   const requested = new AbortController()
   const forced = new AbortController()
   const stop = (reason: Error) => (requested.signal.aborted ? forced : requested).abort(reason)
-  for (const signal of signals) {
-    let lastMs = Number.NEGATIVE_INFINITY
-    process.on(signal, () => {
-      if (performance.now() - lastMs < sameSignalMs) return
-      lastMs = performance.now()
-      stop(new Interrupted(signal))
-    })
+  const lastMs = new Map<Signal, number>()
+  const hear = (signal: Signal) => {
+    const isSame = performance.now() - (lastMs.get(signal) ?? Number.NEGATIVE_INFINITY) < sameSignalMs
+    if (isSame) return
+    lastMs.set(signal, performance.now())
+    stop(new Interrupted(signal))
   }
+  for (const signal of signals) process.on(signal, hear)
   process.on('uncaughtException', stop)
   process.on('unhandledRejection', (reason) =>
     stop(reason instanceof Error ? reason : new Error(String(reason))),
   )
-  return { requested: requested.signal, forced: forced.signal, force: (reason) => forced.abort(reason) }
+  return {
+    requested: requested.signal,
+    forced: forced.signal,
+    request: (signal) => {
+      if (!requested.signal.aborted) hear(signal)
+    },
+    force: (reason) => forced.abort(reason),
+  }
 }

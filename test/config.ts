@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { ConfigError, readConfig } from '../src/config.js'
 
@@ -31,6 +32,7 @@ const defaults = {
   shutdownTimeoutMs: 15_000,
   connectionsMax: 10_000,
   workMax: 256,
+  workers: 1,
 }
 
 t.test('an empty environment gives the defaults, frozen', async (t) => {
@@ -68,6 +70,8 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
+  ['WORKERS', '64', 'workers', 64],
+  ['WORKERS', 'auto', 'workers', availableParallelism()],
 ]
 
 for (const [variable, text, field, value] of accepted) {
@@ -92,6 +96,7 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['SHUTDOWN_TIMEOUT_MS', '99', '600001'],
   ['CONNECTIONS_MAX', '0', '1000001'],
   ['WORK_MAX', '0', '1000001'],
+  ['WORKERS', '0', '65', '2.5', 'all'],
 ]
 
 for (const [variable, ...texts] of refused) {

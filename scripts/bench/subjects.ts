@@ -37,6 +37,14 @@ export const service: Subject = {
   features: ['api-keys', 'idempotency-keys'],
 }
 
+// On every core, which it shares with the load and the database.
+const workers: Subject = {
+  ...service,
+  name: 'workers',
+  title: 'This service, WORKERS=auto',
+  env: { WORKERS: 'auto' },
+}
+
 const benchFolder = path.join(projectRoot, 'scripts/bench')
 const [goFolder, rustFolder] = [
   path.join(benchFolder, 'baselines/go'),
@@ -50,8 +58,9 @@ const npmCi: Build = {
   output: path.join(benchFolder, 'node_modules/.package-lock.json'),
 }
 
-/** What people would pick instead. */
+/** The service on every core, and what people would pick instead. */
 export const baselines: readonly Subject[] = [
+  workers,
   {
     ...module('fastify-postgres', 'Fastify + postgres.js, nothing else'),
     goals: { list: 1.8, 'list-by-status': 1.8, get: 2.5, create: 1.6 },

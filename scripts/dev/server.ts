@@ -37,7 +37,7 @@ export class Server {
   /** Starts a server from the files as they are, in place of the last. Resolves with the reason if it does not start. */
   async restart(): Promise<string | undefined> {
     if (this.#isStopping) return 'it is to stop'
-    const worker = cluster.fork()
+    const worker = cluster.fork({ WORKERS: '1' }) // it is one process, whatever the environment says
     worker.on('error', () => {}) // of the channel to it, as it ends
     const failure = await untilListening(worker)
     if (failure !== undefined) return failure

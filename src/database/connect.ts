@@ -16,6 +16,8 @@ export interface DatabaseOptions {
   readonly dataDir: string | undefined
   readonly startTimeoutMs: number
   readonly handlerTimeoutMs: number
+  /** Processes that share the connections of an instance. */
+  readonly workers: number
   readonly migrationsFolder: string
   readonly log: Logger
   /** Ends what `connect` waits for; nothing is left behind. */
@@ -37,6 +39,7 @@ export async function connect({
   dataDir,
   startTimeoutMs,
   handlerTimeoutMs,
+  workers,
   migrationsFolder,
   log,
   interruption = new AbortController().signal,
@@ -45,7 +48,7 @@ export async function connect({
   const make: Make = (options) =>
     server ? postgres({ ...server.connection, ...options }) : postgres(databaseUrl ?? '', options)
   const sql = make(commandOptions(log))
-  const pools = createPools(make, handlerTimeoutMs, log)
+  const pools = createPools(make, handlerTimeoutMs, log, workers)
   const close = async (atOnce = new AbortController().signal) => {
     const ends = Promise.all([sql.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])

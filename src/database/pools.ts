@@ -39,12 +39,16 @@ export function statementTimeoutMs(handlerTimeoutMs: number): number {
 /** A postgres.js handle on the database, with these options. */
 export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
 
-/** Makes the pools of requests, on the database that `make` reaches. They connect with their first statements. */
-export function createPools(make: Make, handlerTimeoutMs: number, log: Logger): Pools {
+/**
+ * Makes the pools of requests, on the database that `make` reaches. They connect with their first statements.
+ * @param workers processes among which an instance's connections are shared, though each pool of each has one
+ */
+export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, workers = 1): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
   const pool = (name: keyof Pools) =>
     new Pool({
       ...sizes[name],
+      size: Math.ceil(sizes[name].size / workers),
       silenceMs: timeoutMs + silenceMarginMs,
       make: (hooks: ConnectionHooks) =>
         make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),

@@ -54,6 +54,7 @@ export function measureConnections(registry: Registry, sql: Sql): void {
     name: 'animal_store_database_up',
     help: 'Whether the database answers',
     registers,
+    aggregator: 'min', // of workers
     async collect() {
       this.set((await ask()) === undefined ? 0 : 1)
     },
@@ -63,6 +64,7 @@ export function measureConnections(registry: Registry, sql: Sql): void {
     help: 'Connections of all instances to the database, by what they do; lock: they wait for others',
     labelNames: ['state'],
     registers,
+    aggregator: 'max', // of workers, each of which is told of all
     async collect() {
       const counts = await ask()
       this.reset()

@@ -2,15 +2,15 @@
 // plans), or a bounded number of keys.
 
 import type { Server } from 'node:http'
-import type { FastifyInstance } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Pools } from '../database/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
-import { createMetricsServer } from './server.js'
+import { closeMetricsServer, createMetricsServer } from './server.js'
 
 /** What is measured beside the server itself. */
 export interface MeasuredParts {
@@ -18,6 +18,8 @@ export interface MeasuredParts {
   readonly counters: Counters
   readonly loadShedder: LoadShedder
   readonly lifetimes: Lifetimes
+  /** Whether a primary asks for what is measured, and adds it up. */
+  readonly isShared: boolean
 }
 
 const eventLoopPrecisionMs = 10
@@ -28,7 +30,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, loadShedder, lifetimes }: MeasuredParts,
+  { pools, counters, loadShedder, lifetimes, isShared }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, processor time, the event loop's delay, garbage collection.
@@ -39,7 +41,25 @@ export function addMetrics(
   measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
   measureConnections(registry, pools.keys.sql)
-  return createMetricsServer(app, registry)
+  if (isShared) shareMetrics(registry)
+  const server = createMetricsServer(registry, app.log)
+  app.addHook('onClose', () => closeMetricsServer(server))
+  return server
+}
+
+// With the primary, which prom-client answers by itself.
+function shareMetrics(registry: Registry): void {
+  AggregatorRegistry.setRegistries([registry])
+  new AggregatorRegistry()
+}
+
+/** The sums of what the workers of this process measure; it does not listen yet. */
+export function createWorkersMetrics(log: FastifyBaseLogger): Server {
+  const registry = new AggregatorRegistry()
+  return createMetricsServer(
+    { contentType: registry.contentType, metrics: () => registry.clusterMetrics() },
+    log,
+  )
 }
 
 function measureCallers(app: FastifyInstance, registry: Registry): void {
@@ -82,6 +102,7 @@ function measureCounters(registry: Registry, counters: Counters): void {
     name: 'animal_store_counters',
     help: 'Where requests are counted: 1 at the place of now',
     labelNames: ['place'],
+    aggregator: 'max', // of workers
     registers: [registry],
     collect() {
       for (const place of places) this.set({ place }, place === counters.state() ? 1 : 0)

@@ -1,5 +1,5 @@
-// Where requests are counted: in this process, or in Redis and then shared by every instance. While Redis is away or slow, this
-// process counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and
+// Where requests are counted: in this process, in the primary of its instance, or in Redis and then shared by every instance. While
+// Redis is away or slow, the instance counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and
 // counted in one step, where the plugin would take a step for each.
 
 import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
@@ -7,8 +7,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/types.js'
+import type { Channel } from '../lib/channel.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { MemoryClientCounter, MemoryStore } from './memory.js'
+import { addressesMax, MemoryClientCounter, MemoryStore } from './memory.js'
+import { PrimaryCounts } from './primary.js'
 import { RedisClientCounter } from './redis.js'
 import { type ClientCounter, minuteMs, type WindowState } from './windows.js'
 
@@ -18,7 +20,7 @@ export type AddressCounter = (
   options?: { readonly increment: boolean },
 ) => Promise<WindowState>
 
-/** Where requests are counted; `memory_fallback`: in this process, because Redis is away. */
+/** Where requests are counted; `memory_fallback`: in this instance, because Redis is away. */
 export type CountersState = 'memory' | 'redis' | 'memory_fallback'
 
 /** All that is counted, wherever that is just now. */
@@ -27,8 +29,6 @@ export interface Counters extends ClientCounter {
   state(): CountersState
 }
 
-// An attacker has as many as he likes.
-const addressesMax = 50_000
 const networkBits = 64
 
 /** What an address is counted as: whoever has one IPv6 address has the whole network. */
@@ -36,15 +36,19 @@ export function networkOf(address: string): string {
   return rateLimit.normalizeIP(address, networkBits)
 }
 
-/** Makes the counters; with a Redis URL, shared ones. The server's close ends them. */
+/** Makes the counters; with a Redis URL, shared ones. One of several workers has a channel to its primary. The server's close ends them. */
 export async function createCounters(
   app: FastifyInstance,
   limits: RateLimits,
   redisUrl: string | undefined,
   redisTimeoutMs: number,
   log: Logger,
+  primary?: Channel,
 ): Promise<Counters> {
-  const own = await createMemoryCounters(app, limits)
+  const own =
+    primary === undefined
+      ? await createMemoryCounters(app, limits)
+      : await createPrimaryCounters(app, limits, primary)
   if (redisUrl === undefined) return { ...own, state: () => 'memory' }
   const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
   const connection = new RedisConnection(redisUrl, redisTimeoutMs, log)
@@ -92,6 +96,19 @@ export async function createMemoryCounters(
     count: (client) => clients.count(client),
     reject: (client) => clients.reject(client),
     address: await createAddressCounter(app, limits, { store: MemoryStore }),
+  }
+}
+
+async function createPrimaryCounters(
+  app: FastifyInstance,
+  limits: RateLimits,
+  primary: Channel,
+): Promise<Omit<Counters, 'state'>> {
+  const counts = new PrimaryCounts(primary)
+  return {
+    count: (client) => counts.count(client),
+    reject: (client) => counts.reject(client),
+    address: await createAddressCounter(app, limits, { store: counts.Store }),
   }
 }
 

@@ -89,7 +89,14 @@ export class MemoryClientCounter implements ClientCounter {
   }
 }
 
-type Callback = (error: Error | null, result?: { readonly current: number; readonly ttl: number }) => void
+/** What @fastify/rate-limit gives a store to answer by. */
+export type StoreCallback = (
+  error: Error | null,
+  result?: { readonly current: number; readonly ttl: number },
+) => void
+
+/** An attacker has as many as he likes. */
+export const addressesMax = 50_000
 
 /**
  * A store for @fastify/rate-limit, whose own hands out its live entry: the plugin reads that only after others may have counted on
@@ -102,14 +109,14 @@ export class MemoryStore implements FastifyRateLimitStore {
     this.#windows = new LRUCache({ max: cache })
   }
 
-  incr(key: string, callback: Callback, timeWindow: number): void {
+  incr(key: string, callback: StoreCallback, timeWindow: number): void {
     const window = this.#windows.get(key) ?? new Window()
     this.#windows.set(key, window)
     window.increment(timeWindow)
     callback(null, { current: window.current, ttl: window.ttl })
   }
 
-  read(key: string, callback: Callback): void {
+  read(key: string, callback: StoreCallback): void {
     const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
     callback(null, { current, ttl })
   }

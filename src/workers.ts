@@ -1,0 +1,109 @@
+// The processes of an instance that serves on several cores: a primary, which listens, counts and supervises, and workers, to which
+// node:cluster hands the connections in turn. A worker that ends is replaced, and takes nothing with it but its own requests.
+
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Channel } from './lib/channel.js'
+import { OperatorError } from './operator-error.js'
+import type { Signal } from './shutdown.js'
+
+type Message =
+  /** To the primary: the worker listens. */
+  | { readonly type: 'listening'; readonly origin: string }
+  /** To a worker: it is to stop in good order. */
+  | { readonly type: 'stop'; readonly signal: Signal }
+
+const restartPauseMs = 1_000
+
+/** The workers of this process. */
+export class Workers {
+  readonly #running = new Set<Worker>()
+  #isStopping = false
+
+  /** @param answer what a worker is told in reply to a message of its, if anything */
+  constructor(
+    readonly count: number,
+    readonly log: Logger,
+    readonly answer: (message: unknown) => object | undefined,
+  ) {}
+
+  /**
+   * Starts them, the first of them alone, so that what stops a start is said once. Gives the origin where they listen.
+   * @throws {OperatorError} when one does not start; it has said why
+   */
+  async start(): Promise<string> {
+    const origin = await this.#fork()
+    await Promise.all(Array.from({ length: this.count - 1 }, () => this.#fork()))
+    return origin
+  }
+
+  /** Has them answer what they accepted, and resolves when all have ended. */
+  async stop(signal: Signal): Promise<void> {
+    this.#isStopping = true
+    const ends = [...this.#running].map((worker) => once(worker, 'exit'))
+    for (const worker of this.#running) worker.send({ type: 'stop', signal } satisfies Message)
+    await Promise.all(ends)
+  }
+
+  /** Ends them at once. */
+  kill(): void {
+    this.#isStopping = true
+    for (const worker of this.#running) worker.process.kill('SIGKILL')
+  }
+
+  #fork(): Promise<string> {
+    const worker = cluster.fork()
+    this.#running.add(worker)
+    worker.on('error', () => {}) // of the channel, as its worker ends
+    return new Promise((resolve, reject) => {
+      let isUp = false
+      worker.on('message', (message: Message) => {
+        if (message.type === 'listening') {
+          isUp = true
+          resolve(message.origin)
+        }
+        const reply = this.answer(message)
+        if (reply !== undefined) worker.send(reply)
+      })
+      worker.once('exit', (code, signal) => {
+        this.#running.delete(worker)
+        reject(new OperatorError('A worker did not start.'))
+        if (isUp && !this.#isStopping) void this.#replace(worker, signal ?? `exit code ${code}`)
+      })
+    })
+  }
+
+  async #replace({ process: { pid } }: Worker, reason: string): Promise<void> {
+    this.log.error({ worker: pid, reason }, 'a worker ended, and is replaced')
+    while (!this.#isStopping) {
+      const failure = await this.#fork().then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      if (failure === undefined) return
+      this.log.error({ reason: failure.message }, 'a worker cannot be replaced yet')
+      await delay(restartPauseMs)
+    }
+  }
+}
+
+/** The primary, as one of its workers knows it. */
+export const primary: Channel = {
+  send: (message) => void process.send?.(message, undefined, undefined, () => {}), // node:cluster ends a worker without its primary
+  listen: (hear) => void process.on('message', hear),
+}
+
+/** Tells the primary that this worker listens. */
+export function tellListening(origin: string): void {
+  primary.send({ type: 'listening', origin } satisfies Message)
+}
+
+/** Calls back when the primary wants this worker to stop. */
+export function onStop(stop: (signal: Signal) => void): void {
+  primary.listen((message) => {
+    const { type, ...others } = message as Message
+    if (type === 'stop' && 'signal' in others) stop(others.signal)
+  })
+}

@@ -1,0 +1,135 @@
+// An instance of several processes keeps what one process promises.
+
+import { existsSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { dataDirectory } from './fixtures/data-directory.js'
+import { runProgram, type ServiceProcess, signalGroup, startProcess } from './fixtures/process.js'
+import { contract, send } from './fixtures/service.js'
+import { until } from './fixtures/until.js'
+
+const workers = 2
+
+async function start(t: Test, env: Record<string, string> = {}, detached = false) {
+  const dataDir = dataDirectory(t)
+  const all = { DATA_DIR: dataDir, WORKERS: String(workers), HANDLER_TIMEOUT_MS: '120000', ...env }
+  const service = await startProcess(t, all, { detached })
+  const key = async (...options: string[]) => {
+    const args = ['create', '--name', 'x', '--plan', ...options]
+    const made = await runProgram('src/commands/keys.ts', args, { DATA_DIR: dataDir })
+    return { authorization: `Bearer ${made.stdout.trim()}` }
+  }
+  return { service, key, dataDir }
+}
+
+function pidsOf({ log }: ServiceProcess, message: RegExp): Set<unknown> {
+  return new Set(log.filter(({ msg }) => message.test(String(msg))).map(({ pid }) => pid))
+}
+
+/** So many requests at once, each on a connection of its own, which the primary hands to a worker. */
+async function flood(url: string, count: number, headers: Record<string, string>): Promise<number[]> {
+  const agent = new Agent({ keepAlive: false })
+  const one = () =>
+    new Promise<number>((resolve, reject) => {
+      const sent = request(url, { agent, headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      })
+      sent.on('error', reject).end()
+    })
+  return Promise.all(Array.from({ length: count }, one))
+}
+
+function tally(statuses: readonly number[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+t.test('quotas are exact, whichever worker serves, and so is what is measured', async (t) => {
+  const { service, key } = await start(t, { METRICS_PORT: '0', WORK_MAX: '4000' })
+  const headers = await key('enterprise', '--per-minute', '700', '--per-day', '10000')
+  const statuses = await flood(`${service.base}/pets`, 1_000, headers)
+  t.strictSame(tally(statuses), { 200: 700, 429: 300 })
+
+  t.ok(contract.rateLimits.ban.rejections < 300)
+  t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 429, body: { code: 'key_banned' } })
+
+  const { perMinute } = contract.rateLimits.anonymous
+  const guesses = await flood(`${service.base}/pets`, perMinute + 40, {})
+  t.strictSame(tally(guesses), { 401: perMinute, 429: 40 })
+  t.equal(pidsOf(service, /^request$/).size, workers, 'both have served')
+
+  const { port } = await service.logged('metrics at a port of their own')
+  const { text } = await send(`http://127.0.0.1:${port}/metrics`)
+  t.match(text, /^animal_store_request_seconds_count{operation="listPets",status="200"} 700$/m)
+  const refusals = [...text.matchAll(/^animal_store_refusals_total{plan="enterprise",window="\w+"} (\d+)$/gm)]
+  t.equal(
+    refusals.reduce((sum, [, count]) => sum + Number(count), 0),
+    301,
+  )
+  t.match(text, /^animal_store_counters{place="memory"} 1$/m)
+  t.match(text, /^animal_store_database_up 1$/m)
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test('a worker that is killed is replaced, and nothing acknowledged is lost', async (t) => {
+  const { service, key, dataDir } = await start(t, { WORK_MAX: '100000' }) // more than are asked for at once at the end
+  const headers = await key('enterprise', '--per-minute', '100000', '--per-day', '100000')
+  const acknowledged: string[] = []
+  const [victim] = pidsOf(service, workerMessage)
+  let isOver = false
+  const client = async () => {
+    while (!isOver) {
+      const body = { name: 'Rex', categoryId: 1 }
+      const answer = await send(`${service.base}/pets`, 'POST', headers, body).catch(() => undefined)
+      if (answer?.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      if (acknowledged.length === 200) process.kill(Number(victim), 'SIGKILL')
+    }
+  }
+  const clients = Array.from({ length: 16 }, client)
+  await service.logged('a worker ended, and is replaced')
+  await until(() => pidsOf(service, workerMessage).size === workers + 1)
+  isOver = true
+  await Promise.all(clients)
+  t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 200 })
+  const { origin } = new URL(service.base)
+  const found = await Promise.all(
+    acknowledged.map((location) => send(`${origin}${location}`, 'GET', headers)),
+  )
+  t.strictSame(tally(found.map(({ status }) => status)), { 200: acknowledged.length }, 'all are there')
+
+  const { port } = new URL(service.base)
+  const second = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, PORT: port, WORKERS: '2' })
+  t.match(second, { code: 1, stderr: /EADDRINUSE/ })
+  t.equal(second.stderr.split('cannot start').length, 2, 'a start that cannot be says why once')
+
+  const [, ...pids] = [...pidsOf(service, workerMessage)].map(Number)
+  t.equal(pids.length, workers)
+  await service.stop('SIGKILL')
+  await until(() => !pids.some(isAlive))
+  t.pass('workers end with their primary, though it is killed')
+})
+
+const workerMessage = /Server listening/
+
+t.test('Ctrl-C stops all of them in good order, and the database', async (t) => {
+  const { service, key, dataDir } = await start(t, { SHUTDOWN_DELAY_MS: '2000' }, true)
+  const headers = await key('free')
+  signalGroup(service.child, 'SIGINT')
+  await service.logged('stopping')
+  t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 200 })
+  const ended = await service.ended
+  t.equal(ended.code, 0)
+  t.notMatch(ended.stderr, /\n +at /)
+  t.notMatch(ended.stdout, /at once|"level":[56]0/)
+  t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
