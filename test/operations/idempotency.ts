@@ -254,6 +254,23 @@ t.test('requests of one iteration', async (t) => {
     )
   })
 
+  t.test('are told that nothing is done where one has gone, and no answer can be kept', async (t) => {
+    const caller = new AbortController()
+    const { ask, stored } = await start(t, async (name, sql) => {
+      if (name === 'b') caller.abort()
+      if (name === 'c') await sql`select 1 / 0`.catch(() => {})
+      return done
+    })
+    const asked = names.map((name) => ask(name, name === 'b' ? caller.signal : undefined))
+    t.match(await Promise.allSettled(asked), [
+      { value: done },
+      { reason: { code: 'STATEMENT_ABANDONED' } },
+      { status: 'rejected' },
+      { value: done },
+    ])
+    t.strictSame(await stored(), ['a', 'd'])
+  })
+
   t.test('fail together where the connection does, and each may be asked again', async (t) => {
     let isCut = true
     const { ask, stored } = await start(t, async (name, sql) => {

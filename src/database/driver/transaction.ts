@@ -31,6 +31,7 @@ export async function transact<Result>(
   begun.catch(() => {})
   let last: Promise<unknown> = begun
   const commitAfter = (statement: Promise<unknown>) => {
+    statement.catch(() => {}) // awaited below, unless something else fails first
     last = statement
   }
   try {
