@@ -10,12 +10,14 @@ import {
   freezeDatabase,
   killDatabase,
   killService,
+  killWorkers,
   losePackets,
   loseRedis,
   recycleConnections,
   resetConnections,
   stopService,
 } from '../scripts/faults/scenarios.js'
+import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { redisIsMissing } from './fixtures/redis.js'
 
 const scenarios: [
@@ -24,6 +26,11 @@ const scenarios: [
   skip?: string | false,
 ][] = [
   ['the service is killed', (environment) => killService(environment, 2)],
+  [
+    'a worker is killed',
+    (environment) => killWorkers(environment, 2),
+    !canMeasureProcesses && 'Linux tells which are whose',
+  ],
   ['PostgreSQL is killed', (environment) => killDatabase(environment, 2)],
   ['PostgreSQL hangs', (environment) => freezeDatabase(environment, 3_000)],
   ['connections to PostgreSQL are cut', (environment) => cutConnections(environment, 10)],

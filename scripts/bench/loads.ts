@@ -52,13 +52,13 @@ const create: Load = {
 export const loads: readonly Load[] = [
   {
     name: 'list',
-    title: 'List 20',
+    title: 'List 20, one page for all',
     requests: ({ key }) => cycle([get(key, '/v1/pets')]),
     statement: `select ${columns} from pets where id > 0 order by id limit 20;`,
   },
   {
     name: 'list-by-status',
-    title: 'List 20 by status',
+    title: 'List 20 by status, three pages for all',
     requests: ({ key }) => cycle(statuses.map((status) => get(key, `/v1/pets?status=${status}`))),
     statement: `select ${columns} from pets where status = 'available' and id > 0 order by id limit 20;`,
   },

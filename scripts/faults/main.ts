@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
+import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { Environment, promisedBounds, type Report } from './environment.js'
 import {
@@ -12,6 +13,7 @@ import {
   freezeDatabase,
   killDatabase,
   killService,
+  killWorkers,
   losePackets,
   loseRedis,
   recycleConnections,
@@ -43,6 +45,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   }
   try {
     await tell(await killService(environment, 20))
+    if (canMeasureProcesses) await tell(await killWorkers(environment, 10)) // Linux tells which are whose
     await tell(await killDatabase(environment, 20))
     await tell(await freezeDatabase(environment, 6_000))
     await tell(await cutConnections(environment, 50))

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { DatabaseProxy } from '../lib/database-proxy.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { freePort } from '../lib/port.js'
-import { canMeasureProcesses, residentBytes } from '../lib/processes.js'
+import { canMeasureProcesses, childrenOf, residentBytes } from '../lib/processes.js'
 import { RedisServer } from '../lib/redis.js'
 import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
@@ -26,6 +26,32 @@ export async function killService(environment: Environment, times: number): Prom
         back.push(await served)
       }
       return { figures: [`back within ${longest(back)} ms, its start included`] }
+    })
+  } finally {
+    await service.stop('SIGKILL')
+  }
+}
+
+/** `kill -9` of one of the workers of an instance, which its primary replaces. */
+export async function killWorkers(environment: Environment, times: number): Promise<Report> {
+  const service = await environment.startService({ WORKERS: '2', LOG_LEVEL: 'info' })
+  const pid = service.child.pid ?? 0
+  const started = () => service.log.filter((line) => line.includes('Server listening')).length
+  try {
+    return await environment.run(`a worker of two killed ${times} times`, service.origin, async (load) => {
+      const back: number[] = []
+      for (let i = 0; i < times; i++) {
+        const before = started()
+        const [victim = 0] = childrenOf(pid)
+        process.kill(victim, 'SIGKILL')
+        back.push(await load.untilServed())
+        while (started() === before) await environment.delay(20)
+      }
+      const isLate = Math.max(...back) >= environment.bounds.recoveryMs
+      return {
+        figures: [`served within ${longest(back)} ms, by the other`],
+        broken: unless(!isLate, `it took ${longest(back)} ms to be served by the other`),
+      }
     })
   } finally {
     await service.stop('SIGKILL')
