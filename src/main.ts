@@ -31,6 +31,7 @@ const forcedTimeoutMs = 5_000
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   boundShutdown(config)
+  if (isWorker(config)) onStop(request)
   const contract = await readContract(contractFile)
   await checkPorts(config)
   const log = createLog(config.logLevel, config.workers > 1)
@@ -125,7 +126,6 @@ async function listen({ config, contract, database, log }: Parts): Promise<Fasti
   const app = await buildApp(
     isWorker(config) ? { ...parts, config: shareOf(config), primary } : { ...parts, config },
   )
-  if (isWorker(config)) onStop(request)
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
   if (!isWorker(config)) await listenForMetrics(app, config)
   return app

@@ -83,6 +83,10 @@ function withLength(text: string): string {
 function withStoredLength(text: string): string {
   return `${text
     .replaceAll('"categoryId", status', '"categoryId", status, length_cm as "lengthCm"')
+    .replaceAll('category_id, status))', 'category_id, status, length_cm))')
+    .replace("status: Row['status']]", "status: Row['status'], lengthCm: number]")
+    .replace('(([id, name, categoryId, status]) =>', '(([id, name, categoryId, status, lengthCm]) =>')
+    .replace('BigInt(categoryId), status })', 'BigInt(categoryId), status, lengthCm })')
     .replace('function toPet({', 'function withoutLength({ lengthCm,')
     .replace('}: Row): Pet {', "}: Row): Omit<Pet, 'lengthCm'> {")}
 function toPet(row: Row): Pet {
@@ -158,8 +162,9 @@ t.test('an edit that is good is served, and one that is not leaves the last good
 
   await t.test('code that compiles, with a migration that fails', async (t) => {
     edit(copy, {
-      'src/database/pets.ts': withStoredLength,
+      // First: a server of the code alone would start, and ask for a column that is not there.
       [migration]: () => 'alter tabel pets add column length_cm integer not null default 5;\n',
+      'src/database/pets.ts': withStoredLength,
     })
     const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
     t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
