@@ -48,7 +48,7 @@ export function listenForShutdown(): Shutdown {
     lastMs.set(signal, performance.now())
     stop(new Interrupted(signal))
   }
-  for (const signal of signals) process.on(signal, hear)
+  for (const signal of signals) process.on(signal, () => hear(signal))
   process.on('uncaughtException', stop)
   process.on('unhandledRejection', (reason) =>
     stop(reason instanceof Error ? reason : new Error(String(reason))),
