@@ -89,11 +89,14 @@ export class MemoryClientCounter implements ClientCounter {
   }
 }
 
-/** What @fastify/rate-limit gives a store to answer by. */
-export type StoreCallback = (
-  error: Error | null,
-  result?: { readonly current: number; readonly ttl: number },
-) => void
+/** What @fastify/rate-limit asks a store for: how often was counted, and milliseconds until the window ends. */
+export interface StoredWindow {
+  readonly current: number
+  readonly ttl: number
+}
+
+/** How it is told. */
+export type StoreCallback = (error: Error | null, result?: StoredWindow) => void
 
 /** An attacker has as many as he likes. */
 export const addressesMax = 50_000
@@ -109,16 +112,26 @@ export class MemoryStore implements FastifyRateLimitStore {
     this.#windows = new LRUCache({ max: cache })
   }
 
-  incr(key: string, callback: StoreCallback, timeWindow: number): void {
+  /** Counts once in a key's window. */
+  increment(key: string, windowMs: number): StoredWindow {
     const window = this.#windows.get(key) ?? new Window()
     this.#windows.set(key, window)
-    window.increment(timeWindow)
-    callback(null, { current: window.current, ttl: window.ttl })
+    window.increment(windowMs)
+    return { current: window.current, ttl: window.ttl }
+  }
+
+  /** A key's window as it is. */
+  look(key: string): StoredWindow {
+    const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
+    return { current, ttl }
+  }
+
+  incr(key: string, callback: StoreCallback, timeWindow: number): void {
+    callback(null, this.increment(key, timeWindow))
   }
 
   read(key: string, callback: StoreCallback): void {
-    const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
-    callback(null, { current, ttl })
+    callback(null, this.look(key))
   }
 
   /** The store of one limiter. */

@@ -5,7 +5,14 @@ import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
-import { addressesMax, MemoryClientCounter, MemoryStore, type StoreCallback } from './memory.js'
+import { createCoalesce } from '../lib/coalesce.js'
+import {
+  addressesMax,
+  MemoryClientCounter,
+  MemoryStore,
+  type StoreCallback,
+  type StoredWindow,
+} from './memory.js'
 import type { ClientCounter, ClientWindows, WindowState } from './windows.js'
 
 type Question =
@@ -35,21 +42,15 @@ export function createCountsAnswerer(limits: RateLimits): AnswerCounts {
   const clients = new MemoryClientCounter(limits.ban)
   const addresses = new MemoryStore({ cache: addressesMax })
   const answer = (question: Question): unknown => {
-    let window: unknown = null
-    const told: StoreCallback = (_error, result) => {
-      window = result
-    }
     switch (question.kind) {
       case 'count':
         return clients.count(question.client)
       case 'reject':
         return clients.reject(question.client) ?? null
       case 'increment':
-        addresses.incr(question.key, told, question.windowMs)
-        return window
+        return addresses.increment(question.key, question.windowMs)
       case 'read':
-        addresses.read(question.key, told)
-        return window
+        return addresses.look(question.key)
     }
   }
   return (message) => {
@@ -65,16 +66,15 @@ function isOfCounts<Message extends Questions | Answers>(message: unknown): mess
 
 /** Asks the primary. */
 export class PrimaryCounts implements ClientCounter {
-  #due: { readonly question: Question; readonly resolve: (answer: unknown) => void }[] = []
-  readonly #asked = new Map<number, ((answer: unknown) => void)[]>()
+  readonly #coalesce = createCoalesce<Question, ReadonlyMap<Question, unknown>>()
+  readonly #asked = new Map<number, (answers: Answers['answers']) => void>()
   #lastId = 0
 
   constructor(readonly channel: Channel) {
     channel.listen((message) => {
       if (!isOfCounts<Answers>(message)) return
-      const resolvers = this.#asked.get(message.id) ?? []
+      this.#asked.get(message.id)?.(message.answers)
       this.#asked.delete(message.id)
-      for (const [i, resolve] of resolvers.entries()) resolve(message.answers[i])
     })
   }
 
@@ -89,7 +89,7 @@ export class PrimaryCounts implements ClientCounter {
   /** A store for @fastify/rate-limit. */
   get Store(): new () => FastifyRateLimitStore {
     const tell = (question: Question, callback: StoreCallback) => {
-      void this.#ask<{ current: number; ttl: number }>(question).then((window) => callback(null, window))
+      void this.#ask<StoredWindow>(question).then((window) => callback(null, window))
     }
     return class Store {
       incr(key: string, callback: StoreCallback, timeWindow: number): void {
@@ -106,22 +106,17 @@ export class PrimaryCounts implements ClientCounter {
     }
   }
 
-  #ask<Answer>(question: Question): Promise<Answer> {
-    return new Promise((resolve) => {
-      const due = { question, resolve: resolve as (answer: unknown) => void }
-      if (this.#due.push(due) === 1) setImmediate(() => this.#send())
-    })
+  async #ask<Answer>(question: Question): Promise<Answer> {
+    const answers = await this.#coalesce('', question, (questions) => this.#askAll(questions))
+    return answers.get(question) as Answer // each has one
   }
 
-  #send(): void {
-    const due = this.#due
-    this.#due = []
+  async #askAll(questions: readonly Question[]): Promise<ReadonlyMap<Question, unknown>> {
     const id = ++this.#lastId
-    this.#asked.set(
-      id,
-      due.map(({ resolve }) => resolve),
-    )
-    const questions = due.map(({ question }) => question)
-    this.channel.send({ type: 'counts', id, questions } satisfies Questions)
+    const answers = await new Promise<Answers['answers']>((resolve) => {
+      this.#asked.set(id, resolve)
+      this.channel.send({ type: 'counts', id, questions } satisfies Questions)
+    })
+    return new Map(questions.map((question, i) => [question, answers[i]]))
   }
 }
