@@ -1,6 +1,6 @@
 // Where requests are counted: in this process, in the primary of its instance, or in Redis and then shared by every instance. While
-// Redis is away or slow, the instance counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two windows are looked at and
-// counted in one step, where the plugin would take a step for each.
+// Redis is away or slow, the instance counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two
+// windows are looked at and counted in one step, where the plugin would take a step for each.
 
 import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -29,6 +29,8 @@ export interface Counters extends ClientCounter {
   state(): CountersState
 }
 
+type OwnCounters = Omit<Counters, 'state'>
+
 const networkBits = 64
 
 /** What an address is counted as: whoever has one IPv6 address has the whole network. */
@@ -46,9 +48,7 @@ export async function createCounters(
   primary?: Channel,
 ): Promise<Counters> {
   const own =
-    primary === undefined
-      ? await createMemoryCounters(app, limits)
-      : await createPrimaryCounters(app, limits, primary)
+    primary === undefined ? await createMemoryCounters(app, limits) : await askPrimary(app, limits, primary)
   if (redisUrl === undefined) return { ...own, state: () => 'memory' }
   const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
   const connection = new RedisConnection(redisUrl, redisTimeoutMs, log)
@@ -87,28 +87,25 @@ export async function createCounters(
 }
 
 /** Counters in this process. */
-export async function createMemoryCounters(
+export async function createMemoryCounters(app: FastifyInstance, limits: RateLimits): Promise<OwnCounters> {
+  return createOwnCounters(app, limits, new MemoryClientCounter(limits.ban), MemoryStore)
+}
+
+async function askPrimary(app: FastifyInstance, limits: RateLimits, primary: Channel): Promise<OwnCounters> {
+  const counts = new PrimaryCounts(primary)
+  return createOwnCounters(app, limits, counts, counts.Store)
+}
+
+async function createOwnCounters(
   app: FastifyInstance,
   limits: RateLimits,
-): Promise<Omit<Counters, 'state'>> {
-  const clients = new MemoryClientCounter(limits.ban)
+  clients: ClientCounter,
+  store: NonNullable<RateLimitPluginOptions['store']>,
+): Promise<OwnCounters> {
   return {
     count: (client) => clients.count(client),
     reject: (client) => clients.reject(client),
-    address: await createAddressCounter(app, limits, { store: MemoryStore }),
-  }
-}
-
-async function createPrimaryCounters(
-  app: FastifyInstance,
-  limits: RateLimits,
-  primary: Channel,
-): Promise<Omit<Counters, 'state'>> {
-  const counts = new PrimaryCounts(primary)
-  return {
-    count: (client) => counts.count(client),
-    reject: (client) => counts.reject(client),
-    address: await createAddressCounter(app, limits, { store: counts.Store }),
+    address: await createAddressCounter(app, limits, { store }),
   }
 }
 
