@@ -15,29 +15,37 @@ export interface KeptAnswer {
   readonly body: Buffer | undefined
 }
 
-/** For each, in their order: has no one else do what the key is for until the transaction ends; false if someone does. */
-export async function tryLocks(sql: Sql, ids: readonly AnswerId[]): Promise<boolean[]> {
+/** What is known of a key, and whose it is. */
+export interface Claim {
+  /** No one else does what the key is for until the transaction ends. */
+  readonly isLocked: boolean
+  /** The answer that is kept for it. */
+  readonly kept: (KeptAnswer & { readonly fingerprint: Uint8Array }) | undefined
+}
+
+/** For each, in their order: tries to lock the key, and looks for an answer that is not older than so many hours. */
+export async function claim(sql: Sql, ids: readonly AnswerId[], keepHours: number): Promise<Claim[]> {
+  const asked = JSON.stringify(
+    ids.map(({ apiKeyId, key }, place) => ({ place, api_key_id: String(apiKeyId), key })),
+  )
+  // Both go out at once, in this order: what was kept before a lock was given back is seen.
+  const [locks, kept] = await Promise.all([tryLocks(sql, asked), findAnswers(sql, asked, keepHours)])
+  return locks.map((isLocked, place) => ({ isLocked, kept: kept.get(place) }))
+}
+
+async function tryLocks(sql: Sql, asked: string): Promise<boolean[]> {
   // Numbers that no other lock is likely to have.
   const rows = await sql<{ locked: boolean }[]>`
     select pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as locked
-    from json_to_recordset(${asJson(ids)}::text::json) as asked (api_key_id bigint, key text)`
+    from json_to_recordset(${asked}::text::json) as asked (api_key_id bigint, key text)`
   return rows.map(({ locked }) => locked)
 }
 
-function asJson(ids: readonly AnswerId[]): string {
-  return JSON.stringify(ids.map(({ apiKeyId, key }, place) => ({ place, api_key_id: String(apiKeyId), key })))
-}
-
-/** For each, in their order: the answer that is kept for the key and not older than so many hours. */
-export async function findAnswers(
-  sql: Sql,
-  ids: readonly AnswerId[],
-  keepHours: number,
-): Promise<((KeptAnswer & { readonly fingerprint: Uint8Array }) | undefined)[]> {
+async function findAnswers(sql: Sql, asked: string, keepHours: number): Promise<Map<number, Claim['kept']>> {
   type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; place: number }
   const rows = await sql<Row[]>`
     select place, status, headers, body, fingerprint
-    from json_to_recordset(${asJson(ids)}::text::json) as asked (place integer, api_key_id bigint, key text)
+    from json_to_recordset(${asked}::text::json) as asked (place integer, api_key_id bigint, key text)
     cross join lateral (
       select status, headers, body, fingerprint
       from idempotent_answers
@@ -46,8 +54,7 @@ export async function findAnswers(
       order by api_key_id, idempotency_key
       limit 1
     ) as kept`
-  const found = new Map(rows.map(({ place, body, ...kept }) => [place, { ...kept, body: body ?? undefined }]))
-  return ids.map((_, place) => found.get(place))
+  return new Map(rows.map(({ place, body, ...kept }) => [place, { ...kept, body: body ?? undefined }]))
 }
 
 /** Keeps answers, each in place of one that has grown too old. No two may be for one key. */

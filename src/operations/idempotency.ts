@@ -4,16 +4,16 @@
 
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { stringify } from 'lossless-json'
 import { BatchQueue } from '../database/batch.js'
-import type { HeldConnection, Holding, Signal } from '../database/driver/sql.js'
+import { type HeldConnection, type Holding, type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import {
   type AnswerId,
-  findAnswers,
+  claim,
   type KeptAnswer,
   keepAnswers,
   purgeAnswers,
-  tryLocks,
 } from '../database/idempotency-keys.js'
 import type { Sql } from '../database/types.js'
 import { isUnavailable } from '../database/unavailable.js'
@@ -75,16 +75,18 @@ async function answerAll(
   calls: readonly Call[],
   keepHours: number,
 ): Promise<(OnceAnswer | ApiError)[]> {
-  return transact(held, whileAnyWaits(calls), async (sql) => {
-    const ids = calls.map(({ id }) => id)
-    // Both go out at once, in this order: what was kept before a lock was given back is seen.
-    const [locked, kept] = await Promise.all([tryLocks(sql, ids), findAnswers(sql, ids, keepHours)])
+  return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
+    const claims = await claim(
+      sql,
+      calls.map(({ id }) => id),
+      keepHours,
+    )
     const begun = new Set<string>()
-    const known = calls.map(({ id, fingerprint }, i) => {
-      const first = kept[i]
-      if (first !== undefined) return fingerprint.equals(first.fingerprint) ? replay(first) : reused()
+    const known = claims.map(({ isLocked, kept }, i) => {
+      const { id, fingerprint } = calls[i] as Call // each has one
+      if (kept !== undefined) return fingerprint.equals(kept.fingerprint) ? replay(kept) : reused()
       const name = `${id.apiKeyId} ${id.key}`
-      if (!locked[i] || begun.has(name)) return inUse()
+      if (!isLocked || begun.has(name)) return inUse()
       begun.add(name)
       return undefined
     })
@@ -92,14 +94,6 @@ async function answerAll(
     const answers = await runAll(sql, due)
     return known.map((each) => each ?? { ...(answers.shift() as KeptAnswer), isReplay: false })
   })
-}
-
-function whileAnyWaits(calls: readonly Call[]): Signal {
-  return {
-    get aborted() {
-      return calls.every(({ signal }) => signal?.aborted)
-    },
-  }
 }
 
 // Runs the operation for those that are due, and keeps the answers.
@@ -158,17 +152,13 @@ function readKey({ headers }: FastifyRequest): string {
 // Of the body as it was understood: blanks and the order of fields say nothing.
 function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
   const start = `${method} ${url}\n`
-  if (!(body instanceof Uint8Array)) return hash('sha256', start + canonical(body), 'buffer')
+  if (!(body instanceof Uint8Array)) return hash('sha256', start + (stringify(body, inOrder) ?? ''), 'buffer')
   return hash('sha256', Buffer.concat([Buffer.from(start), body]), 'buffer')
 }
 
-// A JSON value as text, its fields in the order of their names.
-function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null)
-    return typeof value === 'bigint' ? `${value}` : `${JSON.stringify(value)}`
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([name, each]) => `${JSON.stringify(name)}:${canonical(each)}`).join()}}`
+function inOrder(_key: string, value: unknown): unknown {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
 function reused(): ApiError {

@@ -14,7 +14,7 @@ import type { OperationId } from '../../generated/operations.js'
 import { ContractError } from '../contract/contract-error.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
 import type { Contract, Operation, Schema } from '../contract/types.js'
-import type { Signal } from '../database/driver/sql.js'
+import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
@@ -225,16 +225,8 @@ function coalesced(answer: AnswerRequest): AnswerRequest {
   const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
   return (request, reply) =>
     coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
-      answer(request, reply, whileAnyWaits(requests)),
+      answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
     )
-}
-
-function whileAnyWaits(requests: readonly FastifyRequest[]): Signal {
-  return {
-    get aborted() {
-      return requests.every(({ lifetime }) => lifetime?.aborted)
-    },
-  }
 }
 
 // RFC 9110, section 9.2.1: a safe method changes nothing.

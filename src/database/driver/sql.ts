@@ -8,6 +8,15 @@ export interface Signal {
   readonly aborted: boolean
 }
 
+/** Of several callers: aborted once none of them waits any more. */
+export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal {
+  return {
+    get aborted() {
+      return signals.every((signal) => signal?.aborted)
+    },
+  }
+}
+
 /** postgres.js's tag for statements, with int8 as bigint. */
 export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** The pool that sends its statements, and until when. Absent where they belong to one connection. */
