@@ -15,6 +15,7 @@ import { connect } from './database/connect.js'
 import type { Database } from './database/types.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog } from './log.js'
+import { closeMetricsServer } from './metrics/server.js'
 import { OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './paths.js'
 import { createCountsAnswerer } from './rate-limit/primary.js'
@@ -70,9 +71,9 @@ function isWorker({ workers }: Config): boolean {
   return workers > 1 && cluster.isWorker
 }
 
-async function serve({ config, contract, database, log }: Parts): Promise<Running> {
-  const app = await unlessAborted(listen({ config, contract, database, log }), requested)
-  return { origin: app.listeningOrigin, stop: () => close(app, config) }
+async function serve(parts: Parts): Promise<Running> {
+  const app = await unlessAborted(listen(parts), requested)
+  return { origin: app.listeningOrigin, stop: () => close(app, parts.config) }
 }
 
 async function supervise({ config, contract, log }: Parts): Promise<Running> {
@@ -84,7 +85,7 @@ async function supervise({ config, contract, log }: Parts): Promise<Running> {
     await listenForMetrics({ metricsServer, log }, config)
     const stop = async () => {
       await workers.stop(requested.reason instanceof Interrupted ? requested.reason.signal : 'SIGTERM')
-      metricsServer?.closeAllConnections()
+      if (metricsServer !== undefined) await closeMetricsServer(metricsServer)
     }
     return { origin, stop }
   } catch (error) {
@@ -122,10 +123,8 @@ async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
 }
 
 async function listen({ config, contract, database, log }: Parts): Promise<FastifyInstance> {
-  const parts = { contract, pools: database.pools, log }
-  const app = await buildApp(
-    isWorker(config) ? { ...parts, config: shareOf(config), primary } : { ...parts, config },
-  )
+  const share = isWorker(config) && { config: shareOf(config), primary }
+  const app = await buildApp({ config, contract, pools: database.pools, log, ...share })
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
   if (!isWorker(config)) await listenForMetrics(app, config)
   return app

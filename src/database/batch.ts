@@ -43,14 +43,14 @@ export function batched<Input, Output>(
   }
 }
 
+/** Calls `run` with what statements are sent on. */
+type Hold<Place> = (run: (place: Place) => Promise<void>) => Promise<void>
+
 function holdOf(sql: Sql): Hold<Sql> {
   const pool = sql.of?.pool
   if (pool === undefined) return (run) => run(sql)
   return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
 }
-
-/** Calls `run` with what statements are sent on. */
-export type Hold<Place> = (run: (place: Place) => Promise<void>) => Promise<void>
 
 interface Caller<Input, Output> {
   readonly input: Input
