@@ -7,19 +7,11 @@ import t from 'tap'
 import { ownedName, ownerOf } from '../scripts/lib/directory.js'
 import { startEmbedded } from '../src/database/embedded/server.js'
 import { connectTo, readCluster, runDirectory, silent } from './fixtures/cluster.js'
-import { removeLeftovers } from './fixtures/leftovers.js'
+import { isRunning, removeLeftovers } from './fixtures/leftovers.js'
 import { runProgram, temporaryDirectory } from './fixtures/process.js'
 import { until } from './fixtures/until.js'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 t.test('what a killed process leaves is removed, its server too, and nothing that is in use', async (t) => {
   const parent = await temporaryDirectory(t)

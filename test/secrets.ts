@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { createApiKey, hashApiKey } from '../src/auth/api-key.js'
+import { countStatements } from './fixtures/count.js'
 import { startProcess } from './fixtures/process.js'
 import { startDatabaseProxy } from './fixtures/proxy.js'
 import { type Answer, createDatabase, openPools, send, startService } from './fixtures/service.js'
@@ -56,12 +57,8 @@ t.test('no log, answer or list of processes shows a secret, whatever goes wrong'
 
 t.test('the time of a refusal does not tell a revoked key from an unknown one', async (t) => {
   const sql = await createDatabase(t)
-  let statements = 0
   const pools = await openPools(t, sql)
-  pools.keys.watch(() => {
-    statements++
-    return () => {}
-  })
+  const statements = countStatements(pools.keys)
   const { base, createKey } = await startService(t, { env: { TRUST_PROXY: 'true' }, sql, pools })
   const timeOf = async (key: string, address: string) => {
     const began = performance.now()
@@ -81,12 +78,12 @@ t.test('the time of a refusal does not tell a revoked key from an unknown one', 
     const unknown = createApiKey()
     const address = `198.51.100.${i % 200}`
     const isFirst = i % 2 === 0
-    statements = 0
+    statements.count = 0
     const first = await timeOf(isFirst ? revoked : unknown, address)
-    const ofFirst = statements
+    const ofFirst = statements.count
     const second = await timeOf(isFirst ? unknown : revoked, address)
     if (first > second === isFirst) slower++
-    differences.add(statements - 2 * ofFirst)
+    differences.add(statements.count - 2 * ofFirst)
   }
   t.strictSame([...differences], [0], 'the database is asked as often for the one as for the other')
   // By chance it is a half, and outside of these bounds less than once in 10^15 runs.

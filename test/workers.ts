@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { countBy } from './fixtures/count.js'
 import { dataDirectory } from './fixtures/data-directory.js'
+import { isRunning } from './fixtures/leftovers.js'
 import { runProgram, type ServiceProcess, signalGroup, startProcess } from './fixtures/process.js'
 import { contract, send } from './fixtures/service.js'
 import { until } from './fixtures/until.js'
@@ -40,10 +42,8 @@ async function flood(url: string, count: number, headers: Record<string, string>
   return Promise.all(Array.from({ length: count }, one))
 }
 
-function tally(statuses: readonly number[]): Record<number, number> {
-  const counts: Record<number, number> = {}
-  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1
-  return counts
+function tally(statuses: readonly number[]): Record<string, number> {
+  return countBy(statuses, String)
 }
 
 t.test('quotas are exact, whichever worker serves, and so is what is measured', async (t) => {
@@ -107,7 +107,7 @@ t.test('a worker that is killed is replaced, and nothing acknowledged is lost', 
   const [, ...pids] = [...pidsOf(service, workerMessage)].map(Number)
   t.equal(pids.length, workers)
   await service.stop('SIGKILL')
-  await until(() => !pids.some(isAlive))
+  await until(() => !pids.some(isRunning))
   t.pass('workers end with their primary, though it is killed')
 })
 
@@ -125,11 +125,3 @@ t.test('Ctrl-C stops all of them in good order, and the database', async (t) => 
   t.notMatch(ended.stdout, /at once|"level":[56]0/)
   t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}

@@ -33,12 +33,10 @@ export async function killService(environment: Environment, times: number): Prom
 }
 
 /** `kill -9` of one of the workers of an instance, which its primary replaces. */
-export async function killWorkers(environment: Environment, times: number): Promise<Report> {
-  const service = await environment.startService({ WORKERS: '2', LOG_LEVEL: 'info' })
-  const pid = service.child.pid ?? 0
-  const started = () => service.log.filter((line) => line.includes('Server listening')).length
-  try {
-    return await environment.run(`a worker of two killed ${times} times`, service.origin, async (load) => {
+export function killWorkers(environment: Environment, times: number): Promise<Report> {
+  return withService(environment, { WORKERS: '2', LOG_LEVEL: 'info' }, (origin, pid, log) =>
+    environment.run(`a worker of two killed ${times} times`, origin, async (load) => {
+      const started = () => log.filter((line) => line.includes('Server listening')).length
       const back: number[] = []
       for (let i = 0; i < times; i++) {
         const before = started()
@@ -52,10 +50,8 @@ export async function killWorkers(environment: Environment, times: number): Prom
         figures: [`served within ${longest(back)} ms, by the other`],
         broken: unless(!isLate, `it took ${longest(back)} ms to be served by the other`),
       }
-    })
-  } finally {
-    await service.stop('SIGKILL')
-  }
+    }),
+  )
 }
 
 /** `kill -9` of PostgreSQL, which its supervisor starts again. */
@@ -400,12 +396,12 @@ export async function deploy(environment: Environment, times: number): Promise<R
 async function withService(
   environment: Environment,
   env: Record<string, string>,
-  act: (origin: string, pid: number) => Promise<Report>,
+  act: (origin: string, pid: number, log: Service['log']) => Promise<Report>,
 ): Promise<Report> {
   const service = await environment.startService(env)
   const crashed = () => service.child.exitCode !== null || service.child.signalCode !== null
   try {
-    const report = await act(service.origin, service.child.pid ?? 0)
+    const report = await act(service.origin, service.child.pid ?? 0, service.log)
     return { ...report, broken: [...report.broken, ...unless(!crashed(), 'the service crashed')] }
   } finally {
     await service.stop('SIGKILL')

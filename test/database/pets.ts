@@ -2,6 +2,7 @@ import t from 'tap'
 import { findPet, listPets } from '../../src/database/pets.js'
 import { requestSettings } from '../../src/database/pools.js'
 import type { RootSql, Sql } from '../../src/database/types.js'
+import { countStatements } from '../fixtures/count.js'
 import { createDatabase, openPools } from '../fixtures/service.js'
 
 interface Plan {
@@ -164,11 +165,7 @@ t.test('callers of one iteration get their own pages, of few statements', async 
   const sql = await createDatabase(t)
   await addPets(sql)
   const { reads } = await openPools(t, sql)
-  let statements = 0
-  reads.watch(() => {
-    statements++
-    return () => {}
-  })
+  const statements = countStatements(reads)
   const asked = Array.from({ length: 40 }, (_, i) => ({
     afterId: BigInt(i * 1_000),
     status: i % 2 === 0 ? undefined : ('available' as const),
@@ -184,7 +181,7 @@ t.test('callers of one iteration get their own pages, of few statements', async 
       rows.map(({ id }) => id),
     )
   }
-  t.equal(statements, 4)
+  t.equal(statements.count, 4)
 })
 
 t.test('what a page holds is exact', async (t) => {

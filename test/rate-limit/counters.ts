@@ -8,6 +8,7 @@ import { connect } from '../../src/database/connect.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { createMemoryCounters } from '../../src/rate-limit/counters.js'
 import { silent } from '../fixtures/cluster.js'
+import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
@@ -235,12 +236,6 @@ function levels(log: readonly Record<string, unknown>[], message: string): unkno
 
 function count(answers: readonly Answer[]): Record<string, number> {
   return countBy(answers, ({ status }) => String(status))
-}
-
-function countBy<T>(values: readonly T[], nameOf: (value: T) => string): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const name of values.map(nameOf)) counts[name] = (counts[name] ?? 0) + 1
-  return counts
 }
 
 /** Sixteen clients, spread over the services, that call until they are told to end. */
