@@ -305,7 +305,7 @@ export interface components {
          */
         RateLimitReset: number;
         /**
-         * @description RFC 8288. While there are more animals: the next page, `rel="next"`. Absent on the last page.
+         * @description RFC 8288. While there are more animals: the next page, `rel="next"`, which the last page lacks.
          * @example </v1/pets?limit=20&cursor=MXwqfDIw>; rel="next"
          */
         NextLink: string;

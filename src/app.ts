@@ -3,7 +3,6 @@
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { handlers as contractHandlers } from '../generated/handlers.js'
 import { createAuthenticate, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
 import type { Config } from './config.js'
@@ -43,8 +42,7 @@ export interface AppParts {
   readonly log: Logger
   /** To the process that counts for several workers. Absent where this one is alone. */
   readonly primary?: Channel
-  /** The handlers of the contract's operations, unless others are given. */
-  readonly handlers?: Handlers
+  readonly handlers: Handlers
 }
 
 /**
@@ -52,7 +50,7 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, primary, handlers = contractHandlers } = parts
+  const { config, contract, pools, log, primary, handlers } = parts
   const { handlerTimeoutMs, redisUrl, redisTimeoutMs } = config
   const lifetimes = new Lifetimes(
     { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) },

@@ -7,6 +7,7 @@ import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { handlers } from '../generated/handlers.js'
 import { buildApp } from './app.js'
 import { type Config, readConfig } from './config.js'
 import { readContract } from './contract/read.js'
@@ -124,7 +125,7 @@ async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
 
 async function listen({ config, contract, database, log }: Parts): Promise<FastifyInstance> {
   const share = isWorker(config) && { config: shareOf(config), primary }
-  const app = await buildApp({ config, contract, pools: database.pools, log, ...share })
+  const app = await buildApp({ config, contract, handlers, pools: database.pools, log, ...share })
   await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
   if (!isWorker(config)) await listenForMetrics(app, config)
   return app

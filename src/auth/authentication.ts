@@ -118,18 +118,25 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
 }
 
-function missingKey(realm: string): ApiError {
+/** No key was sent: 401 with `WWW-Authenticate`. */
+export function missingKey(realm: string): ApiError {
   return new ApiError('missing_api_key', 'Send an API key: "Authorization: Bearer <API_KEY>".', {
-    headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` },
+    headers: { 'WWW-Authenticate': `Bearer realm=${quoted(realm)}` },
   })
 }
 
-// One answer for a mistyped, unknown, expired or revoked key: which it is, is nobody's business.
-function invalidKey(realm: string): ApiError {
+/** One answer for a mistyped, unknown, expired or revoked key: which it is, is nobody's business. */
+export function invalidKey(realm: string): ApiError {
   const description = 'The API key is mistyped, unknown, expired or revoked'
   return new ApiError('invalid_api_key', `${description}.`, {
     headers: {
-      'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token", error_description="${description}"`,
+      'WWW-Authenticate': `Bearer realm=${quoted(realm)}, error="invalid_token", error_description="${description}"`,
     },
   })
+}
+
+// A quoted-string (RFC 9110, section 5.6.4); a field's value is ASCII.
+function quoted(text: string): string {
+  const ascii = text.normalize('NFKD').replace(/[^ -~]/g, '')
+  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
 }

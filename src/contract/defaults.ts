@@ -26,6 +26,9 @@ export const defaultErrorStatuses = {
   unavailable: 503,
 } as const
 
+/** What a caller's own `X-Request-Id` may be, where no answer declares the header. */
+export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' }
+
 /** In bytes, without `x-limits`: what Fastify and Node have by themselves. */
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 

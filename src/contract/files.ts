@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import { isNode, LineCounter, parseDocument, stringify } from 'yaml'
-import { ContractError } from './contract-error.js'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
+import { ContractError, type Pointer } from './contract-error.js'
 
 /** The document, in one piece. */
 export interface Source {
@@ -14,6 +14,8 @@ export interface Source {
   readonly text: string
   /** The files that it came from. */
   readonly files: readonly string[]
+  /** Where a part of it stands, as `openapi.yaml:12:7`; what stands in another file, where that is referred to. */
+  locate(pointer: Pointer): string
 }
 
 /** Reads a file as text, by its path. */
@@ -44,7 +46,12 @@ export async function readSource(
     const document = await new $RefParser().bundle(path.resolve(file), options)
     const [text = ''] = texts.values()
     const isSplit = texts.size > 1
-    return { document, text: isSplit ? stringify(document) : text, files: [...texts.keys()] }
+    return {
+      document,
+      text: isSplit ? stringify(document) : text,
+      files: [...texts.keys()],
+      locate: (pointer) => place(path.resolve(file), pointer, texts),
+    }
   } catch (error) {
     throw new ContractError([...new Set(problems(error, file, texts))].join('\n'))
   }
@@ -85,13 +92,24 @@ function explain({ code, message, targetRef }: JSONParserError & { readonly targ
 }
 
 // `openapi.yaml:12:7`, as far as it can be told.
-function place(file: string, at: readonly (string | number)[], texts: ReadonlyMap<string, string>): string {
+function place(file: string, at: Pointer, texts: ReadonlyMap<string, string>): string {
   const text = texts.get(file)
   if (text === undefined) return shown(file)
   const lines = new LineCounter()
-  const node: unknown = parseDocument(text, { lineCounter: lines }).getIn(at, true)
-  if (!isNode(node) || !node.range) return shown(file)
-  const { line, col } = lines.linePos(node.range[0])
+  let node: unknown = parseDocument(text, { lineCounter: lines }).contents
+  let offset: number | undefined
+  for (const key of at) {
+    if (isMap(node)) {
+      const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === String(key))
+      offset = (isScalar(pair?.key) ? pair.key.range?.[0] : undefined) ?? offset
+      node = pair?.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)]
+      offset = (isNode(node) ? node.range?.[0] : undefined) ?? offset
+    }
+  }
+  if (offset === undefined) return shown(file)
+  const { line, col } = lines.linePos(offset)
   return `${shown(file)}:${line}:${col}`
 }
 

@@ -1,8 +1,8 @@
 // An operationId as the name of a module and of what it exports: most are one already.
 
-// Reserved by the language, or the name of the module that all handlers share.
+// Reserved by the language, or names that the generated modules use themselves.
 const taken = new Set(
-  `handler arguments await break case catch class const continue debugger default delete do else enum eval export extends
+  `handler handlers Handler Handlers notWritten undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
   false finally for function if implements import in instanceof interface let new null package private protected public
   return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
 )

@@ -1,13 +1,20 @@
 // The operations of the document, where they are mounted, and what would keep the server from serving them as they
 // are written.
 
+import type { Problem } from './contract-error.js'
+import { defaultRequestId } from './defaults.js'
 import { moduleName } from './names.js'
 import type { Node, Reader } from './reader.js'
-import type { Contract, Deprecation, Header, Operation, Parameter, Response } from './types.js'
+import type { Contract, Deprecation, Header, Operation, Parameter, Response, Schema } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const otherMethods = ['trace', 'query']
+
+/** A problem of an operation, in words that begin with its place: its id, unless another is given. */
+export function problemOf({ id, path, method }: Operation, text: string, place = id): Problem {
+  return { text: `${place}: ${text}`, at: ['paths', path, method.toLowerCase()] }
+}
 
 /** Reads and checks every operation. */
 export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {
@@ -15,12 +22,14 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
     const item = reader.node(value)
-    checkPath(reader, path, item)
+    reader.within(['paths', path], () => checkPath(reader, path, item))
     for (const method of methods) {
       if (item[method] === undefined) continue
-      const operation = readOperation(reader, path, method, item, reader.node(item[method]))
-      if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
-      operations.set(operation.id, operation)
+      reader.within(['paths', path, method], () => {
+        const operation = readOperation(reader, path, method, item, reader.node(item[method]))
+        if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
+        operations.set(operation.id, operation)
+      })
     }
   }
   checkNames(reader, operations)
@@ -28,11 +37,20 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkSuccessors(reader, operations)
   const securitySchemes = new Map(Object.entries(reader.node(reader.components.securitySchemes)))
   checkSecurity(reader, operations, securitySchemes)
-  return { prefix: readPrefix(reader), operations, securitySchemes: securitySchemes as never }
+  const prefix = reader.within(['servers'], () => readPrefix(reader))
+  return { prefix, operations, securitySchemes: securitySchemes as never }
 }
 
 function readPrefix(reader: Reader): string {
-  const paths = reader.list(reader.document.servers).map((server) => {
+  const paths = pathsOf(reader, reader.document)
+  if (new Set(paths).size > 1)
+    reader.problem(`the servers' addresses end in different paths: ${paths.join(', ')}`)
+  return paths[0] ?? ''
+}
+
+// The paths that the addresses of servers end in.
+function pathsOf(reader: Reader, { servers }: Node): string[] {
+  return reader.list(servers).map((server) => {
     const variables = reader.node(server.variables)
     const url = String(server.url).replace(/\{(\w+)\}/g, (_, name) =>
       String(reader.node(variables[name]).default),
@@ -43,9 +61,6 @@ function readPrefix(reader: Reader): string {
     reader.problem(`the server's address ${url} is no URL`)
     return ''
   })
-  if (new Set(paths).size > 1)
-    reader.problem(`the servers' addresses end in different paths: ${paths.join(', ')}`)
-  return paths[0] ?? ''
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
@@ -53,10 +68,23 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   if (/\{[^}]*[^\w}][^}]*\}/.test(path)) {
     reader.problem(`${path}: a path parameter's name is letters, digits and underscores`)
   }
-  // Fastify's own marks.
-  if (/[:*]/.test(path)) reader.problem(`${path}: a path cannot hold : or *`)
+  // Fastify's own marks, and what ends a path.
+  if (/[:*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold : or * or ? or #`)
+  if (decoded(path) === undefined) reader.problem(`${path}: a path is percent-encoded UTF-8`)
   for (const method of otherMethods) {
     if (item[method] !== undefined) reader.problem(`${method.toUpperCase()} ${path} cannot be served`)
+  }
+}
+
+function routeOf(path: string): string {
+  return (decoded(path) ?? path).replace(/\{(\w+)\}/g, ':$1')
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURI(path)
+  } catch {
+    return undefined
   }
 }
 
@@ -65,12 +93,16 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place} has no operationId`)
   checkPathParameters(reader, place, path, item, node)
+  checkServers(reader, place, item, node)
+  if (node.requestBody !== undefined && ['get', 'head'].includes(method))
+    reader.problem(`${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`)
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
     method: method.toUpperCase(),
     summary: node.summary as string | undefined,
     path,
+    route: routeOf(path),
     security: readSecurity(reader, node),
     parameters: [...reader.list(item.parameters), ...reader.list(node.parameters)].map((each) =>
       readParameter(reader, each),
@@ -120,6 +152,31 @@ function checkPathParameters(reader: Reader, place: string, path: string, item: 
       )
     }
   }
+}
+
+/** The one schema of the header `X-Request-Id`: a request has its id before it is known which operation it is for. */
+export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
+  const schemas = new Map<string, Schema>()
+  for (const operation of operations.values()) {
+    const headers = [...operation.responses.values()].flatMap((response) => response.headers)
+    for (const { schema } of headers.filter(({ name }) => name.toLowerCase() === 'x-request-id')) {
+      if (schemas.size > 0 && !schemas.has(JSON.stringify(schema)))
+        noteAt(reader, operation, `${operation.id}: X-Request-Id has another schema elsewhere`)
+      schemas.set(JSON.stringify(schema), schema)
+    }
+  }
+  const [schema = defaultRequestId] = schemas.values()
+  return schema
+}
+
+// Which host is meant is not the server's to say, but every operation is mounted under the one prefix.
+function checkServers(reader: Reader, place: string, item: Node, node: Node): void {
+  const [prefix = ''] = pathsOf(reader, reader.document)
+  const other = [...pathsOf(reader, item), ...pathsOf(reader, node)].find((path) => path !== prefix)
+  if (other !== undefined)
+    reader.problem(
+      `${place}: its own servers end in ${other || '/'}, but all operations are served under ${prefix || '/'}`,
+    )
 }
 
 function readSecurity(reader: Reader, operation: Node): string[][] {
@@ -190,9 +247,11 @@ function readDate(reader: Reader, place: string, key: string, operation: Node): 
 // Some file systems take names in either case for the same.
 function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
-  for (const { id, name } of operations.values()) {
+  for (const operation of operations.values()) {
+    const { id, name } = operation
     const other = ids.get(name.toLowerCase())
-    if (other !== undefined) reader.problem(`${other} and ${id} would both be in the module ${name}`)
+    if (other !== undefined)
+      noteAt(reader, operation, `${other} and ${id} would both be in the module ${name}`)
     ids.set(name.toLowerCase(), id)
   }
 }
@@ -200,22 +259,24 @@ function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>):
 // Which of `/pets/{id}` and `/pets/{petId}` was meant, nobody could say.
 function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
-  for (const { id, method, path } of operations.values()) {
-    const route = `${method} ${path.replace(/\{\w+\}/g, '{}')}`
+  for (const operation of operations.values()) {
+    const { id, method, path } = operation
+    const route = `${method} ${operation.route.replace(/:\w+/g, ':')}`
     const other = ids.get(route)
-    if (other !== undefined) reader.problem(`${other} and ${id} are both ${method} ${path}`)
+    if (other !== undefined) noteAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
     ids.set(route, id)
   }
 }
 
 function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
-  for (const { id, deprecation } of operations.values()) {
+  for (const operation of operations.values()) {
+    const { id, deprecation } = operation
     const successor = deprecation?.successor
-    if (successor !== undefined && !operations.has(successor)) {
-      reader.problem(`${id}: its x-successor ${successor} is no operation`)
-    } else if (successor !== undefined && operations.get(successor)?.path.includes('{')) {
-      reader.problem(`${id}: its x-successor ${successor} has path parameters, so no link can lead there`)
-    }
+    if (successor === undefined) continue
+    const problem = `${id}: its x-successor ${successor}`
+    if (!operations.has(successor)) noteAt(reader, operation, `${problem} is no operation`)
+    else if (operations.get(successor)?.path.includes('{'))
+      noteAt(reader, operation, `${problem} has path parameters, so no link can lead there`)
   }
 }
 
@@ -224,9 +285,14 @@ function checkSecurity(
   operations: ReadonlyMap<string, Operation>,
   schemes: ReadonlyMap<string, unknown>,
 ): void {
-  for (const { id, security } of operations.values()) {
-    for (const scheme of security.flat()) {
-      if (!schemes.has(scheme)) reader.problem(`${id} asks for the unknown security scheme ${scheme}`)
+  for (const operation of operations.values()) {
+    for (const scheme of operation.security.flat()) {
+      if (!schemes.has(scheme))
+        noteAt(reader, operation, `${operation.id} asks for the unknown security scheme ${scheme}`)
     }
   }
+}
+
+function noteAt(reader: Reader, { path, method }: Operation, problem: string): void {
+  reader.within(['paths', path, method.toLowerCase()], () => reader.problem(problem))
 }

@@ -1,10 +1,9 @@
 // openapi.yaml -> Contract: what the document says, once it is known to be one that the server can keep its word by.
 
-import path from 'node:path'
-import { ContractError } from './contract-error.js'
+import { ContractError, type Problem } from './contract-error.js'
 import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
-import { readOperations } from './operations.js'
+import { readOperations, readRequestId } from './operations.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
 import { toOneDialect } from './upgrade.js'
@@ -15,33 +14,36 @@ import { toOneDialect } from './upgrade.js'
  * @throws {ContractError} naming every problem at once.
  */
 export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
-  const { problems, contract } = toContract(await readSource(file, readText))
+  const source = await readSource(file, readText)
+  const { problems, contract } = toContract(source)
   if (problems.length === 0) return contract
-  const name = path.relative(process.cwd(), file)
-  throw new ContractError(problems.map((problem) => `${name}: ${problem}`).join('\n'))
+  throw new ContractError(problems.map(({ text, at }) => `${source.locate(at)}: ${text}`).join('\n'))
 }
 
 /** The contract that a document makes, and what is wrong with it: with a problem, the contract is none. */
 export function toContract({ document, text }: Pick<Source, 'document' | 'text'>): {
   readonly contract: Contract
-  readonly problems: readonly string[]
+  readonly problems: readonly Problem[]
 } {
   const specification = toOneDialect(document)
   const reader = new Reader(specification)
   const { openapi } = document as { openapi?: unknown }
-  if (!/^3\.[01]\./.test(String(openapi))) reader.problem('openapi must be a version 3.0 or 3.1')
+  if (!/^3\.[01]\./.test(String(openapi)))
+    reader.within(['openapi'], () => reader.problem('openapi must be a version 3.0 or 3.1'))
   const info = reader.node(reader.document.info)
+  const mounted = readOperations(reader)
   const contract: Contract = {
     document,
     text,
     specification,
     title: String(info.title),
     version: String(info.version),
-    ...readOperations(reader),
-    ...readErrorStatuses(reader),
-    ...readRateLimits(reader),
-    limits: readLimits(reader),
-    idempotency: readIdempotency(reader),
+    ...mounted,
+    requestId: readRequestId(reader, mounted),
+    ...reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader)),
+    ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
+    limits: reader.within(['x-limits'], () => readLimits(reader)),
+    idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
   }
   return { contract, problems: reader.problems }

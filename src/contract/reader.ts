@@ -1,5 +1,7 @@
 // Looks into the document, follows its references, and gathers what is wrong with it.
 
+import type { Pointer, Problem } from './contract-error.js'
+
 /** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
 export interface Node {
   readonly [key: string]: unknown
@@ -7,21 +9,33 @@ export interface Node {
 
 /** The document under inspection. */
 export class Reader {
-  readonly #problems = new Set<string>()
+  readonly #problems = new Map<string, Problem>()
   readonly document: Node
+  #at: Pointer = []
 
   constructor(document: object) {
     this.document = document as Node
   }
 
   /** What was found so far, each problem once. */
-  get problems(): readonly string[] {
-    return [...this.#problems]
+  get problems(): readonly Problem[] {
+    return [...this.#problems.values()]
   }
 
-  /** Notes what is wrong, in words that name the place. */
+  /** Notes what is wrong, in words that name the place, at the part that is being read. */
   problem(text: string): void {
-    this.#problems.add(text)
+    if (!this.#problems.has(text)) this.#problems.set(text, { text, at: this.#at })
+  }
+
+  /** Reads a part of the document: problems that are noted meanwhile are problems of that part. */
+  within<Result>(at: Pointer, read: () => Result): Result {
+    const outer = this.#at
+    this.#at = at
+    try {
+      return read()
+    } finally {
+      this.#at = outer
+    }
   }
 
   /** The components of the document. */

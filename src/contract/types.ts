@@ -44,6 +44,8 @@ export interface Operation {
   readonly summary: string | undefined
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
+  /** The path as the router knows it: decoded, and `/pets/:petId`. */
+  readonly route: string
   /** Alternatives, each the names of the schemes that must all pass; an empty one makes it public. */
   readonly security: readonly (readonly string[])[]
   readonly parameters: readonly Parameter[]
@@ -84,6 +86,8 @@ export interface Contract {
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
+  /** What an `X-Request-Id` may be. */
+  readonly requestId: Schema
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
   /** Whether the contract describes the server's own errors (`ErrorCode`), so that they can be held to it. */

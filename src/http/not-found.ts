@@ -16,8 +16,12 @@ export function collectMethods(app: FastifyInstance): AllowedMethods {
     for (const name of [method].flat()) entry.names.add(name)
     methods.set(url, entry)
   })
-  return (path) =>
-    [...methods.values()].flatMap(({ pattern, names }) => (pattern.test(path) ? [...names].sort() : []))
+  return (path) => {
+    const decoded = decodeURI(path) // the router has seen that it can be
+    return [...methods.values()].flatMap(({ pattern, names }) =>
+      pattern.test(decoded) ? [...names].sort() : [],
+    )
+  }
 }
 
 /** Whether a route is for the request. The router takes `/pets/` for `/pets/{petId}` with an empty parameter. */

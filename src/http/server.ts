@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { holdsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
+import { compilable, createAjv } from '../schemas/ajv.js'
 import { beginAnswer } from './admission.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
 import { afterPacket, comesAfterTheLast, isLast } from './connections.js'
@@ -30,7 +31,7 @@ export function createServer(
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new RequestLog(),
-    genReqId: requestId,
+    genReqId: createRequestId(contract),
     trustProxy: config.trustProxy,
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
@@ -84,9 +85,11 @@ function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void
   )
 }
 
-// The caller's own id where it is harmless in a log, else a new one.
-function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
-  const isHarmless = typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) && !holdsApiKey(given)
-  return isHarmless ? given : randomUUID()
+// The caller's own id where the contract takes it and it is no secret, else a new one.
+function createRequestId({ requestId }: Contract): (request: IncomingMessage) => string {
+  const isValid = createAjv('check').compile(compilable(requestId))
+  return ({ headers }) => {
+    const given = headers['x-request-id']
+    return typeof given === 'string' && isValid(given) && !holdsApiKey(given) ? given : randomUUID()
+  }
 }

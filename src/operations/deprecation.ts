@@ -16,7 +16,8 @@ export function deprecationHeaders(
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
   if (successor !== undefined) {
-    headers.Link = `<${prefix}${operations.get(successor)?.path}>; rel="successor-version"`
+    const path = encodeURI(operations.get(successor)?.route ?? '') // it has no parameters
+    headers.Link = `<${prefix}${path}>; rel="successor-version"`
   }
   return headers
 }

@@ -165,7 +165,8 @@ function reused(): ApiError {
   return new ApiError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
 }
 
-function inUse(): ApiError {
+/** The first request with the key is under way: 409 with `Retry-After`. */
+export function inUse(): ApiError {
   return new ApiError(
     'idempotency_key_in_use',
     'The first request with this Idempotency-Key is still under way.',

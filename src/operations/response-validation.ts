@@ -11,6 +11,13 @@ import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {
   override name = 'ResponseError'
+
+  constructor(
+    place: string,
+    readonly problem: string,
+  ) {
+    super(`${place}: ${problem}`)
+  }
 }
 
 /** glue's form of the declared responses: by status, then by media type. */
@@ -23,8 +30,11 @@ type Headers = Readonly<Record<string, unknown>>
 
 /** Checks the answers of one operation. */
 export interface ResponseCheck {
-  /** @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong. */
-  head(status: number, headers: Headers): void
+  /**
+   * @param of whose headers: of the server's own alone, what a handler or a refusal adds may be missing
+   * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
+   */
+  head(status: number, headers: Headers, of?: 'server' | 'all'): void
   /** @throws {ResponseError} when the body is not what the contract declares for the status. */
   body(status: number, body: unknown): void
   /** Whether the contract declares the status, by itself or with others. */
@@ -58,7 +68,10 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
       Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
     )
     const checks = [...operation.responses.values()].map(({ status, headers, mediaTypes }) => {
-      const headerProblems = headers.map((header) => headerCheck(compileHeader, header))
+      const headerProblems = headers.map((header) => ({
+        header,
+        problemOf: headerCheck(compileHeader, header),
+      }))
       return [
         status,
         { headerProblems, bodyProblem: bodyCheck(compileBody, mediaTypes, contents.get(status)) },
@@ -67,19 +80,22 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
     const declared = byStatus(new Map(checks))
     const checksOf = (status: number) => {
       const found = declared(status)
-      if (found === undefined) throw new ResponseError(`${operation.id} may not answer ${status}`)
+      if (found === undefined)
+        throw new ResponseError(`${operation.id} ${status}`, 'the status is not declared')
       return found
     }
     return {
-      head(status, headers) {
-        for (const problemOf of checksOf(status).headerProblems) {
+      head(status, headers, of = 'all') {
+        for (const { header, problemOf } of checksOf(status).headerProblems) {
+          const isAwaited = of === 'server' && (status >= 400 || !header.setByServer)
+          if (isAwaited && headers[header.name.toLowerCase()] === undefined) continue
           const problem = problemOf(headers)
-          if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: header ${problem}`)
+          if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
         }
       },
       body(status, body) {
         const problem = checksOf(status).bodyProblem(body)
-        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}: ${problem}`)
+        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, problem)
       },
       declares: (status) => declared(status) !== undefined,
     }

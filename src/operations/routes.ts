@@ -6,12 +6,14 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  HTTPMethods,
   onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
-import { ContractError } from '../contract/contract-error.js'
+import { ContractError, type Problem } from '../contract/contract-error.js'
+import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
 import type { Contract, Operation, Schema } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
@@ -34,6 +36,7 @@ import {
   type ResponseSchemas,
 } from './response-validation.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
+import { serverProblems } from './server-answers.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -64,6 +67,7 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks()
+  const problems = new Map<string, Problem>()
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   app.setValidatorCompiler(createValidatorCompiler())
   app.addHook('onRoute', (route) => {
@@ -72,7 +76,11 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     const { body, response = {}, ...schema } = route.schema ?? {}
     const schemas = response as ResponseSchemas
     const isExact = !isPlain(schemas)
-    route.config = { ...route.config, isExact, responseCheck: responseCheckOf(operation, schemas) }
+    const responseCheck = naming(operation, () => responseCheckOf(operation, schemas))
+    for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
+      if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
+    }
+    route.config = { ...route.config, isExact, responseCheck }
     const json = jsonContent(body as BodySchema | undefined)
     route.schema = {
       // An operation that declares no query parameters takes none.
@@ -84,19 +92,39 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   })
   app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
+  for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
     specification: withBareStubs(parts),
-    prefix: contract.prefix,
+    prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
+  if (problems.size > 0) throw new ContractError([...problems.values()])
 }
 
-// An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
+// Fastify's own refusal says of no operation.
+function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Contract): void {
+  const url = decodeURI(prefix) + operation.route
+  if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
+  throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
+}
+
+// What is thrown of an operation says which.
+function naming<Result>(operation: Operation, run: () => Result): Result {
+  try {
+    return run()
+  } catch (error) {
+    throw new ContractError([problemOf(operation, (error as Error).message)])
+  }
+}
+
+// The router compares decoded paths. An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
 function withBareStubs(parts: RouteParts): object {
   const { specification, operations } = parts.contract
-  const paths: Record<string, object> = { ...(specification as { readonly paths?: object }).paths }
+  const declared = Object.entries((specification as { readonly paths?: object }).paths ?? {})
+  const paths = Object.fromEntries(declared.map(([path, item]) => [decodeURI(path), item]))
   for (const operation of operations.values()) {
-    const { id, path, method } = operation
+    const { id, method } = operation
+    const path = decodeURI(operation.path)
     const item = paths[path] as { readonly $ref?: string; readonly parameters?: unknown }
     if (item.$ref !== undefined || !isStub(handlerOf(operation, parts))) continue
     const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
@@ -127,12 +155,18 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
   const options: Partial<RouteOptions> = {
     config: { operation, headers: deprecationHeaders(operation, parts.contract) ?? {} },
     attachValidation: true,
+    // Fastify answers HEAD where GET is, unless the contract declares it.
+    exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
     onRequest: onRequestHooks(operation, parts),
     preValidation: sync((request) => parseBody(request)),
     preHandler: sync((request) => checkRequest(request, operation)),
     handler: routeHandler(operation, parts),
   }
   return options as RouteOptions
+}
+
+function isDeclared(method: string, path: string, { operations }: Contract): boolean {
+  return [...operations.values()].some((each) => each.method === method && each.path === path)
 }
 
 // What an operation is sent does not matter while nothing is there to take it.

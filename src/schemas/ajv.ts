@@ -12,10 +12,25 @@ import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbe
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
-  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, ...options })
+  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }) }
+  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
   return ajv
+}
+
+// Many patterns escape what needs none, such as `\-`, which JavaScript does not know under the flag `u`.
+function toRegExp(pattern: string, flags: string): RegExp {
+  const portable = pattern.replace(/\\(.)/gsu, (whole, character: string) =>
+    /[\w^$\\.*+?()[\]{}|/]/u.test(character) && character !== '_'
+      ? whole
+      : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+  try {
+    return new RegExp(portable, flags)
+  } catch (error) {
+    throw new Error(`the pattern ${pattern} is no regular expression of JavaScript`, { cause: error })
+  }
 }
 
 // What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.

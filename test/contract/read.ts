@@ -212,7 +212,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
       document.setIn(['paths', '/pets:batch'], document.getIn(['paths', '/pets/{petId}']))
       document.deleteIn(['paths', '/pets/{petId}'])
     },
-    '/pets:batch: a path cannot hold : or *',
+    '/pets:batch: a path cannot hold : or * or ? or #',
   ],
   [
     'no responses',
@@ -341,7 +341,11 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
 
 for (const [title, edit, problem] of broken) {
   t.test(`a contract with ${title} is refused in one line`, async (t) => {
-    t.strictSame(toContract({ document: edited(edit).toJS(), text: '' }).problems, [problem])
+    const { problems } = toContract({ document: edited(edit).toJS(), text: '' })
+    t.strictSame(
+      problems.map(({ text }) => text),
+      [problem],
+    )
   })
 }
 
