@@ -100,9 +100,9 @@ async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Serv
   return addMetrics(app, parts)
 }
 
-function clientFinder(sql: Sql, { rateLimits }: Contract): FindClient {
+function clientFinder(sql: Sql, contract: Contract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
-    return key && toClient(key, rateLimits.plans)
+    return key && toClient(key, contract)
   }
 }

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { handlers } from '../generated/handlers.js'
 import { buildApp } from './app.js'
+import { checkPlans } from './auth/client.js'
 import { type Config, readConfig } from './config.js'
 import { readContract } from './contract/read.js'
 import type { Contract } from './contract/types.js'
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel, config.workers > 1)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
+    await checkPlans(database.sql, contract)
     const parts = { config, contract, database, log }
     const { origin, stop } = await (config.workers > 1 && cluster.isPrimary ? supervise(parts) : serve(parts))
     if (isWorker(config)) tellListening(origin)

@@ -12,7 +12,7 @@ import { generateClient } from './client.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
 import { lintContract } from './lint.js'
 import { generateOperations } from './operations.js'
-import { buildServer } from './server.js'
+import { checkServer } from './server.js'
 import { generateTypes } from './types.js'
 
 const generatedFolder = 'generated'
@@ -49,7 +49,7 @@ export async function findDifferences(root: string): Promise<Findings> {
   })
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const contract = await readContract(file)
-  await buildServer(contract).catch(async ({ problems }: ContractError) => {
+  await checkServer(contract).catch(async ({ problems }: ContractError) => {
     const { locate } = await readSource(file)
     throw new ContractError(problems.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
   })

@@ -1,31 +1,21 @@
 // The server that a start would build of a contract: whatever it throws then, generate says first.
 
-import { pino } from 'pino'
-import postgres from 'postgres'
-import { buildApp } from '../../src/app.js'
-import { readConfig } from '../../src/config.js'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
-import { createPools } from '../../src/database/pools.js'
-import { type Handlers, notWritten } from '../../src/handlers/handler.js'
+import { notWritten } from '../../src/handlers/handler.js'
+import { buildServer } from '../lib/server.js'
 
 /**
  * Builds the routes and validators of every operation, written or not. Nothing listens, and no database is asked.
  * @throws {ContractError} when a start would fail
  */
-export async function buildServer(contract: Contract): Promise<void> {
-  const log = pino({ enabled: false })
-  const config = readConfig({})
-  const pools = createPools((options) => postgres(options), config.handlerTimeoutMs, log)
-  const handlers = [...contract.operations.values()].map((operation) => {
-    const isPlanned = unmetSecurity(operation, contract) !== undefined
-    return [operation.name, isPlanned ? notWritten(operation.name as never) : async () => {}]
-  })
-  const parts = { config, contract, pools, log, handlers: Object.fromEntries(handlers) as Handlers }
+export async function checkServer(contract: Contract): Promise<void> {
   try {
-    const app = await buildApp(parts)
+    const app = await buildServer(contract, (operation) =>
+      unmetSecurity(operation, contract) ? notWritten(operation.name as never) : async () => {},
+    )
     await app.ready()
     await app.close()
   } catch (error) {
@@ -39,6 +29,5 @@ function fromFastify({ message }: Error, { operations, prefix }: Contract): Cont
   const operation = [...operations.values()].find(
     (each) => each.method === method && decodeURI(prefix) + each.route === url,
   )
-  if (operation === undefined) return new ContractError([{ text: message, at: [] }])
-  return new ContractError([problemOf(operation, String(reason))])
+  return new ContractError([operation ? problemOf(operation, String(reason)) : { text: message, at: [] }])
 }

@@ -62,12 +62,18 @@ function toPath(url: string): string {
 }
 
 function parse({ data }: { readonly data: unknown }): unknown {
-  const parsed = parseDocument(String(data))
+  const parsed = parseDocument(String(data), { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
-  const value: unknown = parsed.toJS()
+  const value: unknown = parsed.toJS({ reviver: (_, each) => narrowed(each) })
   if (typeof value !== 'object' || value === null) throw new Error('it holds no document')
   return value
+}
+
+// A bigint where a number would round it.
+function narrowed(value: unknown): unknown {
+  const isSafe = typeof value === 'bigint' && Number.isSafeInteger(Number(value))
+  return isSafe ? Number(value) : value
 }
 
 function problems(error: unknown, file: string, texts: ReadonlyMap<string, string>): string[] {

@@ -1,6 +1,11 @@
 // OpenAPI 3.0 and 3.1 as one: schemas of JSON Schema 2020-12, which is what Ajv compiles, in a document that
 // fastify-openapi-glue loses nothing of.
 
+import { stringify } from 'lossless-json'
+
+/** The extension of a schema that holds, as JSON, those of its keywords that doubles would round. */
+export const exactNumbers = 'x-exact-numbers'
+
 type Node = Readonly<Record<string, unknown>>
 
 // Their keys are names of the document's own, not keywords.
@@ -20,14 +25,42 @@ export function toOneDialect(document: object): object {
 
 function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
   if (Array.isArray(value)) return value.map((each) => converted(each, false, isOld))
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null) return rounded(value)
   const entries = Object.entries(value).map(([key, each]) => {
     const isData = !isMap && (data.has(key) || key.startsWith('x-'))
-    return [key, isData ? each : converted(each, !isMap && maps.has(key), isOld)]
+    if (!isMap && exactKeywords.has(key)) return [key, each] // rounded below
+    return [key, isData ? rounded(each) : converted(each, !isMap && maps.has(key), isOld)]
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withSiblings(isOld ? modern(copy) : copy, isOld)
+  return withExact(withSiblings(isOld ? modern(copy) : copy, isOld))
+}
+
+const exactKeywords = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['enum', 'const', 'default'],
+])
+
+// What reads the document knows no bigint: those of a schema are noted beside their doubles, as JSON.
+function withExact(schema: Node): Node {
+  const entries = Object.entries(schema)
+  const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
+  if (exact.length === 0) return schema
+  const doubles = exact.map(([key, value]) => [key, rounded(value)])
+  return {
+    ...schema,
+    ...Object.fromEntries(doubles),
+    [exactNumbers]: stringify(Object.fromEntries(exact)),
+  }
+}
+
+// The value itself where it holds no bigint.
+function rounded(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, each]) => [key, rounded(each)] as const)
+  if (entries.every(([key, each]) => each === (value as Node)[key])) return value
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
 // Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and glue drops them.

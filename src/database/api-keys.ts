@@ -69,3 +69,15 @@ export async function findClientKey(sql: Sql, hash: string): Promise<ClientKey |
     where hash = decode(${hash}, 'hex') and revoked_at is null`
   return row
 }
+
+/** The plans of the keys that are valid, with how many keys have each; those with quotas of their own by themselves. */
+export async function countPlans(
+  sql: Sql,
+): Promise<readonly (Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'> & { readonly keys: number })[]> {
+  return sql`
+    select plan, min(per_minute) as "perMinute", min(per_day) as "perDay", count(*)::int as keys
+    from api_keys
+    where revoked_at is null and (expires_at is null or expires_at > now())
+    group by plan, per_minute is null
+    order by plan`
+}

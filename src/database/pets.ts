@@ -14,13 +14,21 @@ type Row = {
     | (undefined extends Pet[Name] ? null : never)
 }
 
+// What cannot be null stands here, so that a field of the contract that may be missing does not compile until that is dealt with.
+type Columns = {
+  readonly name: string
+  /** As text, for JSON's own numbers end at 2^53. */
+  readonly category_id: string
+  readonly status: string | undefined
+}
+
 /** Stores an animal and returns it with its id. */
 export const insertPet = batched(insertPets)
 
 async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
-  const columns = pets.map(({ name, categoryId, status, ...others }) => {
+  const columns = pets.map(({ name, categoryId, status, ...others }): Columns => {
     others satisfies Record<string, never> // nothing that a caller sends is dropped
-    return { name, category_id: String(categoryId), status } // as text, for JSON's own numbers end at 2^53
+    return { name, category_id: categoryId.toString(), status }
   })
   // In their order, and so are the rows that come back.
   const rows = await sql<Row[]>`

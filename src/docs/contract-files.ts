@@ -1,6 +1,7 @@
 // The contract itself, for tools.
 
 import type { FastifyInstance } from 'fastify'
+import { stringify } from 'lossless-json'
 import type { Contract } from '../contract/types.js'
 
 /** Adds `/openapi.yaml` and `/openapi.json`. */
@@ -9,5 +10,9 @@ export function addContractFiles(app: FastifyInstance, { text, document }: Contr
     reply.type('application/yaml; charset=utf-8') // RFC 9512
     return text
   })
-  app.get('/openapi.json', async () => document)
+  const json = stringify(document)
+  app.get('/openapi.json', async (_, reply) => {
+    reply.type('application/json; charset=utf-8')
+    return json
+  })
 }

@@ -3,6 +3,7 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Header, Operation, Schema } from '../contract/types.js'
+import { exactNumbers } from '../contract/upgrade.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { mapSchemas } from '../schemas/exact-numbers.js'
 import { isJson } from '../schemas/media-types.js'
@@ -164,7 +165,7 @@ export function isPlain(schemas: ResponseSchemas): boolean {
 function isPlainSchema(schema: Schema): boolean {
   let isPlain = true
   mapSchemas(schema, (each) => {
-    const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', '$ref', 'writeOnly'].some(
+    const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', '$ref', 'writeOnly', exactNumbers].some(
       (keyword) => keyword in each,
     )
     if (hasChoice || typeof each.type !== 'string') isPlain = false

@@ -1,9 +1,12 @@
 // Exact numbers. Ajv's own keywords know no bigint, and its coercion takes `0x10` for 16; this one takes the place
 // of `type`, where that allows a number, and of what stands beside it, in every schema the server compiles.
 
+import { randomUUID } from 'node:crypto'
 import type { Ajv, ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import { parse } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
+import { exactNumbers } from '../contract/upgrade.js'
 
 /** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -12,11 +15,11 @@ interface Rules {
   /** Empty: any. */
   readonly types: readonly string[]
   readonly format?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly exclusiveMaximum?: number
-  readonly multipleOf?: number
+  readonly minimum?: number | bigint
+  readonly maximum?: number | bigint
+  readonly exclusiveMinimum?: number | bigint
+  readonly exclusiveMaximum?: number | bigint
+  readonly multipleOf?: number | bigint
   readonly enum?: readonly unknown[]
   readonly const?: unknown
 }
@@ -70,7 +73,12 @@ export function withExactNumbers(schema: AnySchema): AnySchema {
   return mapSchemas(schema, exact)
 }
 
-function exact(schema: Schema): Schema {
+function exact(given: Schema): Schema {
+  const { [exactNumbers]: exactly, ...rounded } = given
+  const schema =
+    typeof exactly === 'string'
+      ? { ...rounded, ...(parse(exactly, undefined, { parseNumber: exactNumber }) as object) }
+      : given
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
   if (!speaksOfNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
@@ -81,7 +89,15 @@ function exact(schema: Schema): Schema {
     delete copy[name]
   }
   delete copy.type
+  if (typeof copy.default === 'bigint') copy.default = defaultMark + copy.default
   return { ...copy, exactNumber: rules }
+}
+
+// Ajv writes defaults into code as JSON, which has no bigint. A caller cannot know the mark.
+const defaultMark = randomUUID()
+
+function exactNumber(text: string): number | bigint {
+  return Number.isSafeInteger(Number(text)) || !/^-?\d+$/.test(text) ? Number(text) : BigInt(text)
 }
 
 // Where no type is named, its own numbers tell.
@@ -100,7 +116,7 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     errors: true,
     compile: (rules: Rules) => {
       const validate: DataValidateFunction = (data, context) => {
-        const value = mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data
+        const value = typeof data === 'string' ? fromString(data, mode, rules) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
@@ -112,6 +128,11 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
       return validate
     },
   })
+}
+
+function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
+  if (mode !== 'check' && text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
+  return mode === 'text' ? fromText(text, rules) : text
 }
 
 // As JSON writes numbers. What may also be text stays text where it is no number.
@@ -187,7 +208,7 @@ function boundProblem(value: bigint | number, rules: Rules): string | undefined 
 }
 
 // In decimals, as both are written: of doubles, 19.99 is no multiple of 0.01.
-function isMultiple(value: bigint | number, of: number): boolean {
+function isMultiple(value: bigint | number, of: bigint | number): boolean {
   const [a, b] = [decimal(value), decimal(of)]
   const scale = Math.max(a.decimals, b.decimals)
   const scaled = ({ digits, decimals }: typeof a) => digits * 10n ** BigInt(scale - decimals)

@@ -6,7 +6,7 @@ import { readContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import type { Context, Handlers } from '../../src/handlers/handler.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
-import { contract, type Service, sendRaw, startService } from '../fixtures/service.js'
+import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
 // An operation that takes something in every place, beside those of the service.
 const addToHerd = {
@@ -340,3 +340,48 @@ function raw({ origin, auth }: Service, target: string, headers: string[], body:
   const lines = ['Host: x', `Authorization: ${auth.authorization}`, 'Connection: close', ...headers]
   return sendRaw(origin, `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }
+
+t.test('what the contract says of integers is exact beyond 2^53', async (t) => {
+  const int64 = 'type: integer, format: int64'
+  const text = `
+openapi: 3.1.0
+info: {title: Herds, version: 1.0.0}
+servers: [{url: /v1}]
+paths:
+  /herds:
+    post:
+      operationId: echo
+      parameters: [{name: max, in: query, schema: {${int64}, maximum: 9007199254740993, default: 9007199254740993}}]
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              type: object
+              properties:
+                one: {${int64}, enum: [9007199254740993, 1]}
+                top: {${int64}, default: 9223372036854775807}
+                low: {${int64}, const: -9223372036854775807}
+                from: {${int64}, exclusiveMinimum: 9007199254740992}
+      responses: {'200': {description: What was asked., content: {application/json: {}}}}
+`
+  const contract = await readContract('herds.yaml', async () => text)
+  const echo = async ({ query, body }: Request) => ({ status: 200, body: { ...query, ...body } })
+  const service = await startService(t, { contract, handlers: { echo } as unknown as Handlers })
+  const add = (query: string, body: string) => service.call('POST', `/herds${query}`, { body })
+  t.match(await add('', '{}'), { text: '{"max":9007199254740993,"top":9223372036854775807}' })
+  const all = '"one":9007199254740993,"top":-1,"low":-9223372036854775807,"from":9007199254740993'
+  t.match(await add('?max=9007199254740993', `{${all}}`), { text: `{"max":9007199254740993,${all}}` })
+  const wrong =
+    '{"one":9007199254740992,"low":-9223372036854775808,"from":9007199254740992,"top":"9223372036854775807"}'
+  t.match((await add('?max=9007199254740994', wrong)).body, {
+    message: [
+      'query.max must be at most 9007199254740993',
+      'body.one must be one of: 9007199254740993, 1',
+      'body.top must be an integer',
+      'body.low must be -9223372036854775807',
+      'body.from must be above 9007199254740992',
+    ].join('; '),
+  })
+  t.match((await send(`${service.origin}/openapi.json`)).text, '"default":9223372036854775807')
+})

@@ -122,12 +122,13 @@ function revoke(id: bigint, json: boolean): Subcommand {
   }
 }
 
-function show(id: bigint, { rateLimits }: Contract, json: boolean): Subcommand {
+function show(id: bigint, contract: Contract, json: boolean): Subcommand {
   return async (sql, { redisUrl, redisTimeoutMs }) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
-    const client = toClient(key, rateLimits.plans)
-    const used = redisUrl === undefined ? null : await readUsage(client, rateLimits, redisUrl, redisTimeoutMs)
+    const client = toClient(key, contract)
+    const used =
+      redisUrl === undefined ? null : await readUsage(client, contract.rateLimits, redisUrl, redisTimeoutMs)
     const { quotas } = client
     if (json) return toJson({ ...key, state: state(key), quotas, used })
     const amount = (name: 'minute' | 'day') =>

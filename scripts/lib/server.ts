@@ -1,0 +1,28 @@
+// The server of any contract, without a database: for what asks only what the contract makes of requests and answers.
+
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import postgres from 'postgres'
+import { buildApp } from '../../src/app.js'
+import { readConfig } from '../../src/config.js'
+import type { Contract, Operation } from '../../src/contract/types.js'
+import { createPools } from '../../src/database/pools.js'
+import type { Handlers } from '../../src/handlers/handler.js'
+
+/**
+ * Builds the server that a start would build, with these handlers. Nothing listens.
+ * @throws {ContractError} when a start would fail
+ */
+export async function buildServer(
+  contract: Contract,
+  handlerOf: (operation: Operation) => unknown,
+): Promise<FastifyInstance> {
+  const log = pino({ enabled: false })
+  const config = readConfig({})
+  const pools = createPools((options) => postgres(options), config.handlerTimeoutMs, log)
+  const handlers = [...contract.operations.values()].map((operation) => [
+    operation.name,
+    handlerOf(operation),
+  ])
+  return buildApp({ config, contract, pools, log, handlers: Object.fromEntries(handlers) as Handlers })
+}

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { checkPlans, toClient } from '../../src/auth/client.js'
+import { insertApiKey, revokeApiKey } from '../../src/database/api-keys.js'
+import { contract, createDatabase } from '../fixtures/service.js'
+
+const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null }
+const agreed = { perMinute: 5, perDay: 50 }
+const limits = (plans: ReadonlyMap<string, typeof agreed | 'custom'>) => ({
+  isMetered: true,
+  rateLimits: { ...contract.rateLimits, plans },
+})
+
+t.test('keys that the contract gives no quotas stop a start', async (t) => {
+  const sql = await createDatabase(t)
+  const add = (plan: string, i: number, more: object = {}) =>
+    insertApiKey(sql, { ...terms, ...more, plan, hash: String(i).padStart(64, '0') })
+  await add('free', 1)
+  await add('custom', 2, agreed)
+  const plans = new Map<string, typeof agreed | 'custom'>([
+    ['free', agreed],
+    ['custom', 'custom'],
+  ])
+  await checkPlans(sql, limits(plans))
+  const gold = await add('gold', 3)
+  await add('gold', 4)
+  await add('custom', 5)
+  await add('tin', 6, { expiresAt: new Date(0) })
+  await t.rejects(checkPlans(sql, limits(plans)), {
+    name: 'OperatorError',
+    message:
+      /^The contract's x-rate-limits give no quotas to keys of the plan custom \(1 key\), gold \(2 keys\)\.\n/,
+  })
+  await checkPlans(sql, { ...limits(plans), isMetered: false })
+  await revokeApiKey(sql, gold)
+  await t.rejects(checkPlans(sql, limits(plans)), { message: /gold \(1 key\)/ })
+})
+
+t.test('where nothing is counted, a key of any plan may call', async (t) => {
+  const key = { ...terms, id: 7n, plan: 'gold' }
+  const { isMetered: _, ...rest } = limits(new Map())
+  t.match(toClient(key, { ...rest, isMetered: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })
+  t.throws(() => toClient(key, { ...rest, isMetered: true }), { code: 'unavailable' })
+})
