@@ -2,8 +2,9 @@
 // are written.
 
 import { moduleName } from './names.js'
+import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
-import type { Contract, Deprecation, Header, Operation, Parameter, Response } from './types.js'
+import type { Contract, Deprecation, Header, Operation, Response } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
@@ -64,7 +65,6 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   const place = `${method.toUpperCase()} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place} has no operationId`)
-  checkPathParameters(reader, place, path, item, node)
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
@@ -72,13 +72,12 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     summary: node.summary as string | undefined,
     path,
     security: readSecurity(reader, node),
-    parameters: [...reader.list(item.parameters), ...reader.list(node.parameters)].map((each) =>
-      readParameter(reader, each),
-    ),
+    parameters: readParameters(reader, place, path, item, node),
     body: readBody(reader, node),
     responses: readResponses(reader, place, node),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
+    definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
   return operation
@@ -109,27 +108,9 @@ function isDeclared(responses: Operation['responses'], status: string): boolean 
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
-// glue lets an operation's parameters in the path, query or header take the place of its path's there, all of them.
-function checkPathParameters(reader: Reader, place: string, path: string, item: Node, node: Node): void {
-  const own = reader.list(node.parameters)
-  for (const { name, in: location } of reader.list(item.parameters)) {
-    const there = own.filter((each) => each.in === location)
-    if (there.length > 0 && !there.some((each) => each.name === name)) {
-      reader.problem(
-        `${place}: its own ${location} parameters would drop ${name} of ${path}: write that under the operation, too`,
-      )
-    }
-  }
-}
-
 function readSecurity(reader: Reader, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
   return alternatives.map((alternative) => Object.keys(alternative))
-}
-
-function readParameter(reader: Reader, parameter: Node): Parameter {
-  const hasDefault = reader.node(parameter.schema).default !== undefined
-  return { name: String(parameter.name), in: String(parameter.in), hasDefault }
 }
 
 function readBody(reader: Reader, operation: Node): Operation['body'] {
