@@ -58,7 +58,8 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
     problem('has a name that JavaScript keeps for itself')
   }
   const isJson = node.content !== undefined
-  const schema = isJson ? contentSchema(reader, problem, node) : (node.schema ?? {})
+  // Of JSON the default is looked for in the schema itself.
+  const schema = isJson ? reader.node(contentSchema(reader, problem, node)) : (node.schema ?? {})
   return {
     name,
     in: location,
@@ -242,7 +243,10 @@ function list(value: unknown): unknown[] {
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()
+  const deep = query.filter(({ form }) => form?.style === 'deepObject')
   for (const { name, form } of query) {
+    const other = deep.find((each) => name.startsWith(`${each.name}[`))
+    if (other) reader.problem(`${place}: the query parameters ${other.name} and ${name} both take ${name}`)
     for (const each of isExplodedObject(form) ? form.names : [name]) {
       const other = owners.get(each)
       if (other !== undefined)

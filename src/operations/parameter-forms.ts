@@ -144,9 +144,12 @@ function createRead(
   const fieldOf = createFieldOf(parameter, parameters)
   return (sent, values) => {
     try {
-      const value = fieldOf ? readFields(sent, fieldOf, place.decode) : readOne(sent, name, form, place)
-      if (value === undefined && !(isExplodedObject(form) && parameter.required)) return []
-      values[name] = value ?? Object.create(null)
+      const given = fieldOf ? readFields(sent, fieldOf, place.decode) : readOne(sent, name, form, place)
+      // Of JSON, whose schema does not stand among the others.
+      const value = given === undefined && validate ? structuredClone(parameter.schema.default) : given
+      if (value !== undefined) values[name] = value
+      else if (isExplodedObject(form) && parameter.required) values[name] = toObject([])
+      else return []
     } catch (error) {
       if (!(error instanceof FormError)) throw error
       values[name] = '' // it is not missing

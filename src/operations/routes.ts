@@ -137,7 +137,7 @@ function schemasOf(parameters: Operation['parameters']): object {
       in: each.in,
       required: each.required,
       explode: false,
-      schema: isJson(each) ? defaultOf(each.schema) : each.schema,
+      schema: isJson(each) ? {} : each.schema,
     })),
     ...(content.length > 0 && { [jsonSchemas]: { content: Object.fromEntries(content) } }),
   }
@@ -145,10 +145,6 @@ function schemasOf(parameters: Operation['parameters']): object {
 
 function placeOf({ name, in: location }: Parameter): string {
   return `${location} ${name}`
-}
-
-function defaultOf(schema: Schema): Schema {
-  return schema.default === undefined ? {} : { default: schema.default }
 }
 
 function validatorsOf(

@@ -442,6 +442,14 @@ const parameters: [title: string, parameters: object[], problem: string][] = [
     'the query parameters limit and page both take limit',
   ],
   [
+    'a parameter that looks like a field of another',
+    [
+      { name: 'f', in: 'query', style: 'deepObject', schema: color },
+      { name: 'f[R]', in: 'query', schema: { type: 'string' } },
+    ],
+    'the query parameters f and f[R] both take f[R]',
+  ],
+  [
     'two objects that take any name',
     [
       { name: 'a', in: 'query', schema: { type: 'object' } },
