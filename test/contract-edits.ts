@@ -400,8 +400,8 @@ const broken: readonly (readonly [title: string, problem: RegExp, ...edits: read
     /GET \/pets: the query parameter shop cannot have the style deepObject with explode: false/,
     [
       contract,
-      '  /pets:\n',
-      '  /pets:\n    parameters:\n      - {name: shop, in: query, style: deepObject, explode: false, schema: {type: object}}\n',
+      '        - name: limit\n',
+      '        - {name: shop, in: query, style: deepObject, explode: false, schema: {type: object}}\n        - name: limit\n',
     ],
   ],
   [
