@@ -15,6 +15,7 @@ export interface Operations {
       params: Record<never, never>
       query: Record<never, never>
       headers: LowerCase<NonNullable<operations['createPet']['parameters']['header']>>
+      cookies: Record<never, never>
       body: NonNullable<operations['createPet']['requestBody']>['content']['application/json']
     }
     response:
@@ -34,6 +35,7 @@ export interface Operations {
       params: NonNullable<operations['getPet']['parameters']['path']>
       query: Record<never, never>
       headers: Record<never, never>
+      cookies: Record<never, never>
       body: undefined
     }
     response:
@@ -50,6 +52,7 @@ export interface Operations {
       params: Record<never, never>
       query: WithDefaults<NonNullable<operations['listPets']['parameters']['query']>, 'limit'>
       headers: Record<never, never>
+      cookies: Record<never, never>
       body: undefined
     }
     response:

@@ -396,12 +396,12 @@ const broken: readonly (readonly [title: string, problem: RegExp, ...edits: read
     [contract, "$ref: '#/components/schemas/PetStatus'", "$ref: '#/components/schemas/Cat'"],
   ],
   [
-    'a parameter of a path that would be dropped',
-    /GET \/pets: its own query parameters would drop shop of \/pets/,
+    'a parameter that nobody could read',
+    /GET \/pets: the query parameter shop cannot have the style deepObject with explode: false/,
     [
       contract,
-      '  /pets:\n',
-      '  /pets:\n    parameters:\n      - {name: shop, in: query, schema: {type: string}}\n',
+      '        - name: limit\n',
+      '        - {name: shop, in: query, style: deepObject, explode: false, schema: {type: object}}\n        - name: limit\n',
     ],
   ],
   [

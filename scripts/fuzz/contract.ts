@@ -16,7 +16,12 @@ export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header' | 'cookie'
   readonly required: boolean
+  /** Its own, or that of its content. */
   readonly schema: Schema
+  readonly style: string
+  readonly explode: boolean
+  /** It has a content. */
+  readonly isJson: boolean
 }
 
 export interface HeaderRule {
@@ -112,12 +117,7 @@ function readOperation(path: string, method: string, node: Node, item: Node, doc
     isSecured: security.length > 0 && security.every((each) => Object.keys(each).length > 0),
     isDeprecated: isTrue(node.deprecated),
     isIdempotent: isTrue(node['x-idempotent']),
-    parameters: parameters.map((each) => ({
-      name: String(each.name),
-      in: String(each.in) as Parameter['in'],
-      required: isTrue(each.required),
-      schema: (each.schema ?? {}) as Schema,
-    })),
+    parameters: parameters.filter((each) => !isIgnored(each)).map(readParameter),
     body: node.requestBody && {
       required: isTrue(node.requestBody.required),
       schemas: new Map(
@@ -127,6 +127,27 @@ function readOperation(path: string, method: string, node: Node, item: Node, doc
     answers: new Map(
       entries(node.responses).map(([status, answer]) => [status.toLowerCase(), answerRule(answer)]),
     ),
+  }
+}
+
+// OpenAPI 3.1.1, section 4.8.12.2.1.
+function isIgnored(node: Node): boolean {
+  const isElsewhere = ['accept', 'content-type', 'authorization'].includes(String(node.name).toLowerCase())
+  return isElsewhere && String(node.in) === 'header'
+}
+
+function readParameter(node: Node): Parameter {
+  const location = String(node.in) as Parameter['in']
+  const style = String(node.style ?? (location === 'query' || location === 'cookie' ? 'form' : 'simple'))
+  const [media] = Object.values(node.content ?? {})
+  return {
+    name: String(node.name),
+    in: location,
+    required: isTrue(node.required),
+    schema: (node.schema ?? media?.schema ?? {}) as Schema,
+    style,
+    explode: node.explode === undefined ? style === 'form' : isTrue(node.explode),
+    isJson: media !== undefined,
   }
 }
 

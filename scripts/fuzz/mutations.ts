@@ -4,6 +4,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
 import { type Contract, compile, type Operation, type Schema } from './contract.js'
 import type { Draft, Mutation } from './draft.js'
+import { isPlain } from './parameters.js'
 import type { Expectation } from './request.js'
 import { hostileText, invalidValue, type Json } from './values.js'
 
@@ -90,7 +91,7 @@ function methodMutations({ method, path }: Operation, { operations }: Contract):
 
 function parameterMutations({ parameters }: Operation): Arbitrary<Mutation>[] {
   const places = { path: 'target', query: 'query', header: 'header', cookie: 'header' } as const
-  return parameters.map(({ name, in: location, schema }) =>
+  return parameters.filter(isPlain).map(({ name, in: location, schema }) =>
     hostileText(schema)
       // Blanks at the ends of a header's value are none of it.
       .filter(({ text }) => location !== 'header' || /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/.test(text))
@@ -188,7 +189,7 @@ const emptyQueries = ['', '&&', '=', '?', ';', '%', '%zz=%zz']
 function queryMutations({ parameters, path }: Operation, { limits }: Contract): Arbitrary<Mutation>[] {
   const add = (draft: Draft, ...parts: string[]) => void draft.query.push(...parts)
   const inQuery = parameters.filter((each) => each.in === 'query')
-  const repeated = inQuery.filter(({ schema }) => schema.type !== 'array').map(({ name }) => name)
+  const repeated = inQuery.filter(isPlain).map(({ name }) => name)
   return [
     ...repeated.map((name) =>
       named('query', 'refused', { [`${name} twice`]: (draft) => add(draft, `${name}=1`, `${name}=1`) }),

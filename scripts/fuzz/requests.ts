@@ -5,8 +5,9 @@ import { stringify } from 'lossless-json'
 import type { Contract, Operation, Parameter } from './contract.js'
 import { type Draft, type Mutation, toRequest } from './draft.js'
 import { mutationsOf } from './mutations.js'
+import { isPlain, setParameter } from './parameters.js'
 import type { Expectation, Request } from './request.js'
-import { validValue } from './values.js'
+import { type Json, validValue } from './values.js'
 
 /** Keys of the service under test. */
 export interface Keys {
@@ -63,20 +64,19 @@ function assemble(
   }
   return fc.record(parts).map(({ values, body, caller, address, mutations }) => {
     const draft = plainDraft(operation, origin, caller, address)
-    for (const { parameter, value } of values) {
-      if (parameter.in === 'path') draft.pathValues[parameter.name] = encodeURIComponent(value)
-      if (parameter.in === 'query') draft.query.push(`${parameter.name}=${encodeURIComponent(value)}`)
-      if (parameter.in === 'header') draft.headers.push([parameter.name, value])
-    }
+    for (const { parameter, value } of values) setParameter(draft, parameter, value)
     if (body !== undefined) {
       draft.body = Buffer.from(body.text)
       draft.headers.push(['Content-Type', body.type])
     }
     for (const mutation of mutations) mutation.apply(draft)
-    // A key may have come with another request.
-    const isOpen = values.some(({ parameter: { in: place, schema } }) =>
-      place === 'query' ? isOpaque(schema) : place === 'header' && operation.isIdempotent,
-    )
+    // A key may have come with another request; and what texts are in a list, an object or JSON is not looked into.
+    const isOpen = values.some(({ parameter }) => {
+      if (!isPlain(parameter)) return true
+      return parameter.in === 'query'
+        ? isOpaque(parameter.schema)
+        : parameter.in === 'header' && operation.isIdempotent
+    })
     return toRequest(draft, mutations, expectationOf(operation, caller, isOpen), caller.isValid)
   })
 }
@@ -154,9 +154,9 @@ function isOpaque({ type, enum: values, format, pattern }: Parameter['schema']):
   return type === 'string' && values === undefined && format === undefined && pattern === undefined
 }
 
-function valuesOf({ parameters }: Operation): Arbitrary<{ parameter: Parameter; value: string }[]> {
+function valuesOf({ parameters }: Operation): Arbitrary<{ parameter: Parameter; value: Json }[]> {
   const each = parameters.map((parameter) => {
-    const given = validValue(parameter.schema).map((value) => ({ parameter, value: String(value) }))
+    const given = validValue(parameter.schema).map((value) => ({ parameter, value }))
     return parameter.required ? given : fc.option(given, { nil: undefined, freq: 2 })
   })
   return fc.tuple(...each).map((values) => values.filter((value) => value !== undefined))

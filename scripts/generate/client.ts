@@ -37,15 +37,19 @@ class Tabler {
     return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(sorted) }
   }
 
-  #operation({ method, path }: Operation): ClientOperation {
+  #operation({ method, path, parameters: declared }: Operation): ClientOperation {
     const item = this.#node(this.#node(this.document.paths)[path])
     const node = this.#node(item[method.toLowerCase()])
     const parameters = [...list(item.parameters), ...list(node.parameters)].map((each) => this.#node(each))
+    const formed = declared.flatMap(({ name, in: location, form }) => {
+      return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
+    })
     const int64 = this.#answers(this.#node(node.responses))
     return {
       method,
       path,
       ...(parameters.some(isIdempotencyKey) && { idempotent: true }),
+      ...(formed.length > 0 && { parameters: formed }),
       ...(Object.keys(int64).length > 0 && { int64 }),
     }
   }

@@ -58,16 +58,16 @@ export async function findDifferences(root: string): Promise<Findings> {
   return {
     contract,
     differences: [
-      ...(await generatedDifferences(root, file, contract)),
+      ...(await generatedDifferences(root, contract)),
       ...(await handlerDifferences(root, contract)),
     ],
     warnings: [...warnings, ...unmet.map((text) => `warning: ${text}: it can only answer 501`)],
   }
 }
 
-async function generatedDifferences(root: string, file: string, contract: Contract): Promise<Difference[]> {
+async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
   const contents = new Map([
-    ['types.ts', await generateTypes(file, contract)],
+    ['types.ts', await generateTypes(contract)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract)],

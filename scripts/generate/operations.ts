@@ -58,9 +58,10 @@ function operationType(operation: Operation, hasOneWayFields: boolean): string {
   const answers = [...operation.responses.values()].filter(({ status }) => /^\d{3}$/.test(status))
   return `  ${name}: {
     request: {
-      params: ${parametersType(operation, 'path')}
-      query: ${parametersType(operation, 'query')}
-      headers: ${parametersType(operation, 'header')}
+      params: ${parametersType(operation, 'path', hasOneWayFields)}
+      query: ${parametersType(operation, 'query', hasOneWayFields)}
+      headers: ${parametersType(operation, 'header', hasOneWayFields)}
+      cookies: ${parametersType(operation, 'cookie', hasOneWayFields)}
       body: ${bodyType(operation, hasOneWayFields)}
     }
     response:
@@ -68,12 +69,17 @@ ${answers.map((response) => `      | ${answerType(operation, response, hasOneWay
   }`
 }
 
-function parametersType({ id, parameters }: Operation, location: 'path' | 'query' | 'header'): string {
+function parametersType(
+  { id, parameters }: Operation,
+  location: 'path' | 'query' | 'header' | 'cookie',
+  hasOneWayFields: boolean,
+): string {
   const here = parameters.filter((parameter) => parameter.in === location)
   if (here.length === 0) return 'Record<never, never>'
   const all = `NonNullable<operations[${quote(id)}]['parameters']['${location}']>`
   const defaults = here.filter(({ hasDefault }) => hasDefault).map(({ name }) => quote(name))
-  const full = defaults.length > 0 ? `WithDefaults<${all}, ${defaults.join(' | ')}>` : all
+  const given = hasOneWayFields ? `Writable<${all}>` : all
+  const full = defaults.length > 0 ? `WithDefaults<${given}, ${defaults.join(' | ')}>` : given
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 

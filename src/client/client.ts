@@ -6,6 +6,7 @@ import { ApiError } from './error.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
 import { decode, encode } from './json.js'
 import { linkTo } from './links.js'
+import { writeParameters } from './parameters.js'
 import { type Clock, systemClock } from './retry.js'
 import type { ClientOperation, ClientTable } from './table.js'
 
@@ -38,6 +39,7 @@ export interface CallRequest extends CallOptions {
   readonly path?: object
   readonly query?: object
   readonly header?: object
+  readonly cookie?: object
   readonly body?: unknown
 }
 
@@ -79,11 +81,17 @@ export function buildClient(
 
   const call = async (
     id: string,
-    { path, query, header, body, signal }: CallRequest = {},
+    { path, query, header, cookie, body, signal }: CallRequest = {},
   ): Promise<CallAnswer> => {
     const operation = operationOf(table, id)
+    const keyed = operation.idempotent ? withIdempotencyKey(header) : header
+    const { header: written = keyed, ...serializers } =
+      operation.parameters === undefined
+        ? {}
+        : writeParameters(operation.parameters, { header: keyed, cookie })
     const { data, response } = await request(operation.method, operation.path, {
-      params: { path, query, header: operation.idempotent ? withIdempotencyKey(header) : header },
+      params: { path, query, header: written },
+      ...serializers,
       body,
       ...(signal && { signal }),
       parseAs: 'text',

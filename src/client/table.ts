@@ -16,11 +16,21 @@ export interface Places {
   readonly each?: readonly Place[]
 }
 
+/** A parameter that is written in another way than as one text by its name. */
+export interface ClientParameter {
+  readonly name: string
+  readonly in: string
+  /** OpenAPI's, or `json`. */
+  readonly style: string
+  readonly explode: boolean
+}
+
 export interface ClientOperation {
   readonly method: string
   readonly path: string
   /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
   readonly idempotent?: true
+  readonly parameters?: readonly ClientParameter[]
   /** Where int64 stand in the body, by status. */
   readonly int64?: Readonly<Record<string, Place>>
 }

@@ -4,8 +4,9 @@
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { moduleName } from './names.js'
+import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
-import type { Contract, Deprecation, Header, Operation, Parameter, Response, Schema } from './types.js'
+import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
@@ -92,7 +93,6 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   const place = `${method.toUpperCase()} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place} has no operationId`)
-  checkPathParameters(reader, place, path, item, node)
   checkServers(reader, place, item, node)
   if (node.requestBody !== undefined && ['get', 'head'].includes(method))
     reader.problem(`${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`)
@@ -104,13 +104,12 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     path,
     route: routeOf(path),
     security: readSecurity(reader, node),
-    parameters: [...reader.list(item.parameters), ...reader.list(node.parameters)].map((each) =>
-      readParameter(reader, each),
-    ),
+    parameters: readParameters(reader, place, path, item, node),
     body: readBody(reader, node),
     responses: readResponses(reader, place, node),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
+    definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
   return operation
@@ -141,19 +140,6 @@ function isDeclared(responses: Operation['responses'], status: string): boolean 
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
-// glue lets an operation's parameters in the path, query or header take the place of its path's there, all of them.
-function checkPathParameters(reader: Reader, place: string, path: string, item: Node, node: Node): void {
-  const own = reader.list(node.parameters)
-  for (const { name, in: location } of reader.list(item.parameters)) {
-    const there = own.filter((each) => each.in === location)
-    if (there.length > 0 && !there.some((each) => each.name === name)) {
-      reader.problem(
-        `${place}: its own ${location} parameters would drop ${name} of ${path}: write that under the operation, too`,
-      )
-    }
-  }
-}
-
 /** The one schema of the header `X-Request-Id`: a request has its id before it is known which operation it is for. */
 export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
   const schemas = new Map<string, Schema>()
@@ -182,11 +168,6 @@ function checkServers(reader: Reader, place: string, item: Node, node: Node): vo
 function readSecurity(reader: Reader, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
   return alternatives.map((alternative) => Object.keys(alternative))
-}
-
-function readParameter(reader: Reader, parameter: Node): Parameter {
-  const hasDefault = reader.node(parameter.schema).default !== undefined
-  return { name: String(parameter.name), in: String(parameter.in), hasDefault }
 }
 
 function readBody(reader: Reader, operation: Node): Operation['body'] {

@@ -20,11 +20,40 @@ export interface Response {
   readonly mediaTypes: readonly string[]
 }
 
+/** How the value of a parameter is written, where it is more than a text that the router or the query parser reads. */
+export interface ParameterForm {
+  /** OpenAPI's, or that of a `content`, which is JSON. */
+  readonly style:
+    | 'form'
+    | 'simple'
+    | 'label'
+    | 'matrix'
+    | 'spaceDelimited'
+    | 'pipeDelimited'
+    | 'deepObject'
+    | 'json'
+  readonly explode: boolean
+  /** A text, several, or names with one each. */
+  readonly shape: 'text' | 'list' | 'textOrList' | 'object'
+  /** Of an object: its fields. */
+  readonly names: readonly string[]
+  /** Of an object: whether it has fields of any other name, too. */
+  readonly takesOthers: boolean
+  /** `allowEmptyValue`: an empty value is as good as none. */
+  readonly isEmptyAbsent: boolean
+}
+
 /** A parameter that an operation declares. */
 export interface Parameter {
   readonly name: string
+  /** `path`, `query`, `header` or `cookie`. */
   readonly in: string
+  readonly required: boolean
   readonly hasDefault: boolean
+  /** Its own, or its content's; with references. */
+  readonly schema: Schema
+  /** Undefined: plain text. */
+  readonly form: ParameterForm | undefined
 }
 
 /** When an operation was deprecated, when it goes, and the operation to use instead. */
@@ -54,6 +83,8 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** A request for it may carry a key, and is then done once however often it arrives. */
   readonly isIdempotent: boolean
+  /** Its body and answers as the document has them, with references. */
+  readonly definition: { readonly requestBody?: unknown; readonly responses?: unknown }
 }
 
 /** Requests a minute and a day. */

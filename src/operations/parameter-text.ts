@@ -18,18 +18,37 @@ export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): E
 
 function unfit(parameters: [name: string, value: unknown][]): ErrorObject[] {
   return parameters
-    .filter(([, value]) => value === undefined || String(value).includes('\0'))
-    .map(([name]) => ({
-      instancePath: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-      schemaPath: '',
-      keyword: 'text',
-      params: {},
-      message: 'must be percent-encoded UTF-8 without NUL',
-    }))
+    .filter(([, value]) => value === undefined || holdsNul(value))
+    .map(([name]) => placeError([name], unfitText))
 }
 
-// As the router splits a URL and the query parser its query.
-function queryOf(url: string): string {
+function holdsNul(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return String(value).includes('\0')
+  return Object.entries(value).flat().some(holdsNul)
+}
+
+/** What is said of a parameter that is no text. */
+export const unfitText = 'must be percent-encoded UTF-8 without NUL'
+
+/** A problem of a place within a part of the request, in the form of Ajv's errors. */
+export function placeError(path: readonly string[], message: string): ErrorObject {
+  const tokens = path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+  return { instancePath: tokens.join(''), schemaPath: '', keyword: 'text', params: {}, message }
+}
+
+/** Errors of other parameters than those that were not read: of these their schemas have nothing to say. */
+export function unlessMisread(
+  errors: readonly ErrorObject[],
+  misread: readonly ErrorObject[],
+): readonly ErrorObject[] {
+  if (misread.length === 0) return errors
+  const parameterOf = ({ instancePath }: ErrorObject) => instancePath.split('/')[1] ?? ''
+  const parameters = new Set(misread.map(parameterOf))
+  return errors.filter((each) => !parameters.has(parameterOf(each)))
+}
+
+/** The query of a URL, split off as the router does. */
+export function queryOf(url: string): string {
   return /[?#](.*)$/s.exec(url)?.[1] ?? ''
 }
 
@@ -38,7 +57,8 @@ function readPair(pair: string): [name: string, value: string | undefined] {
   return [decode(name) ?? name, decode(value)]
 }
 
-function decode(text: string): string | undefined {
+/** A text of a query as the query parser decodes it; undefined where it is no UTF-8. */
+export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -3,6 +3,7 @@
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import { isExplodedObject } from '../contract/parameters.js'
 import type { Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
@@ -10,26 +11,26 @@ import { parseJson } from '../schemas/json.js'
 import { accepts, isJson } from '../schemas/media-types.js'
 import { describeViolations, joinViolations } from '../schemas/messages.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
-import { mayHoldUnfitText, unfitTexts } from './parameter-text.js'
+import { mayHoldUnfitText, placeError, unfitTexts, unlessMisread } from './parameter-text.js'
 
 const parts = [
   { name: 'path', httpPart: 'params' },
   { name: 'query', httpPart: 'querystring' },
   { name: 'header', httpPart: 'headers' },
+  { name: 'cookie', httpPart: 'cookies' },
   { name: 'body', httpPart: 'body' },
 ] as const
 
 /** Compiles the schemas of each part of a request, as Fastify asks for them. */
 export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
-  // `array` makes a list of a single value where the contract asks for one; it never meets the reverse,
-  // a list of one, for the query parser makes lists of two and more only.
-  const parameters = createAjv('text', { coerceTypes: 'array', useDefaults: true })
+  const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
   const body = createAjv('json', { useDefaults: true })
   forbid(body, 'readOnly')
   return ({ schema, httpPart }) => {
     const exact = compilable(schema)
-    if (httpPart === 'body') return body.compile(withoutForbidden(exact, 'readOnly'))
-    // Headers belong to everyone; the other parameters to the contract alone.
+    if (httpPart === 'body' || httpPart === 'json') return body.compile(withoutForbidden(exact, 'readOnly'))
+    // Headers and cookies belong to everyone; the other parameters to the contract alone.
+    if (httpPart === 'cookies') return parameters.compile(exact)
     if (httpPart === 'headers') return parameters.compile(withLowerCaseNames(exact))
     return parameters.compile({ ...exact, additionalProperties: false })
   }
@@ -92,12 +93,42 @@ export function parseBody(request: FastifyRequest): void {
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  if (request.validationError === undefined && !bodyMissing && !mayHoldUnfitText(request.url)) return
+  const isRead = request.validationError === undefined && request.misread === undefined
+  if (isRead && !bodyMissing && !mayHoldUnfitText(request.url)) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    return describeViolations(name, [...errorsOf(request, httpPart), ...unfitTexts(request, httpPart)])
+    const misread = request.misread?.[httpPart] ?? []
+    const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
+    const invalid = unlessMisread(errorsOf(request, httpPart), [...misread, ...repeated])
+    const errors = [...misread, ...repeated, ...invalid, ...unfitTexts(request, httpPart)]
+    return describeViolations(
+      name,
+      httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
+    )
   })
   if (violations.length > 0) throw new ApiError('invalid_request', joinViolations(violations))
+}
+
+// The query parser makes a list of what is given twice, which a list of the contract's may be.
+function repetitions({ query }: FastifyRequest, { parameters }: Operation): ErrorObject[] {
+  const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
+  return plain
+    .filter(({ name }) => Array.isArray((query as Record<string, unknown>)[name]))
+    .map(({ name }) => placeError([name], 'must be given once'))
+}
+
+// The fields of an exploded object were sent without its name.
+function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
+  const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
+    (each) => each !== undefined,
+  )
+  const path = ofField ? `${error.instancePath}/` : error.instancePath
+  const object = parameters
+    .filter(({ form }) => isExplodedObject(form))
+    .map(({ name }) => placeError([name], '').instancePath)
+    .find((each) => path.startsWith(`${each}/`))
+  return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }
 
 function errorsOf(

@@ -2,10 +2,12 @@
 // a request meets them, its key check, the checks of its input, its handler and
 // the check of its answer. A gap stops the start.
 
+import type { ValidateFunction } from 'ajv'
 import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  FastifySchemaCompiler,
   HTTPMethods,
   onRequestHookHandler,
   RouteOptions,
@@ -15,7 +17,7 @@ import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
-import type { Contract, Operation, Schema } from '../contract/types.js'
+import type { Contract, Operation, Parameter, Schema } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
@@ -28,6 +30,7 @@ import { callBack } from '../lib/maybe-promise.js'
 import { essence, isJson } from '../schemas/media-types.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
+import { createParameterReader, type Validators } from './parameter-forms.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import {
   createResponseChecks,
@@ -69,7 +72,10 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const responseCheckOf = createResponseChecks()
   const problems = new Map<string, Problem>()
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
-  app.setValidatorCompiler(createValidatorCompiler())
+  const compile = createValidatorCompiler()
+  app.setValidatorCompiler(compile)
+  app.decorateRequest('cookies', undefined)
+  app.decorateRequest('misread', undefined)
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
@@ -82,6 +88,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     }
     route.config = { ...route.config, isExact, responseCheck }
     const json = jsonContent(body as BodySchema | undefined)
+    const isServed = !isStub(handlerOf(operation, parts))
+    const read = isServed && createParameterReader(operation, contract.prefix, validatorsOf(route, compile))
+    if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     route.schema = {
       // An operation that declares no query parameters takes none.
       querystring: { type: 'object' },
@@ -94,7 +103,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
-    specification: withBareStubs(parts),
+    specification: routable(parts),
+    addCookieSchema: true,
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
@@ -117,20 +127,64 @@ function naming<Result>(operation: Operation, run: () => Result): Result {
   }
 }
 
+// What glue makes routes of: its own reading of parameters is not OpenAPI's, so it is told of nothing but names and schemas.
 // The router compares decoded paths. An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
-function withBareStubs(parts: RouteParts): object {
+function routable(parts: RouteParts): object {
   const { specification, operations } = parts.contract
-  const declared = Object.entries((specification as { readonly paths?: object }).paths ?? {})
-  const paths = Object.fromEntries(declared.map(([path, item]) => [decodeURI(path), item]))
+  const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
-    const { id, method } = operation
+    const { id, method, definition, parameters } = operation
     const path = decodeURI(operation.path)
-    const item = paths[path] as { readonly $ref?: string; readonly parameters?: unknown }
-    if (item.$ref !== undefined || !isStub(handlerOf(operation, parts))) continue
     const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
-    paths[path] = { ...item, [method.toLowerCase()]: bare }
+    const { requestBody, responses } = definition
+    const full = {
+      operationId: id,
+      responses,
+      ...(requestBody !== undefined && { requestBody }),
+      ...schemasOf(parameters),
+    }
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: isStub(handlerOf(operation, parts)) ? bare : full,
+    }
   }
   return { ...specification, paths }
+}
+
+// glue's extension, so that it makes each schema one without references.
+const jsonSchemas = 'x-json-parameters'
+
+// What glue takes for a parameter has its schema by its name. Of JSON it knows nothing: each is compiled by itself.
+function schemasOf(parameters: Operation['parameters']): object {
+  const isJson = ({ form }: Parameter) => form?.style === 'json'
+  const content = parameters.filter(isJson).map((each) => [placeOf(each), { schema: each.schema }])
+  return {
+    parameters: parameters.map((each) => ({
+      name: each.name,
+      in: each.in,
+      required: each.required,
+      explode: false,
+      schema: isJson(each) ? {} : each.schema,
+    })),
+    ...(content.length > 0 && { [jsonSchemas]: { content: Object.fromEntries(content) } }),
+  }
+}
+
+function placeOf({ name, in: location }: Parameter): string {
+  return `${location} ${name}`
+}
+
+function validatorsOf(
+  { schema, method, url }: RouteOptions,
+  compile: FastifySchemaCompiler<Schema>,
+): Validators {
+  const { cookies, [jsonSchemas]: json } = (schema ?? {}) as { cookies?: Schema; [jsonSchemas]?: BodySchema }
+  const compiled = (each: Schema, httpPart: string) =>
+    compile({ schema: each, method: String(method), url, httpPart }) as ValidateFunction
+  return {
+    cookies: cookies && compiled(cookies, 'cookies'),
+    json: (parameter) => compiled(json?.content[placeOf(parameter)]?.schema ?? {}, 'json'),
+  }
 }
 
 interface BodySchema {
@@ -221,8 +275,8 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
   const write = createWrite(operation)
-  const run = ({ params, query, headers, body, url }: FastifyRequest, by: Sql) =>
-    handler({ params, query, headers, body }, { sql: by, path: requestPath(url) })
+  const run = ({ params, query, headers, cookies = {}, body, url }: FastifyRequest, by: Sql) =>
+    handler({ params, query, headers, cookies, body }, { sql: by, path: requestPath(url) })
   const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
     write(request, reply, await run(request, pool.sqlUntil(signal)))
   const plainly = isCoalesced(operation) ? coalesced(answer) : answer

@@ -27,15 +27,15 @@ function violation(part: string, error: ErrorObject): [place: string, problem: s
   const { keyword, params } = error
   const place = part + propertyPath(error.instancePath)
   if (keyword === 'required') return [place + property(params.missingProperty), 'is required']
-  if (keyword === 'additionalProperties') return [place + property(params.additionalProperty), unknown(part)]
+  if (keyword === 'additionalProperties')
+    return [place + property(params.additionalProperty), unknown(part, error)]
   if (keyword === 'unevaluatedProperties')
-    return [place + property(params.unevaluatedProperty), unknown(part)]
-  if (part === 'query' && Array.isArray(error.data)) return [place, 'must be given once']
+    return [place + property(params.unevaluatedProperty), unknown(part, error)]
   return [place, problem(error)]
 }
 
-function unknown(part: string): string {
-  return part === 'body' ? 'is not a known field' : 'is not a known parameter'
+function unknown(part: string, { instancePath }: ErrorObject): string {
+  return part === 'body' || instancePath !== '' ? 'is not a known field' : 'is not a known parameter'
 }
 
 function problem({ keyword, params, message, parentSchema }: ErrorObject): string {
@@ -50,6 +50,12 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return `must have at least ${count(params.limit, 'character')}`
     case 'maxLength':
       return `must have at most ${count(params.limit, 'character')}`
+    case 'minItems':
+      return `must have at least ${count(params.limit, 'item')}`
+    case 'maxItems':
+      return `must have at most ${count(params.limit, 'item')}`
+    case 'uniqueItems':
+      return 'must not have the same item twice'
     case 'pattern':
       return `must be ${parentSchema?.['x-pattern-description'] ?? `of the pattern ${params.pattern}`}`
     case 'format':

@@ -54,10 +54,11 @@ t.test('an operation is read with all it declares', async (t) => {
   const { operations } = contract
   const listPets = operations.get('listPets')
   t.strictSame(listPets?.security, [['apiKey']])
-  t.strictSame(listPets?.parameters, [
-    { name: 'limit', in: 'query', hasDefault: true },
-    { name: 'status', in: 'query', hasDefault: false },
-    { name: 'cursor', in: 'query', hasDefault: false },
+  const plain = { in: 'query', required: false, hasDefault: false, form: undefined }
+  t.match(listPets?.parameters, [
+    { ...plain, name: 'limit', hasDefault: true, schema: { type: 'integer' } },
+    { ...plain, name: 'status', schema: { $ref: '#/components/schemas/PetStatus' } },
+    { ...plain, name: 'cursor', schema: { type: 'string' } },
   ])
   t.equal(listPets?.body, undefined)
   t.strictSame(operations.get('createPet')?.body, { required: true, mediaTypes: ['application/json'] })
@@ -178,15 +179,6 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'two operations of one name',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
     'two operations are called listPets',
-  ],
-  [
-    'parameters of a path that would be dropped',
-    (document) =>
-      document.setIn(
-        ['paths', '/pets', 'parameters'],
-        document.createNode([{ name: 'shop', in: 'query', schema: { type: 'string' } }]),
-      ),
-    'GET /pets: its own query parameters would drop shop of /pets: write that under the operation, too',
   ],
   [
     'two operations at one place',
@@ -348,6 +340,172 @@ for (const [title, edit, problem] of broken) {
     )
   })
 }
+
+const ids = { type: 'array', items: { type: 'integer' } }
+const color = { type: 'object', properties: { R: { type: 'integer' } } }
+const json = (schema: object) => ({ content: { 'application/json': { schema } } })
+
+// Added to those of GET /pets.
+const parameters: [title: string, parameters: object[], problem: string][] = [
+  [
+    'a style of another place',
+    [{ name: 'ids', in: 'query', style: 'simple', schema: ids }],
+    'the query parameter ids cannot have the style simple there',
+  ],
+  [
+    'a style that is none',
+    [{ name: 'ids', in: 'header', style: 'fancy', schema: ids }],
+    'the header parameter ids cannot have the style fancy there',
+  ],
+  [
+    'bars between parameters of their own',
+    [{ name: 'ids', in: 'query', style: 'pipeDelimited', explode: true, schema: ids }],
+    'the query parameter ids cannot have the style pipeDelimited with explode: true',
+  ],
+  [
+    'blanks in one text',
+    [{ name: 'id', in: 'query', style: 'spaceDelimited', schema: { type: 'string' } }],
+    'the query parameter id has the style spaceDelimited, which is for lists and objects',
+  ],
+  [
+    'a deepObject that is no object',
+    [{ name: 'ids', in: 'query', style: 'deepObject', schema: ids }],
+    'the query parameter ids has the style deepObject, which is for objects',
+  ],
+  [
+    'a deepObject that is not exploded',
+    [{ name: 'color', in: 'query', style: 'deepObject', explode: false, schema: color }],
+    'the query parameter color cannot have the style deepObject with explode: false',
+  ],
+  [
+    'a deepObject of lists',
+    [{ name: 'f', in: 'query', style: 'deepObject', schema: { ...color, additionalProperties: ids } }],
+    'the query parameter f holds lists or objects within one, for which OpenAPI has no style: use content',
+  ],
+  [
+    'a list of references to objects',
+    [{ name: 'pets', in: 'query', schema: { type: 'array', items: { $ref: '#/components/schemas/Pet' } } }],
+    'the query parameter pets holds lists or objects within one, for which OpenAPI has no style: use content',
+  ],
+  [
+    'a list of several cookies',
+    [{ name: 'ids', in: 'cookie', schema: ids }],
+    'the cookie parameter ids must have explode: false, for a cookie is one value',
+  ],
+  [
+    'a text or an object',
+    [{ name: 'q', in: 'query', schema: { oneOf: [{ type: 'string' }, color] } }],
+    'the query parameter q may be of several shapes, and its text does not tell which: use content',
+  ],
+  [
+    'a text or a list, with commas',
+    [{ name: 'q', in: 'query', explode: false, schema: { type: ['string', 'array'] } }],
+    'the query parameter q may be a list or one text, and its text does not tell which',
+  ],
+  [
+    'what must be there and may be empty',
+    [{ name: 'q', in: 'query', required: true, allowEmptyValue: true, schema: { type: 'string' } }],
+    'the query parameter q is required, but by allowEmptyValue an empty one is none',
+  ],
+  [
+    'a content that is no JSON',
+    [{ name: 'q', in: 'query', content: { 'text/csv': { schema: ids } } }],
+    'the query parameter q cannot be text/csv: only JSON is read',
+  ],
+  [
+    'a content beside a schema',
+    [{ name: 'q', in: 'query', schema: ids, ...json(ids) }],
+    'the query parameter q must have either a schema or one content',
+  ],
+  [
+    'a place that is none',
+    [{ name: 'q', in: 'body', schema: { type: 'string' } }],
+    'the body parameter q is in no place that a parameter can be in',
+  ],
+  [
+    "JavaScript's own name",
+    [{ name: '__proto__', in: 'query', schema: { type: 'string' } }],
+    'the query parameter __proto__ has a name that JavaScript keeps for itself',
+  ],
+  [
+    "a field of JavaScript's own name",
+    [{ name: 'q', in: 'query', schema: { type: 'object', properties: JSON.parse('{"__proto__":{}}') } }],
+    'the query parameter q has a field __proto__, which JavaScript keeps',
+  ],
+  [
+    'one name twice',
+    [
+      { name: 'X-Id', in: 'header', schema: { type: 'string' } },
+      { name: 'x-id', in: 'header', schema: { type: 'string' } },
+    ],
+    'two parameters are called header.x-id',
+  ],
+  [
+    'a field that is a parameter, too',
+    [{ name: 'page', in: 'query', schema: { type: 'object', properties: { limit: { type: 'integer' } } } }],
+    'the query parameters limit and page both take limit',
+  ],
+  [
+    'a parameter that looks like a field of another',
+    [
+      { name: 'f', in: 'query', style: 'deepObject', schema: color },
+      { name: 'f[R]', in: 'query', schema: { type: 'string' } },
+    ],
+    'the query parameters f and f[R] both take f[R]',
+  ],
+  [
+    'two objects that take any name',
+    [
+      { name: 'a', in: 'query', schema: { type: 'object' } },
+      { name: 'b', in: 'query', schema: { ...color, additionalProperties: true } },
+    ],
+    'the query parameters a and b each take any name: use deepObject',
+  ],
+]
+
+for (const [title, added, problem] of parameters) {
+  t.test(`a contract with ${title} is refused in one line`, async (t) => {
+    const document = edited((document) => {
+      for (const each of added) document.addIn([...list, 'parameters'], document.createNode(each))
+    })
+    t.strictSame(await problemsOf(t, String(document)), [`GET /pets: ${problem}`])
+  })
+}
+
+t.test('a list in a path has its segment for itself', async (t) => {
+  const document = edited((document) => {
+    document.setIn(['paths', '/herds/{from}-{to}'], {
+      get: {
+        operationId: 'listHerds',
+        parameters: ['from', 'to'].map((name) => ({ name, in: 'path', required: true, schema: ids })),
+        responses: { default: { description: 'Any.' } },
+      },
+    })
+  })
+  t.strictSame(
+    await problemsOf(t, String(document)),
+    ['from', 'to'].map(
+      (name) =>
+        `GET /herds/{from}-{to}: the path parameter ${name} must be the only one in its segment of the path`,
+    ),
+  )
+})
+
+t.test("an operation's own parameters take the place of its path's, each of its own", async (t) => {
+  const document = edited((document) => {
+    const shared = [
+      { name: 'shop', in: 'query', schema: { type: 'string' } },
+      { name: 'limit', in: 'query', schema: { type: 'string' } },
+      { name: 'Accept', in: 'header', schema: { type: 'string' } },
+    ]
+    document.setIn(['paths', '/pets', 'parameters'], document.createNode(shared))
+  })
+  const { operations } = await read(t, String(document))
+  const namesOf = (id: string) => operations.get(id)?.parameters.map(({ name }) => name)
+  t.strictSame(namesOf('listPets'), ['shop', 'limit', 'status', 'cursor'])
+  t.match(operations.get('listPets')?.parameters[1], { schema: { type: 'integer' } })
+  t.strictSame(namesOf('createPet'), ['shop', 'limit', 'Idempotency-Key'])
+})
 
 t.test('every problem of a contract is named at once', async (t) => {
   const document = edited((document) => {

@@ -17,7 +17,9 @@ for (const [title, item, operation, isIdempotent] of cases) {
       paths: { '/x': { ...item, post: { ...operation, responses: {} } } },
       components: { parameters: { Key: key } },
     }
-    const operations = new Map([['x', { id: 'x', method: 'POST', path: '/x' } as Operation]])
+    const operations = new Map([
+      ['x', { id: 'x', method: 'POST', path: '/x', parameters: [] as unknown } as Operation],
+    ])
     t.equal(clientTable({ document, operations }).operations.x?.idempotent === true, isIdempotent)
   })
 }

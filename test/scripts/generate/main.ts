@@ -89,6 +89,7 @@ t.test('the compiler points at all that an edit leaves to do, and at nothing els
   await t.test('a new operation gets a stub that compiles, and no handler that exists is touched', (t) =>
     addOperation(t, copy, check),
   )
+  await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy, check))
   await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy, check))
 })
 
@@ -110,6 +111,71 @@ async function addOperation(t: Test, copy: string, check: Check): Promise<void> 
   t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
   t.strictSame(check(), { server: [], others: [] })
   t.strictSame(await generate(copy), [], 'a second run changes nothing')
+}
+
+const int64 = '{type: integer, format: int64}'
+const findToys = `
+  /toys{format}/{ids}:
+    get:
+      operationId: findToys
+      summary: Find toys
+      parameters:
+        - {name: format, in: path, required: true, style: label, schema: {type: string}}
+        - {name: ids, in: path, required: true, schema: {type: array, items: ${int64}}}
+        - {name: tags, in: query, explode: false, schema: {type: array, items: {type: string}, default: [new]}}
+        - {name: color, in: query, schema: {type: object, properties: {R: ${int64}}}}
+        - {name: filter, in: query, style: deepObject, explode: true, schema: {type: object, additionalProperties: ${int64}}}
+        - {name: bars, in: query, style: pipeDelimited, explode: false, allowReserved: true, schema: {type: array, items: {}}}
+        - {name: since, in: query, allowEmptyValue: true, schema: {type: integer}}
+        - $ref: '#/components/parameters/Where'
+        - {name: Accept, in: header, required: true, schema: {type: string}}
+        - {name: X-Ids, in: header, schema: {type: array, items: ${int64}}}
+        - {name: session, in: cookie, required: true, schema: ${int64}}
+      responses:
+        '204':
+          description: None.
+        default:
+          $ref: '#/components/responses/UnexpectedError'
+
+components:
+  parameters:
+    Where:
+      name: where
+      in: query
+      required: true
+      content:
+        application/json:
+          schema: {type: object, required: [pet], properties: {pet: {$ref: '#/components/schemas/NewPet'}}}
+`
+
+async function typeParameters(t: Test, copy: string, check: Check): Promise<void> {
+  edit(copy, 'openapi.yaml', 'components:\n  parameters:\n', findToys)
+  await generate(copy)
+  const handler = `import type { Handler } from './handler.js'
+
+export const findToys: Handler<'findToys'> = async ({ params, query, headers, cookies }) => {
+  const given: [string, bigint[], string[], bigint] = [params.format, params.ids, query.tags, cookies.session]
+  const optional: [bigint | undefined, bigint[] | undefined] = [query.color?.R, headers['x-ids']]
+  const nested: [bigint, bigint | undefined] = [query.where.pet.categoryId, query.filter?.any]
+  // @ts-expect-error it is ignored
+  const ignored = headers.accept
+  if ([given, optional, nested, ignored].length > 4) throw new Error('never')
+  return { status: 204 }
+}
+`
+  rmSync(path.join(copy, 'src/handlers/findToys.ts'))
+  edit(copy, 'src/handlers/findToys.ts', '', handler)
+  const call = `import { createClient } from './index.js'
+
+export const found = createClient({ baseUrl: '', key: '' }).findToys({
+  path: { format: 'csv', ids: [1n] },
+  query: { where: { pet: { name: '', categoryId: 1n } }, filter: { any: 1n }, color: { R: 1n } },
+  header: { 'X-Ids': [1n] },
+  cookie: { session: 1n },
+})
+`
+  edit(copy, 'src/client/found.ts', '', call)
+  t.strictSame(check(), { server: [], others: [] })
 }
 
 async function breakHandlers(t: Test, copy: string, check: Check): Promise<void> {

@@ -1,0 +1,106 @@
+// Parameters as a contract wants them written (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570): lists, objects, JSON, cookies.
+
+import { encode } from './json.js'
+import type { ClientParameter } from './table.js'
+
+type Form = Pick<ClientParameter, 'style' | 'explode'>
+type Values = Readonly<Record<string, unknown>>
+
+/** The parameters of a request as openapi-fetch takes them, each written by its form; those without one are texts. */
+export function writeParameters(
+  parameters: readonly ClientParameter[],
+  { header, cookie }: { readonly header?: object | undefined; readonly cookie?: object | undefined },
+): {
+  readonly header: Record<string, string>
+  pathSerializer(path: string, values: Values): string
+  querySerializer(values: Values): string
+} {
+  const formOf = (location: string, name: string, plain: Form): Form =>
+    parameters.find((each) => each.in === location && each.name.toLowerCase() === name.toLowerCase()) ?? plain
+  const simple: Form = { style: 'simple', explode: false }
+  const form: Form = { style: 'form', explode: true }
+  // JSON is one text, in every place.
+  const writeIn = (location: string, name: string, value: unknown, plain: Form, one: Write): string => {
+    const its = formOf(location, name, plain)
+    return its.style === 'json' ? write(name, json(value), plain, one) : write(name, value, its, one)
+  }
+  const headers = given(header).map(([name, value]) => [name, writeIn('header', name, value, simple, bare)])
+  const cookies = given(cookie).map(([name, value]) => writeIn('cookie', name, value, form, encoded))
+  return {
+    // A browser sends the cookies that it has, and no others.
+    header: { ...Object.fromEntries(headers), ...(cookies.length > 0 && { Cookie: cookies.join('; ') }) },
+    pathSerializer: (path, values) =>
+      path.replace(/\{(\w+)\}/g, (_, name) => writeIn('path', name, values[name], simple, encoded)),
+    querySerializer: (values) =>
+      given(values)
+        .map(([name, value]) => writeIn('query', name, value, form, encoded))
+        .filter((each) => each !== '')
+        .join('&'),
+  }
+}
+
+// In ASCII, for a header takes nothing else.
+function json(value: unknown): string {
+  return encode(value).replace(
+    /[^\x20-\x7e]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function given(values: object | undefined): [name: string, value: unknown][] {
+  return Object.entries(values ?? {}).filter(([, value]) => value !== undefined && value !== null)
+}
+
+type Write = (value: unknown) => string
+
+function encoded(value: unknown): string {
+  return encodeURIComponent(String(value))
+}
+
+// A header has no escapes.
+const bare: Write = String
+
+function write(name: string, value: unknown, { style, explode }: Form, one: Write): string {
+  const named = (each: string) => `${encoded(name)}=${each}`
+  const fields = () => given(value as object).map(([field, each]) => `${one(field)}=${one(each)}`)
+  const isList = Array.isArray(value)
+  switch (style) {
+    case 'deepObject':
+      return given(value as object)
+        .map(([field, each]) => `${encoded(`${name}[${field}]`)}=${one(each)}`)
+        .join('&')
+    case 'form':
+      if (explode && isList) return value.map((each) => named(one(each))).join('&')
+      if (explode && isObject(value)) return fields().join('&')
+      return named(parts(value, explode, one).join(','))
+    case 'spaceDelimited':
+      return named(parts(value, explode, one).join('%20'))
+    case 'pipeDelimited':
+      return named(parts(value, explode, one).join('%7C'))
+    case 'label': {
+      const dotless: Write = (each) => one(each).replaceAll('.', '%2E')
+      return `.${parts(value, explode, explode ? dotless : one).join(explode ? '.' : ',')}`
+    }
+    case 'matrix':
+      if (explode && isList) return value.map((each) => `;${named(one(each))}`).join('')
+      if (explode && isObject(value))
+        return fields()
+          .map((each) => `;${each}`)
+          .join('')
+      return `;${named(parts(value, explode, one).join(','))}`
+    default:
+      return parts(value, explode, one).join(',')
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parts(value: unknown, explode: boolean, one: Write): string[] {
+  if (Array.isArray(value)) return value.map(one)
+  if (!isObject(value)) return [one(value)]
+  return given(value).flatMap(([name, each]) =>
+    explode ? `${one(name)}=${one(each)}` : [one(name), one(each)],
+  )
+}
