@@ -21,7 +21,7 @@ export interface ClientOperation {
   readonly path: string
   /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
   readonly idempotent?: true
-  /** Where int64 stand in the body, by status. */
+  /** Where int64 stand in the body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>
 }
 

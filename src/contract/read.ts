@@ -42,6 +42,7 @@ export function toContract({ document, text }: Pick<Source, 'document' | 'text'>
     ...readRateLimits(reader),
     limits: readLimits(reader),
     idempotency: readIdempotency(reader),
+    left: reader.left,
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
   }
   return { contract, problems: reader.problems }

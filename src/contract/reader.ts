@@ -8,6 +8,7 @@ export interface Node {
 /** The document under inspection. */
 export class Reader {
   readonly #problems = new Set<string>()
+  readonly #left = new Set<string>()
   readonly document: Node
 
   constructor(document: object) {
@@ -22,6 +23,16 @@ export class Reader {
   /** Notes what is wrong, in words that name the place. */
   problem(text: string): void {
     this.#problems.add(text)
+  }
+
+  /** What is declared and was left out so far, each once. */
+  get left(): readonly string[] {
+    return [...this.#left]
+  }
+
+  /** Notes what the server leaves out and can be used without. */
+  leave(text: string): void {
+    this.#left.add(text)
   }
 
   /** The components of the document. */
@@ -46,12 +57,14 @@ export class Reader {
 
   /** A schema with what it refers to in its place; an absent one takes anything, as does one within itself. */
   inlined(value: unknown, refs: readonly string[] = []): unknown {
-    if (Array.isArray(value)) return value.map((each) => this.inlined(each, refs))
+    if (Array.isArray(value)) return value.map((each) => each && this.inlined(each, refs))
     if (typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
     if (typeof $ref === 'string')
       return refs.includes($ref) ? {} : this.inlined(this.#resolve($ref), [...refs, $ref])
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.inlined(each, refs)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, each && this.inlined(each, refs)]),
+    )
   }
 
   /** Numbers of things: whole and above 0. */

@@ -4,6 +4,7 @@ import type { Ajv, Options } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { Schema } from '../contract/types.js'
+import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 
 /**
@@ -15,6 +16,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
+  addBytes(ajv)
   return ajv
 }
 

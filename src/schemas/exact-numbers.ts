@@ -100,7 +100,7 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     errors: true,
     compile: (rules: Rules) => {
       const validate: DataValidateFunction = (data, context) => {
-        const value = mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data
+        const value = mode === 'text' && typeof data === 'string' ? numberFromText(data, rules.types) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
@@ -114,8 +114,8 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   })
 }
 
-// As JSON writes numbers. What may also be text stays text where it is no number.
-function fromText(text: string, { types }: Rules): unknown {
+/** A number as JSON writes it, of one of the types; what is none stays text. */
+export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) {
     const value = Number(text)
     return Number.isSafeInteger(value) ? value : BigInt(text)

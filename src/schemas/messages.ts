@@ -17,6 +17,18 @@ export function describeViolations(part: string, errors: readonly ErrorObject[])
   return [...byPlace.values()]
 }
 
+/** What is wrong at a place that no schema was asked about, in the form of Ajv's errors. */
+export function fault(path: readonly (string | number)[], message: string): ErrorObject {
+  const names = path.map((name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1'))
+  return {
+    instancePath: names.map((name) => `/${name}`).join(''),
+    schemaPath: '',
+    keyword: 'fault',
+    params: {},
+    message,
+  }
+}
+
 /** The sentences as one message. */
 export function joinViolations(violations: readonly string[]): string {
   const more = violations.length - shownMax
