@@ -27,7 +27,30 @@ function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withSiblings(isOld ? modern(copy) : copy, isOld)
+  return withBranches(withSiblings(isOld ? modern(copy) : copy, isOld))
+}
+
+// What a discriminator calls each alternative, while they still have names: glue puts schemas in the place of references.
+function withBranches(node: Node): Node {
+  const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
+  const alternatives = node.oneOf ?? node.anyOf
+  if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
+  const mapping = Object.entries(discriminator.mapping ?? {})
+  const branches = (alternatives as Node[]).map(({ $ref, allOf }) => {
+    const ref = $ref ?? (allOf as Node[] | undefined)?.[0]?.$ref
+    if (typeof ref !== 'string') return { mapped: [] }
+    const name = lastName(ref)
+    return {
+      name,
+      mapped: mapping.filter(([, target]) => lastName(String(target)) === name).map(([value]) => value),
+    }
+  })
+  return { ...node, discriminator: { ...discriminator, branches } }
+}
+
+// `Dog` of `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`.
+function lastName(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
 // Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and glue drops them.
