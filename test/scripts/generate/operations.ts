@@ -224,6 +224,10 @@ const refused: readonly (readonly [rest: string, problem: string])[] = [
     answering(`'200': ${one("{'*/*': {schema: {type: object}}}")}`),
     'its answer 200 */* is not given: name a type',
   ],
+  [
+    partsOf('{}').replace('properties: {}', 'additionalProperties: {type: string, format: binary}'),
+    'the field of any other name is a file: files need names',
+  ],
   [answering(`'101': {description: It.}`), '101 is no status of an answer'],
 ]
 
