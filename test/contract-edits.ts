@@ -251,6 +251,40 @@ const sharing: Row[] = [
     },
   },
   {
+    title: 'a discriminator',
+    edits: [
+      [
+        contract,
+        '\n  schemas:\n',
+        `
+  schemas:
+    Cat: {type: object, required: [kind, lives], properties: {kind: {type: string}, lives: {type: integer, format: int64}}}
+    Dog: {type: object, required: [kind, barks], properties: {kind: {type: string}, barks: {type: boolean}}}
+`,
+      ],
+      ...echo(
+        'animal',
+        "{oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: kind, mapping: {meow: '#/components/schemas/Cat'}}}",
+      ),
+    ],
+    async check(t, call) {
+      const cat = { kind: 'meow', lives: 9223372036854775807n }
+      t.match(await call('POST', '/animal', { body: '{"kind":"meow","lives":9223372036854775807}' }), {
+        status: 200,
+        body: cat,
+      })
+      const messages: [body: object, message: string][] = [
+        [{ kind: 'meow', lives: '9' }, 'body.lives must be an integer'],
+        [{ kind: 'Dog', lives: 9 }, 'body.barks is required'],
+        [{ kind: 'Cat', lives: 9 }, 'body.kind must be one of: meow, Dog'],
+        [{ lives: 9 }, 'body.kind is required'],
+      ]
+      for (const [body, message] of messages) {
+        t.match(await call('POST', '/animal', { body }), { status: 400, body: { message } })
+      }
+    },
+  },
+  {
     title: 'keywords beside a reference',
     edits: echo(
       'nick',

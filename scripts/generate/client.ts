@@ -1,8 +1,8 @@
 // What the client knows of the contract at run time: its operations, and where int64 stand in their answers.
 
 import type { ClientOperation, ClientTable, Place, Places } from '../../src/client/table.js'
+import { isJson } from '../../src/contract/media-types.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
-import { isJson } from '../../src/schemas/media-types.js'
 import { header } from './header.js'
 
 /** The text of generated/client.ts. */
@@ -55,7 +55,11 @@ class Tabler {
   }
 
   #answers(responses: Node): Record<string, Place> {
-    const good = Object.entries(responses).filter(([status]) => /^2\d\d$/.test(status))
+    const all = Object.entries(responses).map(
+      ([status, response]) => [status.toLowerCase(), response] as const,
+    )
+    const declared = all.filter(([status]) => /^2(\d\d|xx)$/.test(status))
+    const good = declared.length > 0 ? declared : all.filter(([status]) => status === 'default')
     return placed(
       good.map(([status, response]) => {
         const content = Object.entries(this.#node(this.#node(response).content))

@@ -3,10 +3,12 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from '../../src/contract/contract-error.js'
+import { defaultErrorStatuses } from '../../src/contract/defaults.js'
 import { readSource } from '../../src/contract/files.js'
 import { readContract } from '../../src/contract/read.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
+import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
 import { generateClient } from './client.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
@@ -54,6 +56,8 @@ export async function findDifferences(root: string): Promise<Findings> {
     throw new ContractError(problems.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
   })
   const operations = [...contract.operations.values()]
+  const undeclared = await undeclaredRefusals(root, contract)
+  if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
   const unmet = operations.flatMap((operation) => unmetSecurity(operation, contract) ?? [])
   return {
     contract,
@@ -61,7 +65,11 @@ export async function findDifferences(root: string): Promise<Findings> {
       ...(await generatedDifferences(root, contract)),
       ...(await handlerDifferences(root, contract)),
     ],
-    warnings: [...warnings, ...unmet.map((text) => `warning: ${text}: it can only answer 501`)],
+    warnings: [
+      ...warnings,
+      ...contract.left.map((text) => `warning: ${text}`),
+      ...unmet.map((text) => `warning: ${text}: it can only answer 501`),
+    ],
   }
 }
 
@@ -95,6 +103,24 @@ async function handlerDifferences(root: string, contract: Contract): Promise<Dif
     }),
     ...orphans.map((name) => orphan(handlersFolder, name)),
   ]
+}
+
+// Of the server's own errors, the contract need not speak; of what a handler throws, callers must be able to read.
+async function undeclaredRefusals(root: string, contract: Contract): Promise<string[]> {
+  const { operations, errorStatuses, describesErrors } = contract
+  if (!describesErrors) return []
+  const found = [...operations.values()].map(async ({ id, name, responses }) => {
+    const file = `${handlersFolder}/${name}.ts`
+    const text = await readFile(path.join(root, file), 'utf8').catch(() => '')
+    const codes = [...text.matchAll(/new ApiError\(\s*'(\w+)'/g)].map(([, code = '']) => code)
+    return [...new Set(codes)].flatMap((code) => {
+      const status = errorStatuses.get(code)
+      const isOwn = status === undefined || code in defaultErrorStatuses // what is no code does not compile
+      if (isOwn || byStatus(responses)(status) !== undefined) return []
+      return [`${file}: refuses with ${code}, but ${id} declares no answer ${status}`]
+    })
+  })
+  return (await Promise.all(found)).flat()
 }
 
 function orphan(folder: string, name: string): Difference {

@@ -1,8 +1,8 @@
 // What each operation takes and may answer, for its handler. Beside openapi-typescript's own types: a parameter
 // with a default is always there, and an answer is one of a closed set of statuses, each with its body.
 
-import type { Contract, Operation, Response } from '../../src/contract/types.js'
-import { isJson } from '../../src/schemas/media-types.js'
+import { answeredBy, essence, isRange } from '../../src/contract/media-types.js'
+import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
 import { header } from './header.js'
 
 /** The text of generated/operations.ts. */
@@ -23,7 +23,10 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
-/** What each operation takes, and the answers that the contract declares for it. */
+${helpers
+  .filter(([name]) => members.join().includes(`${name}<`))
+  .map(([, text]) => text)
+  .join('')}/** What each operation takes, and the answers that the contract declares for it. */
 export interface Operations {
 ${members.join('\n')}
 }
@@ -32,6 +35,37 @@ export type OperationId = keyof Operations
 
 ${errorTypes(contract)}`
 }
+
+// Those that an operation needs stand above it.
+const helpers = [
+  [
+    'StatusOf',
+    `type Digit = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
+type NumberOf<Text> = Text extends \`\${infer Value extends number}\` ? Value : never
+
+/** The statuses of a class: \`StatusOf<2>\` are those from 200 to 299. */
+export type StatusOf<Class extends number> = NumberOf<\`\${Class}\${Digit}\${Digit}\`>
+
+`,
+  ],
+  [
+    'WithFiles',
+    `type FileOf<Value> = unknown extends Value
+  ? Uint8Array
+  : Value extends string
+    ? Uint8Array
+    : Value extends readonly (infer Item)[]
+      ? FileOf<Item>[]
+      : Value
+
+/** Files are bytes. */
+export type WithFiles<Form, Names extends PropertyKey> = {
+  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name]> : Form[Name]
+}
+
+`,
+  ],
+] as const
 
 // Where the contract does not speak of them, errors are as the server has them by itself.
 function errorTypes({ describesErrors, errorStatuses }: Contract): string {
@@ -55,7 +89,9 @@ function quote(text: string): string {
 
 function operationType(operation: Operation, hasOneWayFields: boolean): string {
   const { name } = operation
-  const answers = [...operation.responses.values()].filter(({ status }) => /^\d{3}$/.test(status))
+  const answers = statusTypes(operation).flatMap(([response, status]) =>
+    answerTypes(operation, response, status, hasOneWayFields),
+  )
   return `  ${name}: {
     request: {
       params: ${parametersType(operation, 'path', hasOneWayFields)}
@@ -65,7 +101,7 @@ function operationType(operation: Operation, hasOneWayFields: boolean): string {
       body: ${bodyType(operation, hasOneWayFields)}
     }
     response:
-${answers.map((response) => `      | ${answerType(operation, response, hasOneWayFields)}`).join('\n') || '      never'}
+${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
   }`
 }
 
@@ -83,34 +119,82 @@ function parametersType(
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
-// JSON as what it stands for, anything else as bytes.
+// JSON, text and forms as what they stand for, anything else as bytes.
 function bodyType({ id, body }: Operation, hasOneWayFields: boolean): string {
   if (body === undefined) return 'undefined'
-  const types = body.mediaTypes.map((mediaType) => {
-    if (!isJson(mediaType)) return 'Uint8Array'
-    const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(mediaType)}]`
-    return hasOneWayFields ? `Writable<${type}>` : type
+  const types = body.contents.map((content) => {
+    const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
+    return contentType(content, hasOneWayFields ? `Writable<${type}>` : type, 'Uint8Array')
   })
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ')
 }
 
-function answerType({ id }: Operation, response: Response, hasOneWayFields: boolean): string {
-  const { status, headers } = response
+function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
+  if (kind === 'bytes') return bytes
+  if (kind === 'text' && types === undefined) return 'string'
+  const files = [...fields].flatMap(([name, field]) => (field.kind === 'file' ? [quote(name)] : []))
+  return files.length > 0 ? `WithFiles<${type}, ${files.join(' | ')}>` : type
+}
+
+// What counts for a status: itself, then its class, then `default`, which is for errors where a success is declared.
+function statusTypes({ responses }: Operation): [response: Response, status: string][] {
+  const all = [...responses.values()]
+  const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
+  const classes = all.filter(({ status }) => status.endsWith('xx'))
+  const hasSuccess = [...exact, ...classes].some(({ status }) => /^[23]/.test(status))
+  const others = hasSuccess ? undefined : responses.get('default')
+  const classOf = ({ status }: Response) => `StatusOf<${status[0]}>`
+  const without = (type: string, names: string[]) =>
+    names.length > 0 ? `Exclude<${type}, ${names.join(' | ')}>` : type
+  const within = ({ status }: Response) =>
+    exact.filter((each) => each.status[0] === status[0]).map((each) => each.status)
+  return [
+    ...exact.map((each): [Response, string] => [each, each.status]),
+    ...classes.map((each): [Response, string] => [each, without(classOf(each), within(each))]),
+    ...(others === undefined
+      ? []
+      : [
+          [
+            others,
+            without('StatusOf<2 | 3 | 4 | 5>', [
+              ...exact.map(({ status }) => status),
+              ...classes.map(classOf),
+            ]),
+          ] as [Response, string],
+        ]),
+  ]
+}
+
+// Of several types, the one that is taken without a `Content-Type` need not be named.
+function answerTypes(
+  { id }: Operation,
+  { key, headers, contents }: Response,
+  status: string,
+  hasOneWayFields: boolean,
+): string[] {
+  const declared = `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
   const own = headers.filter(({ setByServer }) => !setByServer)
-  const declared = `operations[${quote(id)}]['responses'][${status}]`
   const names = own.map(
     ({ name, required }) => `${quote(name)}${required ? '' : '?'}: ${declared}['headers'][${quote(name)}]`,
   )
-  const allOptional = own.every(({ required }) => !required)
-  const headersType = own.length > 0 ? `; headers${allOptional ? '?' : ''}: { ${names.join('; ')} }` : ''
-  const body = answerBody(declared, response, hasOneWayFields)
-  return `{ status: ${status}${headersType}${body && `; body: ${body}`} }`
+  const isRequired = own.some(({ required }) => required)
+  if (contents.length === 0) return [`{ status: ${status}${headersType(names, isRequired)} }`]
+  const silent = answeredBy(contents, undefined)
+  return contents.map((content) => {
+    const type = `${declared}['content'][${quote(content.mediaType)}]`
+    const body = contentType(content, hasOneWayFields ? `Readable<${type}>` : type, 'string | Uint8Array')
+    const isSilent = content === silent
+    const named =
+      contents.length > 1 || !isSilent ? [`'Content-Type'${isSilent ? '?' : ''}: ${typeName(content)}`] : []
+    return `{ status: ${status}${headersType([...named, ...names], isRequired || !isSilent)}; body: ${body} }`
+  })
 }
 
-// Of several types the first of JSON counts, else the first.
-function answerBody(declared: string, { mediaTypes }: Response, hasOneWayFields: boolean): string {
-  const json = mediaTypes.find(isJson)
-  if (json === undefined) return mediaTypes.length > 0 ? 'string | Uint8Array' : ''
-  const type = `${declared}['content'][${quote(json)}]`
-  return hasOneWayFields ? `Readable<${type}>` : type
+function headersType(names: readonly string[], isRequired: boolean): string {
+  return names.length > 0 ? `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }` : ''
+}
+
+function typeName({ mediaType }: Content): string {
+  if (!isRange(mediaType)) return quote(mediaType)
+  return `\`${essence(mediaType).replaceAll('*', `\${string}`)}\``
 }

@@ -150,7 +150,8 @@ function answerOf(
   text: string | undefined,
 ): CallAnswer {
   try {
-    const data = text ? decode(text, int64[String(response.status)], schemas) : undefined
+    const place = int64[String(response.status)] ?? int64['2xx'] ?? int64.default
+    const data = text ? decode(text, place, schemas) : undefined
     return { data, response }
   } catch (error) {
     throw new ApiError('unexpected_answer', 'The answer is not JSON.', response, error)

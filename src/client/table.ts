@@ -31,7 +31,7 @@ export interface ClientOperation {
   /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
   readonly idempotent?: true
   readonly parameters?: readonly ClientParameter[]
-  /** Where int64 stand in the body, by status. */
+  /** Where int64 stand in the body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>
 }
 

@@ -1,8 +1,10 @@
 // The operations of the document, where they are mounted, and what would keep the server from serving them as they
 // are written.
 
+import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
+import { essence } from './media-types.js'
 import { moduleName } from './names.js'
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
@@ -105,7 +107,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     route: routeOf(path),
     security: readSecurity(reader, node),
     parameters: readParameters(reader, place, path, item, node),
-    body: readBody(reader, node),
+    body: readBody(reader, place, node),
     responses: readResponses(reader, place, node),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
@@ -140,6 +142,14 @@ function isDeclared(responses: Operation['responses'], status: string): boolean 
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
+/** The media type of errors: the first that any operation declares for one. */
+export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): string {
+  const responses = [...operations.values()].flatMap((operation) => [...operation.responses.values()])
+  const errors = responses.filter(({ status }) => /^([45]|default)/.test(status))
+  const content = errors.flatMap(({ contents }) => contents).find(({ kind }) => kind === 'json')
+  return content === undefined ? 'application/json' : essence(content.mediaType)
+}
+
 /** The one schema of the header `X-Request-Id`: a request has its id before it is known which operation it is for. */
 export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
   const schemas = new Map<string, Schema>()
@@ -170,10 +180,12 @@ function readSecurity(reader: Reader, operation: Node): string[][] {
   return alternatives.map((alternative) => Object.keys(alternative))
 }
 
-function readBody(reader: Reader, operation: Node): Operation['body'] {
+function readBody(reader: Reader, place: string, operation: Node): Operation['body'] {
   if (operation.requestBody === undefined) return undefined
-  const body = reader.node(operation.requestBody)
-  return { required: body.required === true, mediaTypes: Object.keys(reader.node(body.content)) }
+  const { content, required } = reader.node(operation.requestBody)
+  const { contents, left } = readContents(reader, `${place}: its body`, content, true)
+  for (const text of left) reader.leave(text)
+  return { required: required === true, mediaTypes: Object.keys(reader.node(content)), contents }
 }
 
 function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
@@ -183,14 +195,36 @@ function readResponses(reader: Reader, place: string, operation: Node): Map<stri
     responses.map(([key, value]) => {
       const response = reader.node(value)
       const status = key.toLowerCase()
-      const mediaTypes = Object.keys(reader.node(response.content))
-      return [status, { status, headers: readHeaders(reader, response), mediaTypes }]
+      if (!/^([2-5](\d\d|xx)|default)$/.test(status))
+        reader.problem(
+          `${place}: ${key} is no status of an answer: those are 200 to 599, 2XX to 5XX, and default`,
+        )
+      const contents = readAnswer(reader, place, status, response)
+      return [status, { status, key, headers: readHeaders(reader, response), contents }]
     }),
   )
 }
 
+// Statuses whose answers end with their headers (RFC 9110, section 6.4.1; 205 by section 15.3.6).
+const bodiless = ['204', '205', '304']
+
+function readAnswer(reader: Reader, place: string, status: string, response: Node): Response['contents'] {
+  const answer = `${place}: its answer ${status}`
+  if (bodiless.includes(status)) {
+    if (Object.keys(reader.node(response.content)).length > 0)
+      reader.leave(`${answer} has no body: the status allows none`)
+    return []
+  }
+  const { contents, left } = readContents(reader, answer, response.content, false)
+  for (const text of left) reader.leave(text)
+  return contents
+}
+
+// OpenAPI 3.1, section 4.8.17: a `Content-Type` among the headers says nothing.
 function readHeaders(reader: Reader, response: Node): Header[] {
-  return Object.entries(reader.node(response.headers)).map(([name, value]) => {
+  const entries = Object.entries(reader.node(response.headers))
+  const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
+  return own.map(([name, value]) => {
     const header = reader.node(value)
     return {
       name,

@@ -3,7 +3,7 @@
 import { ContractError, type Problem } from './contract-error.js'
 import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
-import { readOperations, readRequestId } from './operations.js'
+import { errorTypeOf, readOperations, readRequestId } from './operations.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
 import { toOneDialect } from './upgrade.js'
@@ -40,10 +40,12 @@ export function toContract({ document, text }: Pick<Source, 'document' | 'text'>
     version: String(info.version),
     ...mounted,
     requestId: readRequestId(reader, mounted),
+    errorType: errorTypeOf(mounted),
     ...reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader)),
     ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
+    left: reader.left,
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
   }
   return { contract, problems: reader.problems }

@@ -10,6 +10,7 @@ export interface Node {
 /** The document under inspection. */
 export class Reader {
   readonly #problems = new Map<string, Problem>()
+  readonly #left = new Set<string>()
   readonly document: Node
   #at: Pointer = []
 
@@ -38,6 +39,16 @@ export class Reader {
     }
   }
 
+  /** What is declared and was left out so far, each once. */
+  get left(): readonly string[] {
+    return [...this.#left]
+  }
+
+  /** Notes what the server leaves out and can be used without. */
+  leave(text: string): void {
+    this.#left.add(text)
+  }
+
   /** The components of the document. */
   get components(): Node {
     return this.node(this.document.components)
@@ -60,12 +71,14 @@ export class Reader {
 
   /** A schema with what it refers to in its place; an absent one takes anything, as does one within itself. */
   inlined(value: unknown, refs: readonly string[] = []): unknown {
-    if (Array.isArray(value)) return value.map((each) => this.inlined(each, refs))
+    if (Array.isArray(value)) return value.map((each) => each && this.inlined(each, refs))
     if (typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
     if (typeof $ref === 'string')
       return refs.includes($ref) ? {} : this.inlined(this.#resolve($ref), [...refs, $ref])
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.inlined(each, refs)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, each && this.inlined(each, refs)]),
+    )
   }
 
   /** Numbers of things: whole and above 0. */

@@ -12,12 +12,49 @@ export interface Header {
   readonly setByServer: boolean
 }
 
+/** A field of a form. */
+export interface Field {
+  readonly kind: 'text' | 'json' | 'file'
+  readonly isList: boolean
+  /** That its text may stand for; undefined: any, so it stays text. */
+  readonly types: readonly string[] | undefined
+  /** Between the items of a list that is written as one text. */
+  readonly separator: string | undefined
+  /** That its part may be of; none: any. */
+  readonly mediaTypes: readonly string[]
+}
+
+/** One of the types that a body or an answer may have. */
+export interface Content {
+  /** As in the contract: with parameters, or a range. */
+  readonly mediaType: string
+  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
+  /** Of text: what it may stand for; undefined: text. */
+  readonly types?: readonly string[] | undefined
+  /** Of a form. */
+  readonly fields?: ReadonlyMap<string, Field>
+  /** Of a form: those of any other name. */
+  readonly others?: Field | undefined
+}
+
+/** The body that an operation takes. */
+export interface Body {
+  readonly required: boolean
+  /** All that are declared. */
+  readonly mediaTypes: readonly string[]
+  /** Those that are taken. */
+  readonly contents: readonly Content[]
+}
+
 /** A response that an operation declares. */
 export interface Response {
   /** Three digits, a class like `4xx`, or `default`. */
   readonly status: string
+  /** The status as in the contract: `4XX`. */
+  readonly key: string
   readonly headers: readonly Header[]
-  readonly mediaTypes: readonly string[]
+  /** Those that a handler can give. */
+  readonly contents: readonly Content[]
 }
 
 /** How the value of a parameter is written, where it is more than a text that the router or the query parser reads. */
@@ -78,7 +115,7 @@ export interface Operation {
   /** Alternatives, each the names of the schemes that must all pass; an empty one makes it public. */
   readonly security: readonly (readonly string[])[]
   readonly parameters: readonly Parameter[]
-  readonly body: { readonly required: boolean; readonly mediaTypes: readonly string[] } | undefined
+  readonly body: Body | undefined
   readonly responses: ReadonlyMap<string, Response>
   readonly deprecation: Deprecation | undefined
   /** A request for it may carry a key, and is then done once however often it arrives. */
@@ -121,6 +158,8 @@ export interface Contract {
   readonly requestId: Schema
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
+  /** The media type of the one error body. */
+  readonly errorType: string
   /** Whether the contract describes the server's own errors (`ErrorCode`), so that they can be held to it. */
   readonly describesErrors: boolean
   /** Whether requests are counted at all. */
@@ -130,6 +169,8 @@ export interface Contract {
   readonly idempotency: { readonly keepHours: number }
   /** Whether a field anywhere goes one way only: `readOnly` or `writeOnly`. */
   readonly hasOneWayFields: boolean
+  /** What it declares and the server leaves out, a sentence each. */
+  readonly left: readonly string[]
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }

@@ -33,7 +33,7 @@ function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withExact(withSiblings(isOld ? modern(copy) : copy, isOld))
+  return withExact(withBranches(withSiblings(isOld ? modern(copy) : copy, isOld)))
 }
 
 const exactKeywords = new Set([
@@ -61,6 +61,29 @@ function rounded(value: unknown): unknown {
   const entries = Object.entries(value).map(([key, each]) => [key, rounded(each)] as const)
   if (entries.every(([key, each]) => each === (value as Node)[key])) return value
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
+}
+
+// What a discriminator calls each alternative, while they still have names: glue puts schemas in the place of references.
+function withBranches(node: Node): Node {
+  const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
+  const alternatives = node.oneOf ?? node.anyOf
+  if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
+  const mapping = Object.entries(discriminator.mapping ?? {})
+  const branches = (alternatives as Node[]).map(({ $ref, allOf }) => {
+    const ref = $ref ?? (allOf as Node[] | undefined)?.[0]?.$ref
+    if (typeof ref !== 'string') return { mapped: [] }
+    const name = lastName(ref)
+    return {
+      name,
+      mapped: mapping.filter(([, target]) => lastName(String(target)) === name).map(([value]) => value),
+    }
+  })
+  return { ...node, discriminator: { ...discriminator, branches } }
+}
+
+// `Dog` of `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`.
+function lastName(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
 // Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and glue drops them.

@@ -44,7 +44,7 @@ export function createClientErrorHandler(contract: Contract, log: Logger, lifeti
     log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
     // A request that is merely late would be done after all, if its rest were read.
     const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
-    endSlowly(socket, lastAnswer(requestId, body), how)
+    endSlowly(socket, lastAnswer(requestId, body, contract), how)
   }
 }
 
@@ -56,16 +56,16 @@ export function createConnectHandler(contract: Contract, log: Logger) {
     const requestId = randomUUID()
     const body = errorBody(requestFault('malformed_request', contract), contract)
     log.info({ requestId, status: body.status, reason: 'CONNECT' }, 'request refused')
-    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body)))
+    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body, contract)))
   }
 }
 
-function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>): string {
+function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>, { errorType }: Contract): string {
   const payload = JSON.stringify(body)
   const headers = {
     ...securityHeaders,
     'X-Request-Id': requestId,
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': `${errorType}; charset=utf-8`,
     'Content-Length': Buffer.byteLength(payload),
     Connection: 'close',
   }

@@ -1,6 +1,7 @@
 // The one way out for every error.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorBody } from '../../generated/operations.js'
 import { defaultErrorStatuses } from '../contract/defaults.js'
 import type { Contract } from '../contract/types.js'
 import { isUnavailable } from '../database/unavailable.js'
@@ -31,11 +32,17 @@ export function createAnswerError(contract: Contract): AnswerError {
       request.log.warn({ reason: apiError.message }, 'not written yet')
     else if (body.status >= 500)
       request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
-    if (!isDescribed(apiError, body.status, request, contract)) {
+    if (!isDescribed(body, request, contract)) {
+      if (!(apiError.code in defaultErrorStatuses))
+        request.log.warn({ reason: `${body.status} ${apiError.code}` }, 'not declared by the contract')
       request.isUnchecked = true
-      reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
+      reply.serializer(JSON.stringify)
     }
-    void reply.code(body.status).headers(apiError.headers).send(body)
+    void reply
+      .type(`${contract.errorType}; charset=utf-8`)
+      .code(body.status)
+      .headers(apiError.headers)
+      .send(body)
   }
 }
 
@@ -45,14 +52,9 @@ function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): 
   return isOutage ? unavailable(error) : toApiError(error, contract)
 }
 
-// The server's own errors may befall any operation, also one that does not speak of them.
-function isDescribed(
-  { code }: ApiError,
-  status: number,
-  { matched }: FastifyRequest,
-  contract: Contract,
-): boolean {
+// An error may befall any operation, also one that does not speak of it, or says something else of its status.
+function isDescribed(body: ErrorBody, { matched }: FastifyRequest, contract: Contract): boolean {
   if (!contract.describesErrors) return false
   const { responseCheck } = matched?.config ?? {}
-  return responseCheck === undefined || responseCheck.declares(status) || !(code in defaultErrorStatuses)
+  return responseCheck === undefined || responseCheck.takes(body.status, body)
 }

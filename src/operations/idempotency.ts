@@ -157,6 +157,7 @@ function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
 }
 
 function inOrder(_key: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return hash('sha256', value)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }

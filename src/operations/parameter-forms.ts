@@ -9,7 +9,8 @@ import type { Operation, Parameter, ParameterForm } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
-import { decode, placeError, queryOf, unfitText, unlessMisread } from './parameter-text.js'
+import { fault } from '../schemas/messages.js'
+import { decode, queryOf, unfitText, unlessMisread } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -153,11 +154,11 @@ function createRead(
     } catch (error) {
       if (!(error instanceof FormError)) throw error
       values[name] = '' // it is not missing
-      return [placeError([name, ...error.path], error.message)]
+      return [fault([name, ...error.path], error.message)]
     }
     if (validate === undefined) return []
     // In its place, for a validator puts exact numbers there.
-    const instancePath = placeError([name], '').instancePath
+    const instancePath = fault([name], '').instancePath
     const context = {
       instancePath,
       parentData: values,

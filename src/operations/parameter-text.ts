@@ -3,6 +3,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import { fault } from '../schemas/messages.js'
 
 /** Whether a URL may hold such parameters; most URLs have nothing that is encoded. */
 export function mayHoldUnfitText(url: string): boolean {
@@ -19,7 +20,7 @@ export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): E
 function unfit(parameters: [name: string, value: unknown][]): ErrorObject[] {
   return parameters
     .filter(([, value]) => value === undefined || holdsNul(value))
-    .map(([name]) => placeError([name], unfitText))
+    .map(([name]) => fault([name], unfitText))
 }
 
 function holdsNul(value: unknown): boolean {
@@ -29,12 +30,6 @@ function holdsNul(value: unknown): boolean {
 
 /** What is said of a parameter that is no text. */
 export const unfitText = 'must be percent-encoded UTF-8 without NUL'
-
-/** A problem of a place within a part of the request, in the form of Ajv's errors. */
-export function placeError(path: readonly string[], message: string): ErrorObject {
-  const tokens = path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
-  return { instancePath: tokens.join(''), schemaPath: '', keyword: 'text', params: {}, message }
-}
 
 /** Errors of other parameters than those that were not read: of these their schemas have nothing to say. */
 export function unlessMisread(

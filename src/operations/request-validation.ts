@@ -3,15 +3,24 @@
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import { declaredFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
-import type { Operation, Schema } from '../contract/types.js'
+import type { Content, Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
-import { accepts, isJson } from '../schemas/media-types.js'
-import { describeViolations, joinViolations } from '../schemas/messages.js'
+import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
-import { mayHoldUnfitText, placeError, unfitTexts, unlessMisread } from './parameter-text.js'
+import { decodeText, readText } from '../schemas/text.js'
+import { readForm } from './forms.js'
+import { mayHoldUnfitText, unfitTexts, unlessMisread } from './parameter-text.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What reading the body found wrong, before its schema is asked. */
+    bodyFaults: readonly ErrorObject[] | undefined
+  }
+}
 
 const parts = [
   { name: 'path', httpPart: 'params' },
@@ -53,14 +62,13 @@ function withLowerCaseNames(schema: Schema): Schema {
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void {
   if (!hasBody(request)) return
-  const takes = operation.body?.mediaTypes ?? []
-  const type = request.mediaType?.toLowerCase()
-  const charset = /;\s*charset="?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8'
-  const isTaken = type !== undefined && takes.some((declared) => accepts(declared, type))
-  const isReadable = type === undefined || !isJson(type) || charset.toLowerCase() === 'utf-8'
-  if (!isTaken || !isReadable) {
-    const encoding = takes.some(isJson) ? ', in UTF-8' : ''
-    const wanted = takes.length > 0 ? `of type ${takes.join(' or ')}${encoding}` : 'absent'
+  const content = contentOf(request, operation)
+  const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
+  if (content === undefined || !isReadable) {
+    const takes = operation.body?.contents ?? []
+    const encoding = takes.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
+    const types = takes.map(({ mediaType }) => mediaType)
+    const wanted = types.length > 0 ? `of type ${types.join(' or ')}${encoding}` : 'absent'
     throw new ApiError('unsupported_media_type', `The body must be ${wanted}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
@@ -71,19 +79,37 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
   }
 }
 
+function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
+  return mediaType === undefined ? undefined : declaredFor(body?.contents ?? [], mediaType)
+}
+
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**
- * Puts a parsed JSON body in place of its bytes; a body of another type stays bytes. It is parsed here and not in the
- * content-type parser, whose failures make Fastify close the connection.
- * @throws {ApiError} `invalid_json`
+ * Puts what a body stands for in place of its bytes, by its type. It is parsed here and not in the content-type parser, whose
+ * failures make Fastify close the connection.
+ * @throws {ApiError} `invalid_json`, or `invalid_request` where a form is none
  */
-export function parseBody(request: FastifyRequest): void {
+export function parseBody(request: FastifyRequest, operation: Operation): void {
   if (!Buffer.isBuffer(request.body)) return
   if (request.body.length === 0) request.body = undefined
-  else if (isJson(request.mediaType ?? '')) request.body = parseJson(request.body)
+  else readBody(request, request.body, contentOf(request, operation))
+}
+
+function readBody(request: FastifyRequest, bytes: Buffer, content: Content | undefined): void {
+  if (content?.kind === 'json') {
+    request.body = parseJson(bytes)
+  } else if (content?.kind === 'text') {
+    const text = decodeText(bytes)
+    if (text === undefined) request.bodyFaults = [fault([], 'must be UTF-8 without NUL')]
+    else request.body = readText(text, content.types)
+  } else if (content?.kind === 'form' || content?.kind === 'multipart') {
+    const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
+    request.body = value
+    if (faults.length > 0) request.bodyFaults = faults
+  }
 }
 
 /**
@@ -93,11 +119,13 @@ export function parseBody(request: FastifyRequest): void {
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
+  const { bodyFaults = [] } = request
   const isRead = request.validationError === undefined && request.misread === undefined
-  if (isRead && !bodyMissing && !mayHoldUnfitText(request.url)) return
+  const isSuspect = bodyFaults.length > 0 || bodyMissing || mayHoldUnfitText(request.url)
+  if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    const misread = request.misread?.[httpPart] ?? []
+    const misread = httpPart === 'body' ? bodyFaults : (request.misread?.[httpPart] ?? [])
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
     const invalid = unlessMisread(errorsOf(request, httpPart), [...misread, ...repeated])
     const errors = [...misread, ...repeated, ...invalid, ...unfitTexts(request, httpPart)]
@@ -114,7 +142,7 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
   const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
   return plain
     .filter(({ name }) => Array.isArray((query as Record<string, unknown>)[name]))
-    .map(({ name }) => placeError([name], 'must be given once'))
+    .map(({ name }) => fault([name], 'must be given once'))
 }
 
 // The fields of an exploded object were sent without its name.
@@ -126,7 +154,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => placeError([name], '').instancePath)
+    .map(({ name }) => fault([name], '').instancePath)
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }

@@ -2,11 +2,12 @@
 // breaks the contract is a fault of the service: a masked 500, with the place in the log.
 
 import type { ValidateFunction } from 'ajv'
-import type { Header, Operation, Schema } from '../contract/types.js'
+import { answeredBy } from '../contract/media-types.js'
+import type { Content, Header, Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
+import { withBytes } from '../schemas/bytes.js'
 import { mapSchemas } from '../schemas/exact-numbers.js'
-import { isJson } from '../schemas/media-types.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
@@ -36,10 +37,10 @@ export interface ResponseCheck {
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headers: Headers, of?: 'server' | 'all'): void
-  /** @throws {ResponseError} when the body is not what the contract declares for the status. */
-  body(status: number, body: unknown): void
-  /** Whether the contract declares the status, by itself or with others. */
-  declares(status: number): boolean
+  /** @throws {ResponseError} when the body is not what the contract declares for the status and the `Content-Type`, if one is given. */
+  body(status: number, body: unknown, contentType?: string): void
+  /** Whether the contract declares the status, by itself or with others, and with such a body. */
+  takes(status: number, body: unknown): boolean
 }
 
 /** Finds what is declared for a status: by itself, for its class (`4xx`), or by `default`. */
@@ -68,14 +69,14 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
     const contents = new Map(
       Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
     )
-    const checks = [...operation.responses.values()].map(({ status, headers, mediaTypes }) => {
+    const checks = [...operation.responses.values()].map(({ status, headers, contents: types }) => {
       const headerProblems = headers.map((header) => ({
         header,
         problemOf: headerCheck(compileHeader, header),
       }))
       return [
         status,
-        { headerProblems, bodyProblem: bodyCheck(compileBody, mediaTypes, contents.get(status)) },
+        { headerProblems, bodyProblem: bodyCheck(compileBody, types, contents.get(status)) },
       ] as const
     })
     const declared = byStatus(new Map(checks))
@@ -94,11 +95,14 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
           if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
         }
       },
-      body(status, body) {
-        const problem = checksOf(status).bodyProblem(body)
+      body(status, body, contentType) {
+        const problem = checksOf(status).bodyProblem(body, contentType)
         if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, problem)
       },
-      declares: (status) => declared(status) !== undefined,
+      takes(status, body) {
+        const checks = declared(status)
+        return checks !== undefined && checks.bodyProblem(body) === undefined
+      },
     }
   }
 }
@@ -136,17 +140,32 @@ function headerCheck(
 
 function bodyCheck(
   compile: Compile,
-  mediaTypes: readonly string[],
-  content: ResponseSchemas[string]['content'] = {},
-): (body: unknown) => string | undefined {
-  if (mediaTypes.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
-  if (!mediaTypes.some(isJson)) {
-    const isWritable = (body: unknown) => typeof body === 'string' || body instanceof Uint8Array
-    return (body) => (isWritable(body) ? undefined : 'the body must be text or bytes')
+  contents: readonly Content[],
+  declared: ResponseSchemas[string]['content'] = {},
+): (body: unknown, contentType?: string) => string | undefined {
+  if (contents.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
+  const checks = new Map(
+    contents.map((each) => [each, contentCheck(compile, each, declared[each.mediaType]?.schema)]),
+  )
+  return (body, contentType) => {
+    const content = answeredBy(contents, contentType)
+    if (content !== undefined) return checks.get(content)?.(body)
+    return contentType === undefined
+      ? 'Content-Type is missing'
+      : `Content-Type ${contentType} is not declared`
   }
-  const schema = Object.entries(content).find(([mediaType]) => isJson(mediaType))?.[1].schema
-  const validate = schema && compile(schema)
+}
+
+function contentCheck(
+  compile: Compile,
+  { kind }: Content,
+  schema: Schema | undefined,
+): (body: unknown) => string | undefined {
+  const validate = schema && compile(kind === 'bytes' ? withBytes(schema) : schema)
   return (body) => {
+    if (kind === 'text' && typeof body !== 'string') return 'the body must be text'
+    if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
+      return 'the body must be text or bytes'
     if (validate === undefined || validate(body)) return undefined
     const { instancePath, message } = validate.errors?.[0] ?? {}
     return `body at "${instancePath}" ${message}`

@@ -15,9 +15,10 @@ import type {
 import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
+import { essence, isJson } from '../contract/media-types.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
-import type { Contract, Operation, Parameter, Schema } from '../contract/types.js'
+import type { Content, Contract, Operation, Parameter, Schema } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
@@ -27,7 +28,7 @@ import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
 import { createCoalesce } from '../lib/coalesce.js'
 import { callBack } from '../lib/maybe-promise.js'
-import { essence, isJson } from '../schemas/media-types.js'
+import { withBytes, withFiles } from '../schemas/bytes.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
@@ -76,18 +77,19 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.setValidatorCompiler(compile)
   app.decorateRequest('cookies', undefined)
   app.decorateRequest('misread', undefined)
+  app.decorateRequest('bodyFaults', undefined)
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
     const { body, response = {}, ...schema } = route.schema ?? {}
-    const schemas = response as ResponseSchemas
+    const schemas = jsonAnswers(response as ResponseSchemas)
     const isExact = !isPlain(schemas)
-    const responseCheck = naming(operation, () => responseCheckOf(operation, schemas))
+    const responseCheck = naming(operation, () => responseCheckOf(operation, response as ResponseSchemas))
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
     route.config = { ...route.config, isExact, responseCheck }
-    const json = jsonContent(body as BodySchema | undefined)
+    const content = bodyContent(operation, body as BodySchema | undefined)
     const isServed = !isStub(handlerOf(operation, parts))
     const read = isServed && createParameterReader(operation, contract.prefix, validatorsOf(route, compile))
     if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
@@ -95,8 +97,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
       // An operation that declares no query parameters takes none.
       querystring: { type: 'object' },
       ...schema,
-      ...(json && { body: json }),
-      ...(!isExact && { response }),
+      ...(content && { body: content }),
+      ...(!isExact && { response: schemas }),
     }
   })
   app.addHook('preSerialization', checkBody)
@@ -191,11 +193,29 @@ interface BodySchema {
   readonly content: Readonly<Record<string, { readonly schema?: Schema }>>
 }
 
-// Fastify finds a body's schema by its media type, to the letter. What is no JSON is bytes, of which no schema tells.
-function jsonContent(body: BodySchema | undefined): BodySchema | undefined {
-  const kinds = Object.entries(body?.content ?? {}).filter(([mediaType]) => isJson(mediaType))
-  if (kinds.length === 0) return undefined
-  return { content: Object.fromEntries(kinds.map(([mediaType, each]) => [essence(mediaType), each])) }
+// Fastify finds a body's schema by its media type, to the letter.
+function bodyContent({ body }: Operation, declared: BodySchema | undefined): BodySchema | undefined {
+  const kinds = (body?.contents ?? []).flatMap((each) => {
+    const schema = declared?.content[each.mediaType]?.schema
+    return schema === undefined
+      ? []
+      : [[essence(each.mediaType), { schema: bodySchema(each, schema) }] as const]
+  })
+  return kinds.length > 0 ? { content: Object.fromEntries(kinds) } : undefined
+}
+
+function bodySchema({ kind, fields }: Content, schema: Schema): Schema {
+  if (kind === 'bytes') return withBytes(schema)
+  return kind === 'multipart' ? withFiles(schema, (name) => fields?.get(name)?.kind === 'file') : schema
+}
+
+// Of the others Fastify writes nothing.
+function jsonAnswers(schemas: ResponseSchemas): ResponseSchemas {
+  const entries = Object.entries(schemas).map(([status, { content = {}, ...others }]) => {
+    const json = Object.entries(content).filter(([mediaType]) => isJson(mediaType))
+    return [status, json.length > 0 ? { ...others, content: Object.fromEntries(json) } : others]
+  })
+  return Object.fromEntries(entries)
 }
 
 function operationOf(contract: Contract, id: string): Operation {
@@ -212,7 +232,7 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
     // Fastify answers HEAD where GET is, unless the contract declares it.
     exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
     onRequest: onRequestHooks(operation, parts),
-    preValidation: sync((request) => parseBody(request)),
+    preValidation: sync((request) => parseBody(request, operation)),
     preHandler: sync((request) => checkRequest(request, operation)),
     handler: routeHandler(operation, parts),
   }
@@ -326,7 +346,7 @@ function isSafe(method: string): boolean {
 function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
   if (!(error instanceof ApiError)) throw error
   const body = errorBody(error, contract)
-  const isDeclared = request.matched?.config.responseCheck?.declares(body.status) === true
+  const isDeclared = request.matched?.config.responseCheck?.takes(body.status, body) === true
   if (body.status >= 500 || !isDeclared) throw error
   return { status: body.status, headers: error.headers, body }
 }

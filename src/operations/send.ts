@@ -2,10 +2,10 @@
 
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationHookHandler } from 'fastify'
 import { stringify } from 'lossless-json'
-import type { Operation } from '../contract/types.js'
+import { answeredBy, essence } from '../contract/media-types.js'
+import type { Content, Operation } from '../contract/types.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import { callBack } from '../lib/maybe-promise.js'
-import { essence, isJson } from '../schemas/media-types.js'
 import { byStatus, type ResponseCheck } from './response-validation.js'
 
 /** What a handler gives, once its types have done their work. */
@@ -18,24 +18,28 @@ export interface Answer {
 /** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares. */
 export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => KeptAnswer
 
-/** The writer of an operation: the declared media type of each status, and the serializer that fits its schema. */
+/** The writer of an operation: each body by its media type, and by the serializer that fits its schema. */
 export function createWrite({ responses }: Operation): Write {
-  // Of several types the first of JSON counts, else the first.
-  const types = [...responses.values()].map(({ status, mediaTypes }) => {
-    const declared = mediaTypes.find(isJson) ?? mediaTypes[0]
-    return [status, declared === undefined ? undefined : answerType(declared)] as const
-  })
-  const typeOf = byStatus(new Map(types))
+  const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (request, reply, { status, headers: own = {}, body }) => {
-    const type = typeOf(status)
-    check(request, (contract) => contract.body(status, body))
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(own)) if (value !== undefined) headers[name] = value
+    const { 'Content-Type': given, ...others } = headers
+    check(request, (contract) => contract.body(status, body, given))
     if (body === undefined) return { status, headers, body }
-    if (type !== undefined) headers['content-type'] = type.header
-    if (!type?.isJson) return { status, headers, body: Buffer.from(body as string) } // or bytes, as its check has seen
-    return { status, headers, body: Buffer.from(toJson(request, reply, status, type, body)) }
+    const content = answeredBy(contentsOf(status) ?? [], given)
+    if (content === undefined) return { status, headers, body: Buffer.from(body as string) } // of what is not held to the contract
+    const type = contentType(content, given)
+    const text =
+      content.kind === 'json' ? toJson(request, reply, status, essence(type), body) : (body as string) // or bytes
+    return { status, headers: { ...others, 'content-type': type }, body: Buffer.from(text) }
   }
+}
+
+// JSON and text are written in UTF-8.
+function contentType({ mediaType, kind }: Content, given = mediaType): string {
+  if (kind === 'json') return `${essence(given)}; charset=utf-8`
+  return kind === 'text' && !/;\s*charset=/i.test(given) ? `${given}; charset=utf-8` : given
 }
 
 /** Throws ResponseError where a header of an answer is not what the contract declares. */
@@ -49,25 +53,12 @@ export function checkHeaders(
   check(request, (contract) => contract.head(status, all))
 }
 
-interface AnswerType {
-  readonly mediaType: string
-  readonly isJson: boolean
-  /** Its `Content-Type`. */
-  readonly header: string
-}
-
-function answerType(declared: string): AnswerType {
-  const mediaType = essence(declared)
-  if (!isJson(declared)) return { mediaType, isJson: false, header: declared }
-  return { mediaType, isJson: true, header: `${mediaType}; charset=utf-8` }
-}
-
 // By the serializer that Fastify made of the schema, where that knows every number and the value has a schema's form.
 function toJson(
   request: FastifyRequest,
   reply: FastifyReply,
   status: number,
-  { mediaType }: AnswerType,
+  mediaType: string,
   body: unknown,
 ): string {
   const isExact = request.matched?.config.isExact || typeof body !== 'object'

@@ -30,14 +30,15 @@ export function serverProblems(
     const problem = problemOf(check)
     if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
   }
-  const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  const { responses } = operation
+  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
   for (const common of commonHeaders(operation, contract)) {
     for (const status of statuses) note(status, () => check.head(status, lowerCase(common), 'server'))
     for (const error of ownErrors(operation, contract)) {
       const body = errorBody(error, contract)
-      if (!check.declares(body.status)) continue
+      if (!responses.has(String(body.status)) && !responses.has(`${String(body.status)[0]}xx`)) continue
       note(body.status, () => check.head(body.status, lowerCase({ ...common, ...error.headers })))
-      note(body.status, () => check.body(body.status, body))
+      note(body.status, () => check.body(body.status, body, contract.errorType))
     }
   }
   return problems

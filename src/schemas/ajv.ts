@@ -4,6 +4,8 @@ import type { Ajv, Options } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { Schema } from '../contract/types.js'
+import { addAlternatives } from './alternatives.js'
+import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 
 /**
@@ -16,6 +18,8 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
+  addBytes(ajv)
+  addAlternatives(ajv)
   return ajv
 }
 

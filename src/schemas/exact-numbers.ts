@@ -132,11 +132,11 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
 
 function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
   if (mode !== 'check' && text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
-  return mode === 'text' ? fromText(text, rules) : text
+  return mode === 'text' ? numberFromText(text, rules.types) : text
 }
 
-// As JSON writes numbers. What may also be text stays text where it is no number.
-function fromText(text: string, { types }: Rules): unknown {
+/** A number as JSON writes it, of one of the types; what is none stays text. */
+export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) {
     const value = Number(text)
     return Number.isSafeInteger(value) ? value : BigInt(text)

@@ -1,20 +1,67 @@
 // Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
+import type { Schema } from '../contract/types.js'
+import { allowedValues } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 
 const shownMax = 20
 const nameLengthMax = 64
+const formsLengthMax = 600
 
 /** One sentence for each offending place, the first problem of each; bounded in number and length. */
 export function describeViolations(part: string, errors: readonly ErrorObject[]): string[] {
-  const byPlace = new Map<string, string>()
-  for (const error of errors) {
-    const [place, problem] = violation(part, error)
+  return firsts(violationsOf(part, errors)).map(sentence)
+}
+
+interface Violation {
+  readonly place: string
+  readonly problem: string
+  readonly error: ErrorObject
+}
+
+function sentence({ place, problem }: Violation): string {
+  return `${place} ${problem}`
+}
+
+function firsts(violations: readonly Violation[]): Violation[] {
+  const byPlace = new Map<string, Violation>()
+  for (const each of violations) {
     // Of a wrong type and a wrong value, the list of right values tells more.
-    if (!byPlace.has(place) || error.keyword === 'enum') byPlace.set(place, `${place} ${problem}`)
+    const isBetter = each.error.keyword === 'enum' && byPlace.get(each.place)?.error.keyword !== 'fault'
+    if (!byPlace.has(each.place) || isBetter) byPlace.set(each.place, each)
   }
   return [...byPlace.values()]
+}
+
+// From the last, for an error of alternatives stands behind those of each.
+function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[] {
+  const found: Violation[] = []
+  for (let end = errors.length; end > 0; ) {
+    const error = errors[end - 1] as ErrorObject // it is there
+    end--
+    if (error.keyword === 'if') continue // says only that `then` or `else` failed
+    const { lengths = [] } = error.params as { lengths?: readonly number[] }
+    const branches = [...lengths].reverse().map((length) => {
+      end -= length
+      return violationsOf(part, errors.slice(end, end + length))
+    })
+    const own = lengths.length > 0 ? alternatives(part, error, branches.reverse()) : [violation(part, error)]
+    found.push(...own.reverse())
+  }
+  return found.reverse()
+}
+
+/** What is wrong at a place that no schema was asked about, in the form of Ajv's errors. */
+export function fault(path: readonly (string | number)[], message: string): ErrorObject {
+  const names = path.map((name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1'))
+  return {
+    instancePath: names.map((name) => `/${name}`).join(''),
+    schemaPath: '',
+    keyword: 'fault',
+    params: {},
+    message,
+  }
 }
 
 /** The sentences as one message. */
@@ -23,15 +70,83 @@ export function joinViolations(violations: readonly string[]): string {
   return [...violations.slice(0, shownMax), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
 }
 
-function violation(part: string, error: ErrorObject): [place: string, problem: string] {
+function violation(part: string, error: ErrorObject): Violation {
   const { keyword, params } = error
+  const at = part + propertyPath(error.instancePath)
+  const of = (name: string, problem: string) => ({ place: at + property(name), problem, error })
+  if (keyword === 'required') return of(params.missingProperty, 'is required')
+  if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
+  if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
+  if (params.tag === 'missing') return of(params.property, 'is required')
+  if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
+  return { place: at, problem: problem(error), error }
+}
+
+const formsMax = 4
+const problemsMax = 3
+
+// What would make the value right: of alternatives that it can be meant for.
+function alternatives(part: string, error: ErrorObject, branches: readonly Violation[][]): Violation[] {
   const place = part + propertyPath(error.instancePath)
-  if (keyword === 'required') return [place + property(params.missingProperty), 'is required']
-  if (keyword === 'additionalProperties')
-    return [place + property(params.additionalProperty), unknown(part, error)]
-  if (keyword === 'unevaluatedProperties')
-    return [place + property(params.unevaluatedProperty), unknown(part, error)]
-  return [place, problem(error)]
+  const of = (problem: string) => [{ place, problem, error }]
+  if (error.params.passing > 1)
+    return of(`must fit one form alone, and fits ${error.params.passing} of ${branches.length}`)
+  const ofKind = branches.filter((each) => !each.some((one) => one.place === place && isOfOtherKind(one)))
+  if (ofKind.length === 0)
+    return of(eitherProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
+  const tag = tagOf(error.schema as Schema[])
+  const tagPlace = tag === undefined ? undefined : place + property(tag.name)
+  const meant = ofKind.filter((each) => !each.some((one) => one.place === tagPlace))
+  const [first] = ofKind.flat().filter((one) => one.place === tagPlace)
+  if (meant.length === 0 && first !== undefined && tag !== undefined && ofKind.length > 1) {
+    const isMissing = first.error.keyword === 'required'
+    return [isMissing ? first : { ...first, problem: oneOf(tag.values) }]
+  }
+  const forms = (meant.length > 0 ? meant : ofKind).map(firsts)
+  const [only = [], ...others] = forms
+  if (others.length === 0) return only
+  // What is wrong in each of them is wrong whichever is meant.
+  const common = only.filter((one) =>
+    others.every((each) => each.some((other) => sentence(other) === sentence(one))),
+  )
+  const rest = forms.map((each) =>
+    each.filter((one) => !common.some((other) => sentence(other) === sentence(one))),
+  )
+  if (rest.some((each) => each.length === 0)) return common
+  return [...common, ...of(`must fit one of ${forms.length} forms: ${formsText(rest)}`)]
+}
+
+function isOfOtherKind({ error: { keyword, data, params } }: Violation): boolean {
+  if (keyword === 'exactNumber') return typeof data !== 'number' && typeof data !== 'bigint'
+  return keyword === 'type' || params.tag === 'no object'
+}
+
+function eitherProblem(violations: readonly Violation[]): string {
+  const nouns = violations.filter(isOfOtherKind).map(({ problem }) => problem.replace(/^must be /, ''))
+  return `must be ${[...new Set(nouns)].join(' or ')}`
+}
+
+// A property that tells the alternatives apart, as a discriminator does: each has its own values for it.
+function tagOf(
+  schemas: readonly Schema[],
+): { readonly name: string; readonly values: readonly unknown[] } | undefined {
+  const names = schemas.flatMap((schema) => Object.keys((schema.properties as object | undefined) ?? {}))
+  for (const name of new Set(names)) {
+    const values = schemas.map((schema) => allowedValues(schema, name))
+    const all = values.flatMap((each) => each ?? [])
+    if (values.every((each) => each !== undefined) && new Set(all).size === all.length)
+      return { name, values: all }
+  }
+  return undefined
+}
+
+function formsText(forms: readonly Violation[][]): string {
+  const texts = forms.slice(0, formsMax).map((each) => {
+    const more = each.length - problemsMax
+    return [...each.slice(0, problemsMax).map(sentence), ...(more > 0 ? [`${more} more`] : [])].join(' and ')
+  })
+  const text = `${texts.join(', or ')}${forms.length > formsMax ? ', or others' : ''}`
+  return text.length > formsLengthMax ? `${text.slice(0, formsLengthMax)}…` : text
 }
 
 function unknown(part: string, { instancePath }: ErrorObject): string {
@@ -43,7 +158,11 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'type':
       return `must be ${[params.type].flat().map(withArticle).join(' or ')}`
     case 'enum':
-      return `must be one of: ${params.allowedValues.join(', ')}`
+      return oneOf(params.allowedValues)
+    case 'oneOf':
+      return 'must be an object' // of a discriminator, for the others are told by alternative
+    case 'anyOf':
+      return 'must be an object'
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`
     case 'minLength':
@@ -63,6 +182,10 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     default:
       return String(message)
   }
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be one of: ${values.join(', ')}`
 }
 
 function count(number: number, noun: string): string {

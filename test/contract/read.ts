@@ -61,7 +61,11 @@ t.test('an operation is read with all it declares', async (t) => {
     { ...plain, name: 'cursor', schema: { type: 'string' } },
   ])
   t.equal(listPets?.body, undefined)
-  t.strictSame(operations.get('createPet')?.body, { required: true, mediaTypes: ['application/json'] })
+  t.strictSame(operations.get('createPet')?.body, {
+    required: true,
+    mediaTypes: ['application/json'],
+    contents: [{ mediaType: 'application/json', kind: 'json' }],
+  })
   const headers = operations.get('createPet')?.responses.get('201')?.headers
   const headerOf = (name: string) => headers?.find((header) => header.name === name)
   t.match(headerOf('X-Request-Id'), { required: true, setByServer: true })

@@ -218,7 +218,10 @@ function header(name: string, schema: object, required = false) {
 }
 
 function response(status: string, ...headers: ReturnType<typeof header>[]) {
-  return [status, { status, headers, mediaTypes: ['application/json'] }] as const
+  return [
+    status,
+    { status, key: status, headers, contents: [{ mediaType: 'application/json', kind: 'json' }] },
+  ] as const
 }
 
 const operation: Operation = {

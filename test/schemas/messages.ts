@@ -43,6 +43,85 @@ for (const [schema, value, sentence] of sentences) {
   })
 }
 
+// As the contract's reader leaves a discriminator.
+const named = (schema: Schema, ...names: string[]): Schema => ({
+  ...schema,
+  discriminator: {
+    propertyName: 'k',
+    branches: names.map((name) => ({ name, mapped: name === 'M' ? ['m', 'n'] : [] })),
+  },
+})
+const has = (name: string, schema: Schema = {}): Schema => ({
+  type: 'object',
+  required: [name],
+  properties: { k: {}, [name]: schema },
+})
+const tagged = (value: string, name: string): Schema => ({
+  type: 'object',
+  required: ['k', name],
+  properties: { k: { const: value } },
+})
+const tree = {
+  oneOf: [{ type: 'number' }, { type: 'object', required: ['left'], properties: { left: { $ref: '#' } } }],
+}
+
+const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][] = [
+  [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, 1, 'body must be a string or an array'],
+  [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, 1, 'body must be a string or null'],
+  [
+    field({ anyOf: [{ type: 'string', minLength: 3 }, { type: 'array' }] }),
+    { a: 'x' },
+    'body.a must have at least 3 characters',
+  ],
+  [
+    { anyOf: [has('a'), has('b')] },
+    {},
+    'body must fit one of 2 forms: body.a is required, or body.b is required',
+  ],
+  [{ oneOf: [has('a'), has('b')] }, { a: 1, b: 1 }, 'body must fit one form alone, and fits 2 of 2'],
+  [
+    { anyOf: [{ allOf: [has('a'), has('x')] }, { allOf: [has('a'), has('y')] }] },
+    {},
+    'body.a is required',
+    'body must fit one of 2 forms: body.x is required, or body.y is required',
+  ],
+  [{ anyOf: [has('a'), { allOf: [has('a'), has('y')] }] }, {}, 'body.a is required'],
+  [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, { k: 'x' }, 'body.a is required'],
+  [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, { k: 'z' }, 'body.k must be one of: x, y'],
+  [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, {}, 'body.k is required'],
+  [tree, { left: { left: 'x' } }, 'body.left.left must be a number or an object'],
+  [
+    named({ oneOf: [has('a', { type: 'string' }), has('b')] }, 'A', 'M'),
+    { k: 'A', a: 1 },
+    'body.a must be a string',
+  ],
+  [named({ anyOf: [has('a'), has('b')] }, 'A', 'M'), { k: 'n' }, 'body.b is required'],
+  [named({ oneOf: [has('a'), has('b')] }, 'A', 'M'), { k: 'M', b: 1 }, 'body.k must be one of: A, m, n'],
+  [named({ oneOf: [has('a'), has('b')] }, 'A', 'M'), { a: 1 }, 'body.k is required'],
+  [named({ oneOf: [has('a'), has('b')] }, 'A', 'M'), [], 'body must be an object'],
+  [named({ oneOf: [has('a'), { type: 'null' }] }, 'A', ''), null],
+  [named({ oneOf: [has('a'), has('b')] }, 'A', 'B'), null, 'body must be an object'],
+  // Two that one value may mean: the schemas alone decide.
+  [named({ oneOf: [has('a'), has('b')] }, 'A', 'A'), { a: 1 }],
+  [{ if: has('a'), else: has('b') }, {}, 'body.b is required'],
+]
+
+for (const [schema, value, ...expected] of ofAlternatives) {
+  t.test(`${JSON.stringify(value)} of ${JSON.stringify(schema)}`, async (t) => {
+    t.strictSame(violationsOf(schema, value), expected)
+  })
+}
+
+t.test('many alternatives with many faults are told in a bounded sentence', async (t) => {
+  const anyOf = Array.from({ length: 50 }, (_, i) => ({
+    type: 'object',
+    required: Array.from({ length: 50 }, (_, j) => `${'x'.repeat(60)}${i}_${j}`),
+  }))
+  const [only = '', ...others] = violationsOf({ anyOf }, {})
+  t.strictSame(others, [])
+  t.ok(only.length < 700, only)
+})
+
 t.test('what is right gives nothing', async (t) => {
   t.strictSame(violationsOf(field({ type: 'string' }), { a: 'x' }), [])
 })

@@ -23,3 +23,18 @@ for (const [title, item, operation, isIdempotent] of cases) {
     t.equal(clientTable({ document, operations }).operations.x?.idempotent === true, isIdempotent)
   })
 }
+
+t.test(
+  'int64 are found in the answers of a class, and in the default where no other tells of success',
+  async (t) => {
+    const answer = { content: { 'application/json': { schema: { type: 'integer', format: 'int64' } } } }
+    const operations = new Map([['x', { id: 'x', method: 'POST', path: '/x' } as Operation]])
+    const of = (responses: object) => {
+      const document = { paths: { '/x': { post: { responses } } } }
+      return clientTable({ document, operations }).operations.x?.int64
+    }
+    t.strictSame(of({ '2XX': answer, default: answer }), { '2xx': 'int64' })
+    t.strictSame(of({ '404': answer, default: answer }), { default: 'int64' })
+    t.strictSame(of({ '204': {}, default: answer }), undefined)
+  },
+)

@@ -1,0 +1,136 @@
+// `anyOf` and `oneOf`, in the place of Ajv's own: where a discriminator names the alternative, that one alone is validated; elsewhere
+// the error says which of the errors before it are of which alternative.
+
+import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
+import names from 'ajv/dist/compile/names.js'
+import type { Schema } from '../contract/types.js'
+
+/** What an error of `anyOf` or `oneOf` tells. */
+export type Alternatives =
+  /** How many of the errors before it are of each alternative, and how many of these passed. */
+  | { readonly lengths: readonly number[]; readonly passing: number }
+  /** What is wrong with the property that names the alternative; the values that do. */
+  | {
+      readonly tag: 'no object' | 'missing' | 'unknown'
+      readonly property: string
+      readonly allowed: readonly string[]
+    }
+
+/** Teaches Ajv both keywords. */
+export function addAlternatives(ajv: Ajv): void {
+  for (const keyword of ['anyOf', 'oneOf']) {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword({
+      keyword,
+      schemaType: 'array',
+      trackErrors: true,
+      code: (cxt) => {
+        const tags = tagsOf(cxt.parentSchema, cxt.schema as Schema[])
+        if (tags === undefined) validateAll(cxt)
+        else validateNamed(cxt, tags)
+      },
+      error: {
+        message:
+          keyword === 'anyOf' ? 'must match a schema in anyOf' : 'must match exactly one schema in oneOf',
+        params: ({ params }) => params.alternatives as Code,
+      },
+    })
+  }
+}
+
+function validateAll(cxt: KeywordCxt): void {
+  const { gen, keyword, schema } = cxt
+  const isValid = gen.name('_valid')
+  const before = gen.let('before')
+  const lengths = gen.let('lengths', _`[]`)
+  const passing = gen.let('passing', 0)
+  for (const i of (schema as Schema[]).keys()) {
+    gen.assign(before, names.default.errors)
+    const inner = cxt.subschema({ keyword, schemaProp: i, compositeRule: true }, isValid)
+    gen.code(_`${lengths}.push(${names.default.errors} - ${before})`)
+    gen.if(isValid, () => {
+      gen.code(_`${passing}++`)
+      cxt.mergeEvaluated(inner, Name)
+    })
+  }
+  cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}}` })
+  cxt.result(
+    keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`,
+    () => cxt.reset(),
+    () => cxt.error(true),
+  )
+}
+
+interface Tags {
+  readonly property: string
+  /** Of each alternative; none for the one that is null. */
+  readonly values: readonly (readonly string[])[]
+}
+
+function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
+  const { gen, data, keyword } = cxt
+  const isValid = gen.let('valid', false)
+  const tag = gen.let('tag')
+  const fail = (fault: string) => {
+    const details = _`{tag: ${fault}, property: ${property}, allowed: ${gen.scopeValue('obj', { ref: values.flat() })}}`
+    cxt.error(false, { alternatives: details })
+  }
+  gen.if(_`typeof ${data} != "object" || Array.isArray(${data})`)
+  fail('no object')
+  gen.elseIf(_`${data} === null`)
+  if (values.some((each) => each.length === 0)) gen.assign(isValid, true)
+  else fail('no object')
+  gen.else()
+  gen.assign(tag, _`${data}[${property}]`)
+  gen.if(_`${tag} === undefined`)
+  fail('missing')
+  for (const [i, each] of values.entries()) {
+    if (each.length === 0) continue
+    gen.elseIf(each.map((value) => _`${tag} === ${value}`).reduce((all, one) => _`${all} || ${one}`))
+    const ofBranch = gen.name('_valid')
+    cxt.mergeEvaluated(cxt.subschema({ keyword, schemaProp: i }, ofBranch), Name)
+    gen.assign(isValid, ofBranch)
+  }
+  gen.else()
+  fail('unknown')
+  gen.endIf()
+  gen.endIf()
+  cxt.ok(isValid)
+}
+
+// Undefined where a value may mean several alternatives, or one has no value: then the schemas alone decide.
+function tagsOf({ discriminator }: Schema, schemas: readonly Schema[]): Tags | undefined {
+  const { propertyName, branches } = (discriminator ?? {}) as { propertyName?: string; branches?: Branch[] }
+  if (propertyName === undefined || branches === undefined) return undefined
+  const values = schemas.map((schema, i) => valuesOf(schema, propertyName, branches[i]))
+  const all = values.flatMap((each) => each ?? [])
+  const isSure = new Set(all).size === all.length && values.every((each) => each !== undefined)
+  return isSure && all.length > 0 ? { property: propertyName, values: values as string[][] } : undefined
+}
+
+interface Branch {
+  readonly mapped: readonly string[]
+  readonly name?: string
+}
+
+// By the discriminator's mapping, by its own property, or by its name.
+function valuesOf(
+  schema: Schema,
+  property: string,
+  branch: Branch | undefined,
+): readonly string[] | undefined {
+  if (schema.type === 'null') return []
+  if (branch !== undefined && branch.mapped.length > 0) return branch.mapped
+  const own = allowedValues(schema, property)
+  if (own?.every((each) => typeof each === 'string')) return own as string[]
+  return branch?.name === undefined ? undefined : [branch.name]
+}
+
+/** The values that a schema allows for one of its properties; undefined for any. */
+export function allowedValues(schema: Schema, property: string): readonly unknown[] | undefined {
+  const own = (schema.properties as Record<string, Schema> | undefined)?.[property]
+  if (own?.const !== undefined) return [own.const]
+  if (Array.isArray(own?.enum)) return own.enum
+  const parts = (schema.allOf as Schema[] | undefined) ?? []
+  return parts.map((part) => allowedValues(part, property)).find((each) => each !== undefined)
+}

@@ -1,0 +1,71 @@
+// Bytes, where the contract has a string of binary data: a file of a form, or a body that is no text. Of them nothing is checked
+// but their length, in bytes (OpenAPI 3.1.1, section 4.4.2).
+
+import type { Ajv } from 'ajv'
+import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { Schema } from '../contract/types.js'
+import { type AnySchema, mapSchemas } from './exact-numbers.js'
+
+interface Rules {
+  readonly minLength?: number
+  readonly maxLength?: number
+}
+
+/** Teaches Ajv the `bytes` keyword. */
+export function addBytes(ajv: Ajv): void {
+  ajv.addKeyword({
+    keyword: 'bytes',
+    schemaType: 'object',
+    errors: true,
+    compile: (rules: Rules) => {
+      const validate: DataValidateFunction = (data) => {
+        const problem = problemWith(data, rules)
+        validate.errors = problem === undefined ? [] : [{ keyword: 'bytes', params: {}, message: problem }]
+        return problem === undefined
+      }
+      return validate
+    },
+  })
+}
+
+function problemWith(
+  data: unknown,
+  { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Rules,
+): string | undefined {
+  if (typeof data !== 'string' && !(data instanceof Uint8Array)) return 'must be bytes'
+  const length = Buffer.byteLength(data)
+  if (length < minLength) return `must have at least ${minLength} bytes`
+  return length > maxLength ? `must have at most ${maxLength} bytes` : undefined
+}
+
+/** The same schema with bytes in the place of strings, its own or those of its list. */
+export function withBytes<Each extends AnySchema>(schema: Each): Each
+export function withBytes(schema: AnySchema): AnySchema {
+  return mapSchemas(schema, (each) => {
+    const { type = 'string', minLength, maxLength, ...others } = each
+    if (![type].flat().includes('string') || 'items' in each) return each
+    return {
+      ...others,
+      bytes: { ...(minLength !== undefined && { minLength }), ...(maxLength !== undefined && { maxLength }) },
+    }
+  })
+}
+
+/** The schema of a form, with bytes in those of its fields. */
+export function withFiles(schema: Schema, isFile: (name: string) => boolean): Schema {
+  const inner = (each: unknown) =>
+    typeof each === 'object' && each !== null ? withFiles(each as Schema, isFile) : each
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === 'properties') return [keyword, filesAmong(value as Schema, isFile)]
+    if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) return [keyword, (value as unknown[]).map(inner)]
+    return [keyword, ['if', 'then', 'else'].includes(keyword) ? inner(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+function filesAmong(properties: Schema, isFile: (name: string) => boolean): Schema {
+  const entries = Object.entries(properties)
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name, isFile(name) ? withBytes(each as AnySchema) : each]),
+  )
+}

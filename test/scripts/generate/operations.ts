@@ -1,0 +1,286 @@
+// Handlers of bodies and answers of every kind, as the compiler sees them.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { createTypeChecker } from '../../../scripts/dev/types.js'
+import { findDifferences, writeDifferences } from '../../../scripts/generate/differences.js'
+import { copyProject, edit } from '../../fixtures/copy.js'
+
+// In place of `components:`, the line before which it goes.
+const operation = (name: string, rest: string) => `  /${name}:
+    post:
+      operationId: ${name}
+      summary: Do ${name}
+${rest.replace(/^/gm, '      ')}
+`
+
+const done = "responses: {'204': {description: Done.}, 4XX: {$ref: '#/components/responses/UnexpectedError'}}"
+const taking = (content: string, required = true) =>
+  `requestBody: {required: ${required}, content: ${content}}\n${done}`
+const answering = (responses: string) => `responses: {${responses}}`
+const one = (content: string) => `{description: It., content: ${content}}`
+const pet = "{application/json: {schema: {$ref: '#/components/schemas/Pet'}}}"
+
+// Of each: what a handler takes or gives, rightly and wrongly.
+const rows: readonly (readonly [
+  name: string,
+  rest: string,
+  right: string,
+  wrong: string,
+  problem: RegExp,
+])[] = [
+  [
+    'text',
+    taking('{text/plain: {schema: {type: string, enum: [a, b]}}}'),
+    "async ({ body }) => { body satisfies 'a' | 'b'; return { status: 204 } }",
+    "async ({ body }) => { body satisfies 'a'; return { status: 204 } }",
+    /'"a" \| "b"' does not satisfy/,
+  ],
+  [
+    'anyText',
+    taking('{text/plain: {}}'),
+    'async ({ body }) => { body satisfies string; return { status: 204 } }',
+    'async ({ body }) => { body satisfies Uint8Array; return { status: 204 } }',
+    /'string' does not satisfy the expected type 'Uint8Array/,
+  ],
+  [
+    'optionalText',
+    taking('{text/plain: {schema: {type: string}}}', false),
+    'async ({ body }) => { body satisfies string | undefined; return { status: 204 } }',
+    'async ({ body }) => { body satisfies string; return { status: 204 } }',
+    /undefined/,
+  ],
+  [
+    'form',
+    taking(
+      '{application/x-www-form-urlencoded: {schema: {type: object, required: [id], properties: {id: {type: integer, format: int64}, tags: {type: array, items: {type: string}}}}}}',
+    ),
+    'async ({ body }) => { body satisfies { id: bigint; tags?: string[] }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { id: bigint; tags: string[] }; return { status: 204 } }',
+    /tags/,
+  ],
+  [
+    'upload',
+    taking(
+      '{multipart/form-data: {schema: {type: object, required: [photo], properties: {photo: {type: string, format: binary}, scans: {type: array, items: {type: string, contentMediaType: image/png}}, name: {type: string}}}}}',
+    ),
+    'async ({ body }) => { body satisfies { photo: Uint8Array; scans?: Uint8Array[]; name?: string }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { photo: string }; return { status: 204 } }',
+    /WithFiles.*does not satisfy/,
+  ],
+  [
+    'several',
+    taking(
+      `{application/json: {schema: {$ref: '#/components/schemas/Pet'}}, text/csv: {}, application/pdf: {}}`,
+    ),
+    'async ({ body }) => { body satisfies string | Uint8Array | { name: string }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies string | { name: string }; return { status: 204 } }',
+    /Uint8Array/,
+  ],
+  [
+    'onlyDefault',
+    answering(`default: ${one(pet)}`),
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
+    'async () => ({ status: 200, body: { id: 1n } })',
+    /Type '\{ id: bigint; \}' is missing/,
+  ],
+  [
+    'goodOnes',
+    answering(`2XX: ${one(pet)}, '202': ${one('{text/plain: {}}')}`),
+    "async () => Math.random() > 1 ? { status: 202, body: 'later' } : { status: 226, body: { id: 1n, name: '', categoryId: 1n } }",
+    "async () => ({ status: 202, body: { id: 1n, name: '', categoryId: 1n } })",
+    /not assignable/,
+  ],
+  [
+    'otherClass',
+    answering(`2XX: ${one(pet)}, default: ${one(pet)}`),
+    "async () => ({ status: 299, body: { id: 1n, name: '', categoryId: 1n } })",
+    "async () => ({ status: 300, body: { id: 1n, name: '', categoryId: 1n } })",
+    /300/,
+  ],
+  [
+    'image',
+    answering(`'200': ${one('{image/*: {schema: {type: string, format: binary}}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, body: new Uint8Array() })",
+    'async () => ({ status: 200, body: new Uint8Array() })',
+    /headers/,
+  ],
+  [
+    'wrongImage',
+    answering(`'200': ${one('{image/*: {}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/x.y' }, body: 'x' })",
+    "async () => ({ status: 200, headers: { 'Content-Type': 'text/plain' }, body: 'x' })",
+    /text\/plain/,
+  ],
+  [
+    'chosen',
+    answering(
+      `'200': ${one(`{application/json: {schema: {type: array, items: {type: string}}}, text/csv: {}}`)}`,
+    ),
+    "async () => Math.random() > 1 ? { status: 200, body: ['a'] } : { status: 200, headers: { 'Content-Type': 'text/csv' }, body: 'a' }",
+    "async () => ({ status: 200, body: 'a' })",
+    /not assignable/,
+  ],
+  [
+    'bodiless',
+    answering(`'204': ${one(pet)}`),
+    'async () => ({ status: 204 })',
+    'async () => ({ status: 200 })',
+    /200/,
+  ],
+]
+
+t.test('handlers of bodies and answers', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
+  const operations = rows.map(([name, rest]) => operation(name, rest)).join('')
+  edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
+  const { differences, warnings } = await findDifferences(copy)
+  t.strictSame(
+    warnings.filter((line) => line.startsWith('warning: ')),
+    ['warning: POST /bodiless: its answer 204 has no body: the status allows none'],
+  )
+  await writeDifferences(copy, differences)
+  const check = createTypeChecker(copy)
+
+  await t.test('compile where they are right', async (t) => {
+    for (const [name, , right] of rows) write(copy, name, right)
+    t.strictSame(check(), { server: [], others: [] })
+  })
+  await t.test('do not where they are wrong', async (t) => {
+    for (const [name, , , wrong] of rows) write(copy, name, wrong)
+    const { server } = check()
+    for (const [name, , , , problem] of rows) named(t, server, name, problem)
+  })
+})
+
+function write(copy: string, name: string, handler: string): void {
+  const text = `import type { Handler } from './handler.js'\n\nexport const ${name}: Handler<'${name}'> = ${handler}\n`
+  writeFileSync(path.join(copy, 'src/handlers', `${name}.ts`), text)
+}
+
+function named(t: Test, lines: readonly string[], name: string, problem: RegExp): void {
+  t.match(lines.filter((line) => line.startsWith(`src/handlers/${name}.ts`)).join('\n'), problem, name)
+}
+
+const refused: readonly (readonly [rest: string, problem: string])[] = [
+  [
+    taking('{application/xml: {schema: {type: object}}}'),
+    'its body application/xml is not taken: the server cannot hold it to its schema: leave the schema out, or say {type: string, format: binary}, for bytes',
+  ],
+  [taking('{text/csv: {schema: {type: array}}}'), 'its body text/csv is not taken'],
+  [
+    taking('{text/plain; charset=utf-16: {schema: {type: string}}}'),
+    'its body text/plain; charset=utf-16 is not taken',
+  ],
+  [taking('{text/*: {schema: {type: string, maxLength: 3}}}'), 'its body text/* is not taken: name a type'],
+  [taking("{'*/*': {schema: {type: object}}}"), 'its body */* is not taken: name a type'],
+  [
+    taking('{application/pdf: {schema: {type: string, pattern: a}}}'),
+    'its body application/pdf is not taken',
+  ],
+  [taking('{application/*+json: {schema: {type: object}}}'), 'its body application/*+json is no media type'],
+  [
+    taking('{application/json; v=1: {schema: {}}, application/json; v=2: {schema: {}}}'),
+    'its body application/json; v=2 is declared twice',
+  ],
+  [taking('{multipart/mixed: {schema: {type: object}}}'), 'its body multipart/mixed is not taken'],
+  [
+    taking('{multipart/form-data: {schema: {type: string}}}'),
+    'its body multipart/form-data: a form is of type object',
+  ],
+  [
+    formOf('{a: {type: object}}'),
+    'its body application/x-www-form-urlencoded: the field a is an object: give it an encoding with contentType: application/json',
+  ],
+  [formOf('{a: {type: array, items: {type: array}}}'), 'the field a is a list of lists'],
+  [formOf('{a: {type: [string, array]}}'), 'the field a may be a list or something else'],
+  [formOf('{a: {type: string}}', '{a: {style: deepObject}}'), 'the field a has the style deepObject'],
+  [formOf('{a: {type: string}}', '{b: {style: form}}'), 'encoding.b is of no field'],
+  [
+    formOf('{a: {type: string}}', '{a: {contentType: application/xml}}'),
+    'the field a has the contentType application/xml',
+  ],
+  [
+    partsOf('{a: {type: object}}', '{a: {contentType: application/xml}}'),
+    'the field a is an object as application/xml',
+  ],
+  [partsOf('{a: {type: [object, string]}}'), 'the field a may be an object or something else'],
+  [
+    partsOf('{a: {type: string}}', '{a: {headers: {X-A: {schema: {type: string}}}}}'),
+    'the field a has an encoding with headers, which are not supported',
+  ],
+  [partsOf('{a: {type: string}}', '{a: {explode: true}}'), 'the field a has a style'],
+  [
+    partsOf('{a: {type: string, format: binary, pattern: x}}'),
+    'the field a is a file with more than a length to check',
+  ],
+  [
+    answering(`'200': ${one('{application/xml: {schema: {type: object}}}')}`),
+    'its answer 200 application/xml is not given',
+  ],
+  [
+    answering(`'200': ${one("{'*/*': {schema: {type: object}}}")}`),
+    'its answer 200 */* is not given: name a type',
+  ],
+  [
+    partsOf('{}').replace('properties: {}', 'additionalProperties: {type: string, format: binary}'),
+    'the field of any other name is a file: files need names',
+  ],
+  [answering(`'101': {description: It.}`), '101 is no status of an answer'],
+]
+
+function formOf(properties: string, encoding = '{}'): string {
+  const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`
+  return taking(`{application/x-www-form-urlencoded: ${schema}}`)
+}
+
+function partsOf(properties: string, encoding = '{}'): string {
+  return formOf(properties, encoding).replace('application/x-www-form-urlencoded', 'multipart/form-data')
+}
+
+t.test('what cannot be served as it is declared stops generate, with its place', async (t) => {
+  const copy = copyProject(t)
+  const names = refused.map((_, i) => `refused${i}`)
+  const operations = refused.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
+  edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
+  const text = await findDifferences(copy).then(
+    () => '',
+    (error) => String(error.message),
+  )
+  const lines = text.split('\n')
+  for (const [i, [, problem]] of refused.entries()) {
+    const own = lines.filter((line) => line.includes(`POST /refused${i}:`))
+    t.equal(own.length, 1, `${problem}: ${own.join('\n')}`)
+    t.ok(own[0]?.includes(problem), `${own[0]} tells: ${problem}`)
+  }
+  t.equal(lines.length, refused.length, text)
+})
+
+t.test('what can be left out beside others is a warning', async (t) => {
+  const copy = copyProject(t)
+  const xml = '{application/json: {schema: {type: object}}, application/xml: {schema: {type: object}}}'
+  const rest = `requestBody: {required: true, content: ${xml}}\nresponses: {'200': ${one(xml)}}`
+  edit(copy, 'openapi.yaml', 'components:\n', `${operation('mixed', rest)}\ncomponents:\n`)
+  const { warnings } = await findDifferences(copy)
+  const own = warnings.filter((line) => line.startsWith('warning: '))
+  t.match(own, [
+    /^warning: POST \/mixed: its body application\/xml is not taken/,
+    /^warning: POST \/mixed: its answer 200 application\/xml is not given/,
+  ])
+})
+
+t.test('a refusal of a status that the operation does not declare stops generate', async (t) => {
+  const copy = copyProject(t)
+  const file = path.join(copy, 'openapi.yaml')
+  const text = readFileSync(file, 'utf8')
+  const [before = '', after = ''] = text.split('      operationId: getPet\n')
+  const [own = '', components = ''] = after.split('\ncomponents:\n')
+  const without = own.replace(/ {8}'404':\n.*\n/, '').replace(/ {8}default:\n.*\n/, '')
+  writeFileSync(file, `${before}      operationId: getPet\n${without}\ncomponents:\n${components}`)
+  await t.rejects(findDifferences(copy), {
+    name: 'ContractError',
+    message: 'src/handlers/getPet.ts: refuses with pet_not_found, but getPet declares no answer 404',
+  })
+})
