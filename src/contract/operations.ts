@@ -20,7 +20,8 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
     for (const method of methods) {
       if (item[method] === undefined) continue
       const operation = readOperation(reader, path, method, item, reader.node(item[method]))
-      if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
+      const isNamed = reader.node(item[method]).operationId !== undefined
+      if (isNamed && operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
       operations.set(operation.id, operation)
     }
   }

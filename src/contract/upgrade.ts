@@ -3,8 +3,8 @@
 
 type Node = Readonly<Record<string, unknown>>
 
-// Their keys are names of the document's own, not keywords.
-const maps = new Set([
+/** Keywords whose keys are names of the document's own, not keywords. */
+export const mapKeywords: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
   ...['schemas', 'responses', 'parameters', 'headers', 'requestBodies', 'pathItems', 'paths', 'content'],
 ])
@@ -23,11 +23,11 @@ function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, each]) => {
     const isData = !isMap && (data.has(key) || key.startsWith('x-'))
-    return [key, isData ? each : converted(each, !isMap && maps.has(key), isOld)]
+    return [key, isData ? each : converted(each, !isMap && mapKeywords.has(key), isOld)]
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withSiblings(isOld ? modern(copy) : copy, isOld)
+  return withSiblings(modern(copy), isOld)
 }
 
 // Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and glue drops them.
@@ -40,7 +40,7 @@ function withSiblings(node: Node, isOld: boolean): Node {
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
 }
 
-// 3.0's own keywords.
+// 3.0's own keywords, which many a document of 3.1 still has and which say nothing else there.
 function modern(schema: Node): Node {
   return withNull(withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum'))
 }
