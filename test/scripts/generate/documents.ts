@@ -78,11 +78,8 @@ components:
 t.test('what only documentation suffers from, and names of any kind, stop nothing', async (t) => {
   const project = projectOf(t, (file) => writeFileSync(file, start))
   const { contract, warnings, differences } = await findDifferences(project)
-  t.match(warnings.join('\n'), /openapi\.yaml:13:\d+ warning Example value must conform/)
-  t.match(
-    differences.find(({ file }) => file === 'generated/types.ts')?.content,
-    /valueOf\?: unknown|valueOf\?: .*null/,
-  )
+  t.match(warnings.join('\n'), /openapi\.yaml:13:\d+ warning Example /)
+  t.match(differences.find(({ file }) => file === 'generated/types.ts')?.content, /\bvalueOf\b/)
   const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
   const { key } = await createKey({ plan: 'unlimited' })
   const auth = { authorization: `Bearer ${key}` }
