@@ -11,6 +11,7 @@ import type { Contract } from '../../src/contract/types.js'
 import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
 import { generateClient } from './client.js'
+import { loadDocument } from './document.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
 import { lintContract } from './lint.js'
 import { generateOperations } from './operations.js'
@@ -45,10 +46,11 @@ export interface Findings {
  */
 export async function findDifferences(root: string): Promise<Findings> {
   const file = path.join(root, path.basename(contractFile))
-  const { errors, warnings } = await lintContract(file).catch(async (error) => {
-    await readSource(file) // which tells better what cannot be read, and where
+  const loaded = await loadDocument(file).catch(async (error) => {
+    if (!(error instanceof ContractError)) await readSource(file) // which tells better what cannot be read, and where
     throw error
   })
+  const { errors, warnings } = await lintContract(loaded)
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const contract = await readContract(file)
   await checkServer(contract).catch(async ({ problems }: ContractError) => {

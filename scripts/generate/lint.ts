@@ -1,7 +1,9 @@
 // The contract's lint, by Redocly's recommended rules: what is wrong, and where.
 
 import path from 'node:path'
-import { createConfig, getLineColLocation, lint, type NormalizedProblem } from '@redocly/openapi-core'
+import { createConfig, getLineColLocation, lintDocument, type NormalizedProblem } from '@redocly/openapi-core'
+import { mapKeywords } from '../../src/contract/upgrade.js'
+import type { Loaded } from './document.js'
 
 /** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
 export interface Findings {
@@ -11,7 +13,7 @@ export interface Findings {
   readonly warnings: readonly string[]
 }
 
-// What Redocly holds for errors and the server can live with.
+// What Redocly holds for errors and the server can live with: what only the documentation suffers from.
 const warned = [
   'operation-summary',
   'operation-operationId-url-safe',
@@ -19,37 +21,83 @@ const warned = [
   'no-path-trailing-slash',
   'no-server-trailing-slash',
   'no-empty-servers',
+  'no-undefined-server-variable',
+  'no-server-variables-empty-enum',
+  'no-example-value-and-externalValue',
 ]
+const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
+// To check its examples would take longer than all the rest.
+const examplesMaxLength = 2_000_000
+// Of one rule.
+const warningsMax = 5
 
 /** Lints the document and the files that it refers to. One run at a time: the validator of examples is shared by all. */
-export async function lintContract(contractFile: string): Promise<Findings> {
-  const config = await createConfig({
+export async function lintContract({ document, resolver }: Loaded): Promise<Findings> {
+  const isLarge = document.source.body.length > examplesMaxLength
+  const { styleguide } = await createConfig({
     extends: ['recommended'],
     rules: {
       ...Object.fromEntries(warned.map((rule) => [rule, 'warn'])),
-      'no-invalid-media-type-examples': 'error',
-      'no-invalid-schema-examples': 'error',
-      'no-invalid-parameter-examples': 'error',
+      ...Object.fromEntries(ofExamples.map((rule) => [rule, isLarge ? 'off' : 'warn'])),
     },
   })
-  const problems = await lint({ ref: contractFile, config })
-  const shown = problems.map((problem) => ({
-    severity: problem.severity,
-    line: lineOf(problem, contractFile),
-  }))
+  const problems = await lintDocument({ document, config: styleguide, externalRefResolver: resolver })
+  const errors = problems.filter((problem) => severityOf(problem) === 'error')
+  const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
+  const file = document.source.absoluteRef
   return {
-    errors: shown.filter(({ severity }) => severity === 'error').map(({ line }) => line),
-    warnings: shown.filter(({ severity }) => severity === 'warn').map(({ line }) => line),
+    errors: errors.map((problem) => lineOf(problem, 'error', file)),
+    warnings: errors.length > 0 ? [] : summarised(warnings, file),
   }
 }
 
+// Where a line is takes Redocly long to find out, so of many that are alike a few are shown.
+function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
+  return [...new Set(problems.map(({ ruleId }) => ruleId))].flatMap((rule) => {
+    const alike = problems.filter(({ ruleId }) => ruleId === rule)
+    const shown = alike.slice(0, warningsMax).map((problem) => lineOf(problem, 'warning', file))
+    const others = alike.length - shown.length
+    return others > 0
+      ? [...shown, `${shownFile(file)} warning and ${others} more like these (${rule})`]
+      : shown
+  })
+}
+
+// What Redocly says of a document's structure is an error where the server would do other than what was meant.
+function severityOf({
+  ruleId,
+  severity,
+  message,
+  location: [place],
+}: NormalizedProblem): 'error' | 'warn' | 'off' {
+  const pointer = place?.pointer ?? ''
+  if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
+  if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
+  if (ruleId !== 'struct') return severity
+  if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // it is understood without
+  // Words of 3.0 in 3.1, which are understood, too.
+  const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
+  return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
+}
+
+// Unless it is a name of the document's own, such as a header's.
+function isInExtension(pointer: string): boolean {
+  const keys = pointer.split('/')
+  return keys.some((key, i) => key.startsWith('x-') && !mapKeywords.has(keys[i - 1] ?? ''))
+}
+
 function lineOf(
-  { message, ruleId, severity, location: [place], suggest }: NormalizedProblem,
+  { message, ruleId, location: [place], suggest }: NormalizedProblem,
+  severity: 'error' | 'warning',
   contractFile: string,
 ): string {
   const where = place ? getLineColLocation(place) : undefined
   const position = where ? `:${where.start.line}:${where.start.col}` : ''
-  const file = path.relative(process.cwd(), where?.source.absoluteRef ?? contractFile)
+  const file = shownFile(where?.source.absoluteRef ?? contractFile)
   const hint = suggest.length > 0 ? ` Did you mean ${suggest.join(' or ')}?` : ''
-  return `${file}${position} ${severity === 'warn' ? 'warning' : severity} ${message}${hint} (${ruleId})`
+  return `${file}${position} ${severity} ${message}${hint} (${ruleId})`
+}
+
+function shownFile(file: string): string {
+  return path.relative(process.cwd(), file)
 }

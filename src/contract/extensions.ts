@@ -5,6 +5,9 @@ import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } fr
 import type { Node, Reader } from './reader.js'
 import type { Contract, Quotas, RateLimits } from './types.js'
 
+/** Those whose value the server reads and which may be a `$ref`; the others are a date, a name, a flag or not its own. */
+export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
+
 /** `x-limits`, in bytes. */
 export function readLimits(reader: Reader): Contract['limits'] {
   const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }

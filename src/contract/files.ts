@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
 import { ContractError, type Pointer } from './contract-error.js'
+import { knownExtensions } from './extensions.js'
+import { mapKeywords } from './upgrade.js'
 
 /** The document, in one piece. */
 export interface Source {
@@ -36,6 +38,8 @@ export async function readSource(
     if (text !== undefined) texts.set(name, text)
     return text ?? Promise.reject(new Error(url))
   }
+  const extensions: unknown[] = []
+  const parse = ({ data }: { readonly data: unknown }) => setAside(parseText(String(data)), extensions)
   const options = {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
@@ -43,7 +47,7 @@ export async function readSource(
     continueOnError: true, // so that every problem is named
   }
   try {
-    const document = await new $RefParser().bundle(path.resolve(file), options)
+    const document = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
     const [text = ''] = texts.values()
     const isSplit = texts.size > 1
     return {
@@ -61,8 +65,8 @@ function toPath(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : decodeURI(url)
 }
 
-function parse({ data }: { readonly data: unknown }): unknown {
-  const parsed = parseDocument(String(data), { intAsBigInt: true, merge: true })
+function parseText(text: string): unknown {
+  const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
   const value: unknown = parsed.toJS({ reviver: (_, each) => narrowed(each) })
@@ -74,6 +78,30 @@ function parse({ data }: { readonly data: unknown }): unknown {
 function narrowed(value: unknown): unknown {
   const isSafe = typeof value === 'bigint' && Number.isSafeInteger(Number(value))
   return isSafe ? Number(value) : value
+}
+
+// What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
+function setAside(value: unknown, extensions: unknown[], isMap = false): unknown {
+  return mapped(value, (each, key) => {
+    const isExtension = !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
+    if (!isExtension) return setAside(each, extensions, !isMap && mapKeywords.has(key))
+    return mark + (extensions.push(each) - 1)
+  })
+}
+
+function putBack(value: unknown, extensions: readonly unknown[]): unknown {
+  if (extensions.length === 0) return value
+  if (typeof value === 'string' && value.startsWith(mark)) return extensions[Number(value.slice(mark.length))]
+  return mapped(value, (each) => putBack(each, extensions))
+}
+
+// No YAML holds a NUL.
+const mark = '\0extension '
+
+function mapped(value: unknown, map: (each: unknown, key: string) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((each) => map(each, ''))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
 }
 
 function problems(error: unknown, file: string, texts: ReadonlyMap<string, string>): string[] {

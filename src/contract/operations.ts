@@ -30,7 +30,9 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
       if (item[method] === undefined) continue
       reader.within(['paths', path, method], () => {
         const operation = readOperation(reader, path, method, item, reader.node(item[method]))
-        if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
+        const isNamed = reader.node(item[method]).operationId !== undefined
+        if (isNamed && operations.has(operation.id))
+          reader.problem(`two operations are called ${operation.id}`)
         operations.set(operation.id, operation)
       })
     }

@@ -8,8 +8,8 @@ export const exactNumbers = 'x-exact-numbers'
 
 type Node = Readonly<Record<string, unknown>>
 
-// Their keys are names of the document's own, not keywords.
-const maps = new Set([
+/** Keywords whose keys are names of the document's own, not keywords. */
+export const mapKeywords: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
   ...['schemas', 'responses', 'parameters', 'headers', 'requestBodies', 'pathItems', 'paths', 'content'],
 ])
@@ -29,11 +29,11 @@ function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
   const entries = Object.entries(value).map(([key, each]) => {
     const isData = !isMap && (data.has(key) || key.startsWith('x-'))
     if (!isMap && exactKeywords.has(key)) return [key, each] // rounded below
-    return [key, isData ? rounded(each) : converted(each, !isMap && maps.has(key), isOld)]
+    return [key, isData ? rounded(each) : converted(each, !isMap && mapKeywords.has(key), isOld)]
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withExact(withBranches(withSiblings(isOld ? modern(copy) : copy, isOld)))
+  return withExact(withBranches(withSiblings(modern(copy), isOld)))
 }
 
 const exactKeywords = new Set([
@@ -96,7 +96,7 @@ function withSiblings(node: Node, isOld: boolean): Node {
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
 }
 
-// 3.0's own keywords.
+// 3.0's own keywords, which many a document of 3.1 still has and which say nothing else there.
 function modern(schema: Node): Node {
   return withNull(withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum'))
 }

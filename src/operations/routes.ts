@@ -41,6 +41,7 @@ import {
 } from './response-validation.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
+import { usedParts } from './used-parts.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -132,7 +133,7 @@ function naming<Result>(operation: Operation, run: () => Result): Result {
 // What glue makes routes of: its own reading of parameters is not OpenAPI's, so it is told of nothing but names and schemas.
 // The router compares decoded paths. An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
 function routable(parts: RouteParts): object {
-  const { specification, operations } = parts.contract
+  const { operations } = parts.contract
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
     const { id, method, definition, parameters } = operation
@@ -150,7 +151,7 @@ function routable(parts: RouteParts): object {
       [method.toLowerCase()]: isStub(handlerOf(operation, parts)) ? bare : full,
     }
   }
-  return { ...specification, paths }
+  return usedParts(paths, parts.contract)
 }
 
 // glue's extension, so that it makes each schema one without references.

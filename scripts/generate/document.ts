@@ -1,0 +1,57 @@
+// The contract's files as Redocly reads them, for the lint.
+
+import path from 'node:path'
+import { BaseResolver, type Document } from '@redocly/openapi-core'
+import { ContractError } from '../../src/contract/contract-error.js'
+
+/** The document, and the reader that keeps the files that it refers to. */
+export interface Loaded {
+  readonly document: Document
+  readonly resolver: BaseResolver
+}
+
+/**
+ * Reads a document of OpenAPI 3.0 or 3.1.
+ * @throws {ContractError} when it is something else
+ * @throws {Error} when it cannot be read or is no YAML
+ */
+export async function loadDocument(file: string): Promise<Loaded> {
+  const resolver = new Resolver()
+  const document = await resolver.resolveDocument(null, file, true)
+  if (document instanceof Error) throw document
+  const shownFile = path.relative(process.cwd(), file)
+  const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
+  if (swagger !== undefined)
+    throw new ContractError(
+      `${shownFile}: Swagger ${swagger} is not served: convert it to OpenAPI 3.0 or 3.1`,
+    )
+  if (openapi === undefined)
+    throw new ContractError(`${shownFile}: this is no OpenAPI document: it has no field openapi`)
+  if (!/^3\.[01]\./.test(String(openapi)))
+    throw new ContractError(`${shownFile}: openapi must be a version 3.0 or 3.1, not ${openapi}`)
+  return { document, resolver }
+}
+
+// Redocly looks names up in plain objects, and takes what it finds under these for a rule of its own.
+const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
+const mark = '.own-name'
+
+class Resolver extends BaseResolver {
+  override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {
+    const document = super.parseDocument(...args)
+    const toMarked = (name: string) => (inherited.has(name) ? name + mark : name)
+    return { ...document, parsed: renamed(document.parsed, toMarked) }
+  }
+}
+
+// With other keys, also where a $ref leads by them. Whatever has no such key is left as it is.
+function renamed(value: unknown, toName: (name: string) => string): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const before = Object.entries(value)
+  const after = before.map(([key, each]): [string, unknown] => {
+    const isPointer = key === '$ref' && typeof each === 'string'
+    return [toName(key), isPointer ? each.split('/').map(toName).join('/') : renamed(each, toName)]
+  })
+  if (after.every(([key, each], i) => key === before[i]?.[0] && each === before[i]?.[1])) return value
+  return Array.isArray(value) ? after.map(([, each]) => each) : Object.fromEntries(after)
+}

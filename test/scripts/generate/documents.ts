@@ -1,0 +1,103 @@
+// Documents that were not written for this server, unmended: those beside the fixtures, and any in the folder that
+// DOCUMENTS names. Each is generated from, and serves every operation as a stub.
+
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { findDifferences } from '../../../scripts/generate/differences.js'
+import type { Contract } from '../../../src/contract/types.js'
+import { type Handlers, notWritten } from '../../../src/handlers/handler.js'
+import { projectRoot } from '../../../src/paths.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { send, startService } from '../../fixtures/service.js'
+
+const folders = [path.join(projectRoot, 'test/fixtures/documents'), process.env.DOCUMENTS ?? '']
+
+function projectOf(t: Test, write: (file: string) => void): string {
+  const folder = temporaryDirectory(t)
+  mkdirSync(path.join(folder, 'src/handlers'), { recursive: true })
+  write(path.join(folder, 'openapi.yaml'))
+  return folder
+}
+
+function stubs({ operations }: Contract): Handlers {
+  const names = [...operations.values()].map(({ name }) => name)
+  return Object.fromEntries(names.map((name) => [name, notWritten(name as never)])) as never
+}
+
+for (const folder of folders.filter((each) => each !== '')) {
+  for (const name of readdirSync(folder).filter((each) => /\.(?:json|ya?ml)$/.test(each))) {
+    t.test(`${name} is served`, async (t) => {
+      const project = projectOf(t, (file) => copyFileSync(path.join(folder, name), file))
+      const { contract } = await findDifferences(project)
+      const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
+      const { key } = await createKey({ plan: 'unlimited' })
+      const auth = { authorization: `Bearer ${key}` }
+      for (const { method, path, id } of contract.operations.values()) {
+        const { status, body } = await send(base + path.replace(/\{[^}]*\}/g, '1'), method, auth)
+        t.match(
+          { status, body },
+          { status: 501, ...(method !== 'HEAD' && { body: { code: 'not_implemented' } }) },
+          id,
+        )
+      }
+    })
+  }
+}
+
+const start = `openapi: 3.0.3
+info: { title: Odd, version: 1.0.0 }
+paths:
+  /things:
+    get:
+      operationId: listThings
+      x-doc: { $ref: ./missing.md }
+      responses:
+        '200':
+          description: Things.
+          content:
+            application/json:
+              schema: { $ref: '#/components/schemas/constructor' }
+              example: 3
+          links:
+            next: { operationId: listThings, parameters: { page: 2 } }
+components:
+  parameters:
+    unused: { name: X-Unused, in: header, allowEmptyValue: true, schema: { type: string } }
+  schemas:
+    constructor:
+      type: object
+      properties:
+        constructor: { type: string }
+        valueOf: { nullable: true }
+        kind: { type: string }
+      discriminator: { propertyName: kind, mapping: { dog: Dog } }
+    Dog: { allOf: [{ $ref: '#/components/schemas/constructor' }] }
+`
+
+t.test('what only documentation suffers from, and names of any kind, stop nothing', async (t) => {
+  const project = projectOf(t, (file) => writeFileSync(file, start))
+  const { contract, warnings, differences } = await findDifferences(project)
+  t.match(warnings.join('\n'), /openapi\.yaml:13:\d+ warning Example /)
+  t.match(differences.find(({ file }) => file === 'generated/types.ts')?.content, /\bvalueOf\b/)
+  const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
+  const { key } = await createKey({ plan: 'unlimited' })
+  const auth = { authorization: `Bearer ${key}` }
+  t.match(await send(`${base}/things`, 'GET', auth), { status: 501 })
+})
+
+t.test('what is no contract is told in a line', async (t) => {
+  const refused: [text: string, line: RegExp][] = [
+    [
+      'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
+      /^[^\n]*Swagger 2\.0 is not served: convert it/,
+    ],
+    ['{"name":"x"}', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['openapi: 4.0.0\n', /^[^\n]*openapi must be a version 3\.0 or 3\.1, not 4\.0\.0$/],
+    ['', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['a: [b', /^[^\n]*openapi\.yaml:\d+:\d+: [^\n]*$/],
+  ]
+  for (const [text, line] of refused) {
+    await t.rejects(findDifferences(projectOf(t, (file) => writeFileSync(file, text))), { message: line })
+  }
+})
