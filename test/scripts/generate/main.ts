@@ -21,6 +21,9 @@ const schemas = ['components', 'schemas']
 const listPets = ['paths', '/pets', 'get']
 const getPet = ['paths', '/pets/{petId}', 'get']
 
+// What the lint only warns of in a contract stops nothing.
+const warnings = /^(openapi\.yaml:\d+:\d+ warning .+\n)*$/
+
 const plain = (_: unknown, text: string) => text
 
 async function generate(copy: string): Promise<readonly Written[]> {
@@ -47,17 +50,15 @@ t.test('the command writes, and with --check only tells', async (t) => {
     stderr: 'Run npm run generate.\n',
   })
   t.strictSame(generated(copy), present)
-  t.strictSame(await run(), {
+  t.match(await run(), {
     code: 0,
-    stdout: 'generated/types.ts written\ngenerated/left-over.ts removed\n',
-    stderr: '',
+    stdout: /^generated\/types\.ts written\ngenerated\/left-over\.ts removed\n$/,
+    stderr: warnings,
   })
   t.strictSame(generated(copy), before, 'to the same bytes')
-  t.strictSame(await run('--check', '--json'), {
-    code: 0,
-    stdout: toJson({ files: [], sunsets: [] }),
-    stderr: '',
-  })
+  const { stdout, ...others } = await run('--check', '--json')
+  t.equal(stdout, toJson({ files: [], sunsets: [] }))
+  t.match(others, { code: 0, stderr: warnings })
   editContract(copy, (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'))
   t.match(await run(), {
     code: 1,
