@@ -1,6 +1,7 @@
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
 import { ApiError } from '../src/errors.js'
+import { prefix } from './fixtures/facts.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 
 t.test('the service beside its operations', async (t) => {
@@ -64,7 +65,12 @@ t.test('the service beside its operations', async (t) => {
   t.test('answers malformed HTTP in the error body', async (t) => {
     const cases: [string, string, number, string][] = [
       ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
-      ['a bad header', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'malformed_request'],
+      [
+        'a bad header',
+        `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n`,
+        400,
+        'malformed_request',
+      ],
       [
         'two hosts',
         'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
@@ -73,20 +79,20 @@ t.test('the service beside its operations', async (t) => {
       ],
       [
         'two keys',
-        'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n',
+        `GET ${prefix}/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n`,
         400,
         'malformed_request',
       ],
       ['no host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
       [
         'two lengths',
-        'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+        `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
         400,
         'malformed_request',
       ],
       [
         'a length and chunks',
-        'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
         400,
         'malformed_request',
       ],
@@ -118,7 +124,7 @@ t.test('the service beside its operations', async (t) => {
     const many = Array.from({ length: 1_500 }, () => 'A: 1\r\n').join('')
     const answer = await sendRaw(
       origin,
-      `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${many}Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
+      `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\n${many}Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
     )
     t.match(answer, /^HTTP\/1.1 200 /)
   })
@@ -136,7 +142,7 @@ t.test('the service beside its operations', async (t) => {
     t.equal(answer.status, 400)
     const lines = log.filter(({ requestId }) => requestId === 'line-1')
     t.equal(lines.length, 1)
-    t.match(lines[0], { method: 'GET', route: '/v1/pets', status: 400, ms: Number, keyId: '1' })
+    t.match(lines[0], { method: 'GET', route: `${prefix}/pets`, status: 400, ms: Number, keyId: '1' })
     t.notMatch(JSON.stringify(log), key)
   })
 })

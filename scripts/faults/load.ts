@@ -101,7 +101,7 @@ export class Load {
     const began = performance.now()
     const waiting = this.#served
     try {
-      const body = name && JSON.stringify({ name, categoryId: 1, status: 'sold' })
+      const body = name && JSON.stringify({ name, categoryId: 1 })
       const answer = await this.#send(method, path, headers, body)
       this.#judge(`${method} ${path}`, answer, performance.now() - began)
       if (answer.status < 300) {

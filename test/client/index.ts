@@ -8,6 +8,7 @@ import { ApiError, type Client, createClient } from '../../src/client/index.js'
 import type { Clock } from '../../src/client/retry.js'
 import type { ClientTable } from '../../src/client/table.js'
 import { unavailable } from '../../src/errors.js'
+import { deprecationWarning, otherStatus, prefix, status } from '../fixtures/facts.js'
 import { type Service, startService } from '../fixtures/service.js'
 
 const max = 9223372036854775807n
@@ -47,13 +48,13 @@ async function addPets({ sql }: Service, count: number): Promise<void> {
 t.test('an animal is added and read, with int64 exact and always a bigint', async (t) => {
   const store = clientOf(await startService(t), { warn: () => {} })
   const { data: rex, response } = await store.createPet({
-    body: { name: 'Rex', categoryId: max, status: 'available' },
+    body: { name: 'Rex', categoryId: max, status },
   })
-  t.strictSame(rex, { id: 1n, name: 'Rex', categoryId: max, status: 'available' })
-  t.equal(response.headers.get('Location'), '/v1/pets/1')
+  t.strictSame(rex, { id: 1n, name: 'Rex', categoryId: max, status })
+  t.equal(response.headers.get('Location'), `${prefix}/pets/1`)
   t.strictSame((await store.getPet({ path: { petId: rex.id } })).data, rex)
   t.strictSame((await store.listPets()).data, [rex])
-  t.strictSame((await store.listPets({ query: { status: 'sold' } })).data, [])
+  t.strictSame((await store.listPets({ query: { status: otherStatus } })).data, [])
 })
 
 t.test('an id of any size is asked for as it is', async (t) => {
@@ -85,7 +86,7 @@ t.test('pages are read one after the other, to the last', async (t) => {
   }
   t.equal(asked.length, 1, 'whoever stops early asks for no more')
   const none: unknown[] = []
-  for await (const page of store.pages('listPets', { query: { status: 'sold' } })) none.push(page)
+  for await (const page of store.pages('listPets', { query: { status: otherStatus } })) none.push(page)
   t.strictSame(none, [[]], 'no animals are one empty page')
 })
 
@@ -129,9 +130,7 @@ t.test('a deprecated operation is told of once, with its sunset', async (t) => {
   await errorFrom(store.getPet({ path: { petId: 1n } }))
   await addPets(service, 1)
   for (const petId of [1n, 1n]) await store.getPet({ path: { petId } })
-  t.strictSame(warnings, [
-    'getPet is deprecated since 2026-11-20 and ends on 2030-12-05; use /v1/pets instead.',
-  ])
+  t.strictSame(warnings, [deprecationWarning])
 })
 
 // A service whose operation fails so often before it works again.

@@ -10,6 +10,7 @@ import { projectRoot } from '../../src/paths.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { copyProject } from '../fixtures/copy.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { deprecationWarning } from '../fixtures/facts.js'
 import { startService } from '../fixtures/service.js'
 
 const run = promisify(execFile)
@@ -55,7 +56,7 @@ await store.getPet({ path: { petId: 404n } }).catch((error: ApiError) => console
 
 const output = `{ id: 1n, name: 'Rex', categoryId: 9223372036854775807n }
 1n Rex
-getPet is deprecated since 2026-11-20 and ends on 2030-12-05; use /v1/pets instead.
+${deprecationWarning}
 pet_not_found
 `
 

@@ -14,7 +14,7 @@ const usageErrors: [string, string[], RegExp][] = [
   [
     'an unknown plan',
     ['create', '--name', 'x', '--plan', 'gold'],
-    /--plan must be one of free, pro, business, enterprise/,
+    new RegExp(`--plan must be one of ${[...contract.rateLimits.plans.keys()].join(', ')}`),
   ],
   [
     'quotas that the plan fixes',

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { startEmbedded } from '../../src/database/embedded/server.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { pageMax } from '../fixtures/facts.js'
 import { runProgram, startProcess, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
 
@@ -48,7 +49,7 @@ t.test('a running service answers with the animals as soon as they are there', a
   const { env, count, seed, authorization } = await openDatabase(t)
   const service = await startProcess(t, env)
   t.match(await seed('--count', '2500'), { code: 0, stdout: /^2,500 animals added in [\d.]+ s\.\n$/ })
-  let next: string | undefined = `${service.base}/pets?limit=100`
+  let next: string | undefined = `${service.base}/pets?limit=${pageMax}`
   let seen = 0
   while (next !== undefined) {
     // The service checks each answer against the contract, and says 500 to one that does not fit.

@@ -3,6 +3,7 @@ import t from 'tap'
 import { type Batch, batched } from '../../src/database/batch.js'
 import { findPet, insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
+import { status } from '../fixtures/facts.js'
 import { createDatabase } from '../fixtures/service.js'
 
 // A statement that ends when the test lets it.
@@ -127,7 +128,7 @@ t.test('animals', async (t) => {
     const news = oneTo(250).map((i) => ({
       name: `${names[i % names.length]}${i % 3 === 0 ? '' : i}`,
       categoryId: 9223372036854775807n - BigInt(i),
-      ...(i % 2 === 0 && { status: 'sold' as const }),
+      ...(i % 2 === 0 && { status }),
     }))
     const pets = await Promise.all(news.map((each) => insertPet(sql, each)))
     t.strictSame(

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nameLengthMax, prefix, status, statuses } from '../fixtures/facts.js'
 import { send, sendRaw, startService } from '../fixtures/service.js'
 
 t.test('adding an animal', async (t) => {
@@ -6,10 +7,10 @@ t.test('adding an animal', async (t) => {
   const create = (body: unknown) => call('POST', '/pets', { body })
 
   t.test('returns it with its id, and says where it can be read', async (t) => {
-    const added = await create({ name: 'Rex', categoryId: 3, status: 'pending' })
+    const added = await create({ name: 'Rex', categoryId: 3, status })
     t.equal(added.status, 201)
-    t.strictSame(added.body, { id: added.body.id, name: 'Rex', categoryId: 3, status: 'pending' })
-    t.equal(added.headers.get('location'), `/v1/pets/${added.body.id}`)
+    t.strictSame(added.body, { id: added.body.id, name: 'Rex', categoryId: 3, status })
+    t.equal(added.headers.get('location'), `${prefix}/pets/${added.body.id}`)
     t.equal(added.headers.get('content-type'), 'application/json; charset=utf-8')
     const read = await send(new URL(added.headers.get('location') ?? '', origin).href, 'GET', auth)
     t.equal(read.status, 200)
@@ -29,7 +30,7 @@ t.test('adding an animal', async (t) => {
     t.equal(row?.status, null)
   })
 
-  for (const status of ['available', 'pending', 'sold']) {
+  for (const status of statuses) {
     t.test(`keeps the status ${status}`, async (t) => {
       t.match(await create({ name: 'Rex', categoryId: 3, status }), { status: 201, body: { status } })
     })
@@ -81,8 +82,8 @@ t.test('adding an animal', async (t) => {
     ['writing from right to left', '\u202eشيرين\u202c ‏רקס'],
     ['a byte order mark', '\ufeffRex'],
     ['noncharacters and the last code point', '\ufffe\uffff\u{10ffff}'],
-    ['255 letters', 'x'.repeat(255)],
-    ['255 characters of two code units', '😀'.repeat(255)],
+    [`${nameLengthMax} letters`, 'x'.repeat(nameLengthMax)],
+    [`${nameLengthMax} characters of two code units`, '😀'.repeat(nameLengthMax)],
     ['a number', '007'],
     ['the word null', 'null'],
   ]
@@ -99,8 +100,12 @@ t.test('adding an animal', async (t) => {
 
   const wrongNames: [title: string, name: string, problem: string][] = [
     ['none at all', '""', 'have at least 1 character'],
-    ['256 letters', `"${'x'.repeat(256)}"`, 'have at most 255 characters'],
-    ['256 characters of two code units', `"${'😀'.repeat(256)}"`, 'have at most 255 characters'],
+    ['a letter too many', `"${'x'.repeat(nameLengthMax + 1)}"`, `have at most ${nameLengthMax} characters`],
+    [
+      'a character of two code units too many',
+      `"${'😀'.repeat(nameLengthMax + 1)}"`,
+      `have at most ${nameLengthMax} characters`,
+    ],
     ['a number', '7', 'be a string'],
     ['null', 'null', 'be a string'],
     ['a list', '["Rex"]', 'be a string'],
@@ -155,7 +160,7 @@ t.test('adding an animal', async (t) => {
 
   t.test('points with Location to this service alone, whatever the request calls it', async (t) => {
     const body = '{"name":"Rex","categoryId":3}'
-    for (const target of ['/v1/pets', 'http://evil.example/v1/pets']) {
+    for (const target of [`${prefix}/pets`, `http://evil.example${prefix}/pets`]) {
       const answer = await sendRaw(
         origin,
         `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n`,
@@ -163,7 +168,7 @@ t.test('adding an animal', async (t) => {
         `Content-Length: ${body.length}\r\n\r\n${body}`,
       )
       t.match(answer, /^HTTP\/1.1 201 /)
-      t.match(answer, /\r\nlocation: \/v1\/pets\/\d+\r\n/i)
+      t.match(answer, new RegExp(`\r\nlocation: ${prefix}/pets/\\d+\r\n`, 'i'))
     }
   })
 })

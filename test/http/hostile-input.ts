@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
+import { nameLengthMax, prefix } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
 interface Part {
@@ -33,7 +34,7 @@ const rex = '{"name":"Rex","categoryId":1}'
 
 function post(service: Service, lines: readonly string[], body = ''): string {
   const given = [`Authorization: ${service.auth.authorization}`, 'Content-Type: application/json', ...lines]
-  return `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n${body}`
+  return `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n${body}`
 }
 
 async function count(service: Service): Promise<number> {
@@ -64,7 +65,13 @@ t.test('one connection', async (t) => {
   })
 
   t.test('answers many requests in their order, and whatever follows them last', async (t) => {
-    const paths = ['/v1/pets?limit=1', '/v1/pets/x', '/healthz', '/v1/nothing', '/v1/pets?limit=0']
+    const paths = [
+      `${prefix}/pets?limit=1`,
+      `${prefix}/pets/x`,
+      '/healthz',
+      `${prefix}/nothing`,
+      `${prefix}/pets?limit=0`,
+    ]
     const asked = Array.from({ length: 200 }, (_, i) => paths[i % paths.length])
     const requests = asked.map(
       (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`,
@@ -74,7 +81,7 @@ t.test('one connection', async (t) => {
   })
 
   t.test('stays open after a refusal of what has come whole', async (t) => {
-    const refused = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n\r\n${rex}`
+    const refused = `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n\r\n${rex}`
     const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
     t.strictSame(statuses(await sendRaw(origin, refused + next)), [401, 200])
   })
@@ -102,10 +109,10 @@ t.test('one connection', async (t) => {
   })
 
   const early: [title: string, status: number, request: string][] = [
-    ['no key', 401, 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n'],
+    ['no key', 401, `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n`],
     ['a wrong type', 415, post(service, ['Content-Length: 50']).replace('json', 'xml').slice(0, -2)],
-    ['a length too large', 413, post(service, ['Content-Length: 70000']).slice(0, -2)],
-    ['an unknown path', 404, 'POST /v1/nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n'],
+    ['a length too large', 413, post(service, [`Content-Length: ${contract.limits.body + 1}`]).slice(0, -2)],
+    ['an unknown path', 404, `POST ${prefix}/nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n`],
   ]
   for (const [title, status, head] of early) {
     t.test(`with ${title} and a body that does not come is answered ${status} and closed`, async (t) => {
@@ -135,7 +142,8 @@ t.test('one connection', async (t) => {
 
   t.test('with a body that is too large is answered while it still sends', async (t) => {
     const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`
-    const text = await sendRaw(origin, post(service, ['Transfer-Encoding: chunked']), chunk.repeat(60))
+    const chunks = chunk.repeat(Math.ceil((contract.limits.body * 4) / 0x1000))
+    const text = await sendRaw(origin, post(service, ['Transfer-Encoding: chunked']), chunks)
     refuses(t, answersIn(text)[0], 413, 'chunks without end')
   })
 
@@ -203,13 +211,13 @@ t.test('one connection', async (t) => {
     const forged = ['Forwarded: host=forged.example', 'X-Forwarded-Host: forged.example', 'Connection: close']
     const lines = [`Authorization: ${service.auth.authorization}`, ...forged].join('\r\n')
     for (const [host, target] of [
-      ['forged.example', '/v1/pets?limit=1'],
-      ['x', 'http://forged.example/v1/pets?limit=1'],
-      ['forged.example', '/v1/pets/1'],
+      ['forged.example', `${prefix}/pets?limit=1`],
+      ['x', `http://forged.example${prefix}/pets?limit=1`],
+      ['forged.example', `${prefix}/pets/1`],
     ]) {
       const text = await sendRaw(origin, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n\r\n`)
       t.strictSame(statuses(text), [200])
-      t.match(text, /\r\nlink: <\/v1\//i)
+      t.match(text, new RegExp(`\r\nlink: <${prefix}/`, 'i'))
       t.notMatch(text, /forged/)
     }
   })
@@ -268,7 +276,7 @@ for (const name of ['HANDLER_TIMEOUT_MS', 'REQUEST_TIMEOUT_MS']) {
 t.test('a refusal whose body turns out to be broken in the same packet is told once', async (t) => {
   const service = await startService(t)
   const lines = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n'
-  for (const path of ['/v1/pets', '/v1/%zz']) {
+  for (const path of [`${prefix}/pets`, `${prefix}/%zz`]) {
     const text = await sendRaw(service.origin, `POST ${path} HTTP/1.1\r\n${lines}\r\nnothing\r\n`)
     const [refusal, ...others] = answersIn(text)
     refuses(t, refusal, 400, path)
@@ -283,7 +291,7 @@ t.test('what follows a request that is refused before it has come is not done', 
     host: '127.0.0.1',
     allowHalfOpen: true,
   })
-  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
+  socket.write(`POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n`)
   const [answer] = await once(socket, 'data')
   refuses(t, answersIn(String(answer))[0], 401, 'no key')
   socket.on('error', () => {}).end(`12345${post(service, [`Content-Length: ${rex.length}`], rex)}`)
@@ -294,14 +302,18 @@ t.test('what follows a request that is refused before it has come is not done', 
 t.test('a client that reads no answers is let go', async (t) => {
   const listPets = async () => ({
     status: 200 as const,
-    body: Array.from({ length: 100 }, (_, i) => ({ id: BigInt(i), name: 'é'.repeat(255), categoryId: 1n })),
+    body: Array.from({ length: 25_000 / nameLengthMax }, (_, i) => ({
+      id: BigInt(i),
+      name: 'é'.repeat(nameLengthMax),
+      categoryId: 1n,
+    })),
   })
   const service = await startService(t, {
     handlers: { ...handlers, listPets },
     env: { REQUEST_TIMEOUT_MS: '200', HANDLER_TIMEOUT_MS: '300' },
   })
   const socket = net.connect(Number(new URL(service.origin).port), '127.0.0.1')
-  const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
+  const request = `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
   const [accepted] = (await Promise.all([
     once(service.app.server, 'connection').then(([connection]) => connection),
     once(socket.pause(), 'connect'),
@@ -317,8 +329,8 @@ t.test('thousands of connections that say nothing, or little, do not hold others
   const { port } = new URL(service.origin)
   const openings = [
     '',
-    'GET /v1/pets HT',
-    'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: ',
+    `GET ${prefix}/pets HT`,
+    `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nX: `,
     post(service, ['Content-Length: 50'], '{'),
   ]
   let closed = 0
@@ -358,14 +370,14 @@ t.test('connections beyond the bound are closed, and those within it go on', asy
 t.test('bodies that are hostile as JSON are refused, and soon', async (t) => {
   const service = await startService(t)
   const { body: bytesMax } = contract.limits
-  const fields = Array.from({ length: 7_000 }, (_, i) => `"${i}":1`).join()
+  const fields = Array.from({ length: bytesMax / 12 }, (_, i) => `"${i}":1`).join()
   const cases: [title: string, body: string | Uint8Array, message: RegExp][] = [
-    ['nested deeply', `{"name":${'['.repeat(60_000)}`, /nested too deeply/],
-    ['wide', `{${fields}}`.slice(0, bytesMax), /body\[0\] is not a known field/],
+    ['nested deeply', `{"name":${'['.repeat(bytesMax - 8)}`, /nested too deeply/],
+    ['wide', `{${fields}}`, /body\[0\] is not a known field/],
     ['naming a field twice', '{"name":"Rex","name":"Rex","categoryId":1}', /twice/],
     ['with __proto__', '{"name":"Rex","categoryId":1,"__proto__":{"status":"sold"}}', /__proto__/],
     ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
-    ['a string without end, of quotes', `["${'\\"'.repeat(30_000)}`, /not valid JSON/],
+    ['a string without end, of quotes', `["${'\\"'.repeat(Math.floor(bytesMax / 2) - 1)}`, /not valid JSON/],
   ]
   for (const [title, body, message] of cases) {
     const began = process.cpuUsage()
@@ -382,8 +394,8 @@ t.test(
   async (t) => {
     const { origin, auth, log } = await startService(t)
     const host = `Host: localhost\r\nAuthorization: ${auth.authorization}\r\n`
-    const inDoubt = `GET /v1/pets/1%zz HTTP/1.1\r\n${host}Transfer-Encoding: gzip, chunked\r\n\r\n`
-    const received = await sendRaw(origin, `${inDoubt}0\r\n\r\nGET /v1/pets HTTP/1.1\r\n${host}\r\n`)
+    const inDoubt = `GET ${prefix}/pets/1%zz HTTP/1.1\r\n${host}Transfer-Encoding: gzip, chunked\r\n\r\n`
+    const received = await sendRaw(origin, `${inDoubt}0\r\n\r\nGET ${prefix}/pets HTTP/1.1\r\n${host}\r\n`)
     t.match(received, /^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n/i)
     t.equal(received.match(/HTTP\/1\.1/g)?.length, 1)
     t.strictSame(

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
+import { prefix } from '../fixtures/facts.js'
 import { holdInserts, holdKeys } from '../fixtures/locks.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 
@@ -61,7 +62,7 @@ t.test('nor what waits for a connection when its caller hangs up', async (t) => 
   const second = service.call('POST', '/pets', { body: pet })
   const { port, hostname } = new URL(service.origin)
   const body = JSON.stringify(pet)
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n`
+  const head = `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n`
   const socket = net.connect(Number(port), hostname)
   await once(socket, 'connect')
   await held.someoneWaits(2)

@@ -4,6 +4,7 @@ import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'
+import { deprecation, prefix, prefixEncoded } from '../fixtures/facts.js'
 import { contract, send, startService } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -51,7 +52,7 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   t.equal(refused.headers.get('cache-control'), 'no-store')
   const lines = service.log.filter(({ requestId }) => requestId === refused.headers.get('x-request-id'))
   t.match(lines, [
-    { level: 30, method: 'GET', route: '/v1/pets', status: 503, reason: 'overload', msg: 'request' },
+    { level: 30, method: 'GET', route: `${prefix}/pets`, status: 503, reason: 'overload', msg: 'request' },
   ])
   t.match(await call('POST', '/pets', { body: pet }), { status: 503 })
   t.match(await send(`${base}/pets`, 'HEAD', auth), { status: 503, text: '' })
@@ -87,12 +88,17 @@ t.test('a refusal for overload tells what any answer tells', async (t) => {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     t.equal(refused.headers.get(name), before.headers.get(name), name)
   t.match(refused.headers.get('deprecation'), /^@/)
-  t.ok(refused.headers.has('sunset'))
+  t.equal(refused.headers.get('sunset'), deprecation.sunset)
   t.match(refused.headers.get('link'), /successor-version/)
 
   await t.test('whoever calls, and however the path is written', async (t) => {
     const { perMinute } = contract.rateLimits.anonymous
-    for (const path of ['/v1/pets', '/%761/pets?limit=abc', '/v1/pet%73', '/v1/pets/1']) {
+    for (const path of [
+      `${prefix}/pets`,
+      `${prefixEncoded}/pets?limit=abc`,
+      `${prefix}/pet%73`,
+      `${prefix}/pets/1`,
+    ]) {
       const answer = await send(`${service.origin}${path}`)
       t.match(answer, { status: 503, body: { code: 'unavailable' } }, path)
       t.equal(answer.headers.get('x-ratelimit-limit'), String(perMinute))
@@ -118,7 +124,7 @@ t.test('requests whose connections are reset give their places back, and are tol
   await service.call('GET', '/pets/1') // its key is known now
   const { port, hostname } = new URL(service.origin)
   const request = (limit: number) =>
-    `GET /v1/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
+    `GET ${prefix}/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
   const waiting = held.waits(max)
   // Of two on a connection, the answer to the second waits for the answer to the first.
   const sockets = await Promise.all(
@@ -137,9 +143,10 @@ t.test('requests whose connections are reset give their places back, and are tol
   await until(async () => (await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`))
   for (const socket of sockets) socket.resetAndDestroy()
   const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
-  const answered = () => service.log.filter(({ msg, route }) => msg === 'request' && route === '/v1/pets')
+  const answered = () =>
+    service.log.filter(({ msg, route }) => msg === 'request' && route === `${prefix}/pets`)
   await until(() => aborted().length + answered().length === 2 * max)
-  t.match(aborted()[0], { method: 'GET', route: '/v1/pets', keyId: String })
+  t.match(aborted()[0], { method: 'GET', route: `${prefix}/pets`, keyId: String })
   t.equal((await service.call('GET', '/pets/1')).status, 503, 'whose handlers run on')
   held.release()
   await until(async () => (await service.call('GET', '/pets/1')).status === 404)
@@ -158,6 +165,6 @@ function beginPost(origin: string, auth: Record<string, string>): Promise<net.So
   const headers = Object.entries({ Host: 'localhost', 'Content-Type': 'application/json', ...auth })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   return new Promise((resolve) => {
-    socket.write(`POST /v1/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
+    socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
   })
 }

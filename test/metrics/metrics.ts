@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../src/database/types.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -204,8 +205,11 @@ t.test('no label takes a value that a caller chooses', async (t) => {
   const long = 'x'.repeat(40)
   for (let i = 0; i < 20; i++) {
     await send(`${origin}/${long}${i}`)
-    await send(`${origin}/v1/${long}${i}`, 'GET', { 'x-request-id': `${long}${i}`, 'user-agent': `${i}` })
-    await call('GET', `/pets?limit=1&status=${['available', 'sold', 'pending'][i % 3]}`)
+    await send(`${origin}${prefix}/${long}${i}`, 'GET', {
+      'x-request-id': `${long}${i}`,
+      'user-agent': `${i}`,
+    })
+    await call('GET', `/pets?limit=1&status=${statuses[i % statuses.length]}`)
   }
   t.strictSame(ownNames(await samples()), before)
 })
@@ -218,7 +222,8 @@ t.test('callers cannot ask for the metrics, and whoever can asks for nothing els
   const metrics = `http://127.0.0.1:${port}`
   t.equal((await scrape(`${metrics}/metrics`)).get(requests('none', 404)), 1)
   t.match((await send(`${metrics}/metrics`)).headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
-  for (const path of ['/', '/v1/pets', '/healthz']) t.equal((await send(metrics + path)).status, 404, path)
+  for (const path of ['/', `${prefix}/pets`, '/healthz'])
+    t.equal((await send(metrics + path)).status, 404, path)
   t.equal((await send(`${metrics}/metrics`, 'POST')).status, 404)
   t.match(await service.stop(), { code: 0 })
 })

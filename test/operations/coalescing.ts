@@ -5,6 +5,7 @@ import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { ApiError } from '../../src/errors.js'
 import { createCoalesce } from '../../src/lib/coalesce.js'
+import { pageMax, prefix, statuses } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
 
@@ -61,7 +62,7 @@ t.test('requests', async (t) => {
       if (refusal) throw refusal
       return {
         status: 200,
-        headers: { Link: '</v1/pets>; rel="next"' },
+        headers: { Link: `<${prefix}/pets>; rel="next"` },
         body: [{ id: 1n, name: 'Rex', categoryId: 3n }],
       }
     },
@@ -69,7 +70,7 @@ t.test('requests', async (t) => {
       runs.createPet++
       return {
         status: 201,
-        headers: { Location: '/v1/pets/1' },
+        headers: { Location: `${prefix}/pets/1` },
         body: { id: 1n, name: 'Rex', categoryId: 3n },
       }
     },
@@ -87,7 +88,7 @@ t.test('requests', async (t) => {
   const inject = (url: string, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
     app.inject({
       method,
-      url: `/v1${url}`,
+      url: `${prefix}${url}`,
       headers: auth,
       ...(method === 'POST' && { payload: { name: 'Rex', categoryId: 3 } }),
     })
@@ -98,7 +99,7 @@ t.test('requests', async (t) => {
     for (const { statusCode, body, headers } of answers) {
       t.equal(statusCode, 200)
       t.equal(body, '[{"id":1,"name":"Rex","categoryId":3}]')
-      t.equal(headers.link, '</v1/pets>; rel="next"')
+      t.equal(headers.link, `<${prefix}/pets>; rel="next"`)
       t.equal(headers['content-length'], body.length.toString())
     }
     t.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 20)
@@ -107,16 +108,20 @@ t.test('requests', async (t) => {
   })
 
   t.test('for several URLs are handled apart', async (t) => {
-    await Promise.all(['/pets', '/pets?limit=5', '/pets?limit=6', '/pets'].map((url) => inject(url)))
+    await Promise.all(['/pets', '/pets?limit=1', '/pets?limit=2', '/pets'].map((url) => inject(url)))
     t.equal(runs.listPets, 3)
   })
 
   t.test('of several callers are handled apart, for an answer may be meant for one of them', async (t) => {
     const { key } = await createKey()
     const other = { authorization: `Bearer ${key}` }
-    await app.inject({ url: '/v1/pets', headers: other }) // the key is known from now on
+    await app.inject({ url: `${prefix}/pets`, headers: other }) // the key is known from now on
     runs.listPets = 0
-    await Promise.all([inject('/pets'), inject('/pets'), app.inject({ url: '/v1/pets', headers: other })])
+    await Promise.all([
+      inject('/pets'),
+      inject('/pets'),
+      app.inject({ url: `${prefix}/pets`, headers: other }),
+    ])
     t.equal(runs.listPets, 2)
   })
 
@@ -158,6 +163,12 @@ t.test('requests', async (t) => {
   })
 })
 
+// Pages that differ: of each size that there may be, and then again of each status.
+function pageOf(index: number): string {
+  const status = statuses[Math.floor(index / pageMax) - 1]
+  return `/pets?limit=${(index % pageMax) + 1}${status === undefined ? '' : `&status=${status}`}`
+}
+
 t.test('whoever hangs up takes the answer from nobody who asked with him', async (t) => {
   const service = await startService(t)
   await service.call('GET', '/pets')
@@ -166,12 +177,10 @@ t.test('whoever hangs up takes the answer from nobody who asked with him', async
   await once(gone, 'connect')
   const held = await holdPets(service.sql)
   // As many statements as go at once wait for the lock, so what is asked now is sent later.
-  const first = Array.from({ length: 80 }, (_, i) => service.call('GET', `/pets?limit=${i + 1}`))
+  const first = Array.from({ length: 80 }, (_, i) => service.call('GET', pageOf(i)))
   await held.someoneWaits()
-  gone.write(
-    `GET /v1/pets?limit=99 HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`,
-  )
-  const second = service.call('GET', '/pets?limit=99')
+  gone.write(`GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`)
+  const second = service.call('GET', '/pets')
   await service.call('GET', '/nowhere')
   gone.resetAndDestroy()
   while (!service.log.some(({ msg }) => msg === 'request aborted')) await setImmediate()
@@ -182,15 +191,18 @@ t.test('whoever hangs up takes the answer from nobody who asked with him', async
 
 t.test('a caller finds in a list what he has added, however many ask for it', async (t) => {
   const { call } = await startService(t)
+  const rounds = 5
   const caller = async (i: number) => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { body: pet } = await call('POST', '/pets', { body: { name: `${i}`, categoryId: round } })
-      const { body: pets } = await call('GET', '/pets?limit=100')
+      const { body: pets } = await call('GET', `/pets?limit=${pageMax}`)
       t.ok(
         pets.some(({ id }: { id: number }) => id === pet.id),
         `${pet.id} is there`,
       )
     }
   }
-  await Promise.all(Array.from({ length: 16 }, (_, i) => caller(i)))
+  // So many that one page holds all that they add.
+  const callers = Math.min(16, Math.floor(pageMax / rounds))
+  await Promise.all(Array.from({ length: callers }, (_, i) => caller(i)))
 })

@@ -6,6 +6,7 @@ import { readContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import type { Context, Handlers } from '../../src/handlers/handler.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { prefix, status, statuses } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
 // An operation that takes something in every place, beside those of the service.
@@ -123,7 +124,7 @@ t.test('a request with something in every place', async (t) => {
       'body.categoryId must be an integer',
       'body.id is not a known field',
       'body.name must have at least 1 character',
-      'body.status must be one of: available, pending, sold',
+      `body.status must be one of: ${statuses.join(', ')}`,
       'body.tags is not a known field',
       'header.x-batch must be at least 1',
       'path.herdId must be an integer',
@@ -219,13 +220,18 @@ t.test('the input of the service', async (t) => {
     ['POST', '/pets', { ...pet, categoryId: 1.5 }, 'body.categoryId must be an integer'],
     ['POST', '/pets', { ...pet, categoryId: true }, 'body.categoryId must be an integer'],
     ['POST', '/pets', { ...pet, name: 7 }, 'body.name must be a string'],
-    ['POST', '/pets', { ...pet, status: null }, 'body.status must be one of: available, pending, sold'],
-    ['POST', '/pets', { ...pet, status: 'Sold' }, 'body.status must be one of: available, pending, sold'],
+    ['POST', '/pets', { ...pet, status: null }, `body.status must be one of: ${statuses.join(', ')}`],
+    [
+      'POST',
+      '/pets',
+      { ...pet, status: status.toUpperCase() },
+      `body.status must be one of: ${statuses.join(', ')}`,
+    ],
     ['POST', '/pets', '{"name":"Rex","categoryId":3,"__proto__":{}}', 'body.__proto__ is not a known field'],
     ['POST', '/pets?dry=1', pet, 'query.dry is not a known parameter'],
-    ['GET', '/pets?statu=sold', undefined, 'query.statu is not a known parameter'],
-    ['GET', '/pets?status=sold&status=sold', undefined, 'query.status must be given once'],
-    ['GET', '/pets?status', undefined, 'query.status must be one of: available, pending, sold'],
+    ['GET', `/pets?statu=${status}`, undefined, 'query.statu is not a known parameter'],
+    ['GET', `/pets?status=${status}&status=${status}`, undefined, 'query.status must be given once'],
+    ['GET', '/pets?status', undefined, `query.status must be one of: ${statuses.join(', ')}`],
     ['GET', '/pets?limit=1&limit=1', undefined, 'query.limit must be given once'],
     ['GET', '/pets?__proto__=1', undefined, 'query.__proto__ is not a known parameter'],
     ['GET', '/pets?limit[]=1', undefined, 'query["limit[]"] is not a known parameter'],
@@ -279,16 +285,16 @@ t.test('the input of the service', async (t) => {
   })
 
   t.test('a body without a type is refused', async (t) => {
-    t.match(await raw(service, 'POST /v1/pets', ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
+    t.match(await raw(service, `POST ${prefix}/pets`, ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
     t.match(
-      await raw(service, 'POST /v1/pets', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+      await raw(service, `POST ${prefix}/pets`, ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
       /^HTTP\/1.1 415 /,
     )
   })
 
   t.test('a body is refused where none is taken', async (t) => {
     const type = 'Content-Type: application/json'
-    const answer = await raw(service, 'GET /v1/pets', [type, 'Content-Length: 2'], '{}')
+    const answer = await raw(service, `GET ${prefix}/pets`, [type, 'Content-Length: 2'], '{}')
     t.match(answer, /^HTTP\/1.1 415 .*"The body must be absent\."/s)
   })
 
@@ -297,7 +303,10 @@ t.test('the input of the service', async (t) => {
     const chunks = ['{"name":"Rex",', '"categoryId":3}'].map(
       (each) => `${each.length.toString(16)}\r\n${each}\r\n`,
     )
-    t.match(await raw(service, 'POST /v1/pets', headers, `${chunks.join('')}0\r\n\r\n`), /^HTTP\/1.1 201 /)
+    t.match(
+      await raw(service, `POST ${prefix}/pets`, headers, `${chunks.join('')}0\r\n\r\n`),
+      /^HTTP\/1.1 201 /,
+    )
   })
 
   for (const coding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip']) {
@@ -314,10 +323,11 @@ t.test('the input of the service', async (t) => {
   })
 
   t.test('of many unknown fields 20 are named, and none at length', async (t) => {
-    const names = Array.from({ length: 500 }, (_, i) => `x${i}${'x'.repeat(80)}`)
+    const count = Math.min(500, Math.floor(contract.limits.body / 100))
+    const names = Array.from({ length: count }, (_, i) => `x${i}${'x'.repeat(80)}`)
     const body = { ...pet, ...Object.fromEntries(names.map((name) => [name, 1])) }
     const { message } = (await call('POST', '/pets', { body })).body
-    t.match(message, /; and 480 more$/)
+    t.ok(message.endsWith(`; and ${count - 20} more`))
     t.equal(message.split('; ').length, 21)
     t.ok(message.length < 20 * 100, `${message.length} characters`)
   })

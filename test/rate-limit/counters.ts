@@ -10,12 +10,15 @@ import { createMemoryCounters } from '../../src/rate-limit/counters.js'
 import { silent } from '../fixtures/cluster.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { free as freeQuotas } from '../fixtures/facts.js'
 import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { type Answer, contract, send, startService, testConfig } from '../fixtures/service.js'
 
 const away = 'redis is away: this instance counts on its own'
 const back = 'redis is back: instances share their counts'
+
+const { ban } = contract.rateLimits
 
 // More than a load sends.
 const plenty = 1_000_000
@@ -25,17 +28,18 @@ const patience = { REDIS_TIMEOUT_MS: '3000', HANDLER_TIMEOUT_MS: '120000', WORK_
 
 t.test('counters in memory', async (t) => {
   t.test('admit exactly the quota of requests that come at once', async (t) => {
-    const { app, createKey } = await startService(t)
+    const { app, createKey } = await startService(t, { env: { WORK_MAX: '10000' } })
+    const { perMinute } = freeQuotas
     const { key } = await createKey({ plan: 'free', perMinute: null, perDay: null })
     // Injected, so that all of them wait for the same look-up of the key and go on in the same turn.
     const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
-    const answers = await Promise.all(Array.from({ length: 150 }, () => app.inject(request)))
+    const answers = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
     t.strictSame(
       countBy(answers, ({ statusCode }) => String(statusCode)),
-      { 200: 60, 429: 90 },
+      { 200: perMinute, 429: 90 },
     )
     const admitted = answers.filter(({ statusCode }) => statusCode === 200)
-    t.equal(new Set(admitted.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 60)
+    t.equal(new Set(admitted.map(({ headers }) => headers['x-ratelimit-remaining'])).size, perMinute)
   })
 
   t.test('forget the oldest address in a flood of them, and no key', async (t) => {
@@ -53,7 +57,11 @@ t.test('counters in memory', async (t) => {
     await counters.count(client)
     await counters.address(from(oldest))
     for (let i = 0; i < 60_000; i++) await counters.address(from(`10.0.${i >> 8}.${i & 255}`))
-    t.match(await counters.address(from(oldest)), { remaining: 59 }, 'it is counted anew')
+    t.match(
+      await counters.address(from(oldest)),
+      { remaining: contract.rateLimits.anonymous.perMinute - 1 },
+      'it is counted anew',
+    )
     t.match(await counters.count(client), { minute: { remaining: 58 } })
   })
 })
@@ -64,9 +72,9 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
   const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
   t.teardown(() => database.close())
 
-  const createKey = async (plan: string, quota: number | null = null) => {
+  const createKey = async (plan: string, perMinute: number | null = null) => {
     const key = createApiKey()
-    const terms = { name: 'test', plan, perMinute: quota, perDay: quota, expiresAt: null }
+    const terms = { name: 'test', plan, perMinute, perDay: perMinute && plenty, expiresAt: null }
     await insertApiKey(database.sql, { ...terms, hash: hashApiKey(key) })
     return { authorization: `Bearer ${key}` }
   }
@@ -81,12 +89,12 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     const [first, second] = pair
 
     await t.test('and admit exactly the quota, whatever the concurrency', async (t) => {
-      const business = await createKey('business')
+      const busy = await createKey('enterprise', 1_000)
       const from = Math.floor(Date.now() / 1000)
       const answers = await Promise.all(
-        Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, business)),
+        Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, busy)),
       )
-      const banEnd = Math.ceil(Date.now() / 1000) + contract.rateLimits.ban.banSeconds + 1
+      const banEnd = Math.ceil(Date.now() / 1000) + Math.max(ban.banSeconds, 60) + 1
       t.strictSame(count(answers), { 200: 1_000, 429: 1_000 })
 
       const admitted = answers.filter(({ status }) => status === 200)
@@ -99,15 +107,17 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       t.ok(answers.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
       t.strictSame(
         countBy(refused, ({ body }) => body.code),
-        { rate_limit_exceeded: 200, key_banned: 800 },
+        { rate_limit_exceeded: ban.rejections, key_banned: 1_000 - ban.rejections },
         'they share their rejections',
       )
     })
 
     await t.test('and a ban on one holds on the other', async (t) => {
       const [banned, other] = [await createKey('free'), await createKey('free')]
-      const answers = await Promise.all(Array.from({ length: 60 + 200 }, () => list(first, banned)))
-      t.strictSame(count(answers), { 200: 60, 429: 200 })
+      const answers = await Promise.all(
+        Array.from({ length: freeQuotas.perMinute + ban.rejections }, () => list(first, banned)),
+      )
+      t.strictSame(count(answers), { 200: freeQuotas.perMinute, 429: ban.rejections })
       const begins = await list(first, banned)
       t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'one too many')
       const holds = await list(second, banned)
@@ -154,15 +164,16 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     t.strictSame(Object.keys(count(await load.end())), ['200'], 'the load does not feel it')
 
     const [first, second] = pair
+    const { perMinute } = freeQuotas
     const free = await createKey('free')
-    const whileFrozen = await Promise.all(Array.from({ length: 100 }, () => list(first, free)))
-    t.strictSame(count(whileFrozen), { 200: 60, 429: 40 }, 'an instance keeps to the quota on its own')
+    const whileFrozen = await Promise.all(Array.from({ length: perMinute + 40 }, () => list(first, free)))
+    t.strictSame(count(whileFrozen), { 200: perMinute, 429: 40 }, 'an instance keeps to the quota on its own')
     t.match(await list(second, free), { status: 200 }, 'and does not know of the other')
 
     redis.thaw()
     await told(pair, back)
-    t.equal(remaining(await list(first, free)), 59, 'none of these requests went to Redis')
-    t.equal(remaining(await list(second, free)), 58, 'which is shared again')
+    t.equal(remaining(await list(first, free)), perMinute - 1, 'none of these requests went to Redis')
+    t.equal(remaining(await list(second, free)), perMinute - 2, 'which is shared again')
     for (const { log } of pair) {
       t.strictSame(levels(log, away), [40])
       t.strictSame(levels(log, back), [30])
@@ -183,8 +194,8 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       await comeBack()
       await told(pair, back)
       t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
-      t.equal(remaining(await list(pair[0], free)), 59)
-      t.equal(remaining(await list(pair[1], free)), 58, 'they share their counts')
+      t.equal(remaining(await list(pair[0], free)), freeQuotas.perMinute - 1)
+      t.equal(remaining(await list(pair[1], free)), freeQuotas.perMinute - 2, 'they share their counts')
       for (const { log } of pair) t.strictSame(levels(log, away), [40])
       await stop(t, pair)
     })

@@ -9,6 +9,7 @@ import { freePort } from '../../../scripts/lib/port.js'
 import { projectRoot } from '../../../src/paths.js'
 import { copyProject, listToys } from '../../fixtures/copy.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
+import { pageMax, prefix } from '../../fixtures/facts.js'
 import { send } from '../../fixtures/service.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
@@ -126,21 +127,26 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     // The two come in any order.
     const welcome = (await dev.until(/curl|^dev: the new/)) + (await dev.until(/curl|^dev: the new/))
     key = /ask_\w+/.exec(welcome)?.[0]
-    t.match(await call('/v1/pets?limit=100'), { status: 200 })
+    t.match(await call(`${prefix}/pets?limit=${pageMax}`), { status: 200 })
   })
 
   await t.test('a limit', async (t) => {
-    edit(copy, { 'openapi.yaml': replace('maximum: 100\n', 'maximum: 50\n') })
+    edit(copy, {
+      'openapi.yaml': (text) => text.replace(/(?<=- name: limit\n[\s\S]*?maximum: )\d+/, String(pageMax - 1)),
+    })
     const said = await dev.until(isUp)
-    t.match(said, 'dev: openapi.yaml edited\n  breaking  GET /pets  query.limit: maximum 100 -> 50\n')
-    t.match(await call('/v1/pets?limit=100'), { status: 400 })
+    t.match(
+      said,
+      `dev: openapi.yaml edited\n  breaking  GET /pets  query.limit: maximum ${pageMax} -> ${pageMax - 1}\n`,
+    )
+    t.match(await call(`${prefix}/pets?limit=${pageMax}`), { status: 400 })
   })
 
   await t.test('YAML that cannot be read', async (t) => {
     edit(copy, { 'openapi.yaml': replace('      operationId: listPets\n', '$&   - [\n') })
     const said = await dev.until(/^dev: .*the last good server stays up$/)
     t.match(said, /^ {2}openapi\.yaml:\d+:\d+: /m)
-    t.match(await call('/v1/pets?limit=50'), { status: 200 })
+    t.match(await call(`${prefix}/pets?limit=${pageMax - 1}`), { status: 200 })
   })
 
   await t.test('a new operation', async (t) => {
@@ -148,8 +154,8 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     const said = await dev.until(isUp)
     t.match(said, '  minor     GET /toys  operation added\n')
     t.match(said, /^ {2}src\/handlers\/listToys\.ts added: a stub/m)
-    t.match(await call('/v1/toys'), { status: 501, body: { code: 'not_implemented' } })
-    t.match(await call('/v1/pets', 'POST', { name: 'Rex', categoryId: 1 }), { status: 201 })
+    t.match(await call(`${prefix}/toys`), { status: 501, body: { code: 'not_implemented' } })
+    t.match(await call(`${prefix}/pets`, 'POST', { name: 'Rex', categoryId: 1 }), { status: 201 })
   })
 
   await t.test('a field that nothing gives an answer', async (t) => {
@@ -157,7 +163,7 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     const said = await dev.until(/^dev: \d+ errors to mend; the last good server stays up$/)
     t.match(said, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.lengthCm: added/m)
     t.match(said, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
-    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex' } })
+    t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
   })
 
   await t.test('code that compiles, with a migration that fails', async (t) => {
@@ -168,14 +174,14 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     })
     const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
     t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
-    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex' } })
+    t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
     t.match(await call('/readyz'), { status: 200 }, 'and it needs no migration that it does not know')
   })
 
   await t.test('that migration, mended', async (t) => {
     edit(copy, { [migration]: replace('tabel', 'table') })
     await dev.until(isUp)
-    t.match(await call('/v1/pets/1'), { status: 200, body: { name: 'Rex', lengthCm: 5 } })
+    t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex', lengthCm: 5 } })
   })
 
   await t.test('a test that does not compile', async (t) => {
@@ -193,7 +199,7 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     process.kill(Number(pid), 'SIGKILL')
     await dev.until(/^dev: the server ended by itself \(SIGKILL\); it starts again now$/)
     await dev.until(isUp)
-    t.match(await call('/v1/pets/1'), { status: 200 })
+    t.match(await call(`${prefix}/pets/1`), { status: 200 })
   })
 
   await t.test('the end', async (t) => {

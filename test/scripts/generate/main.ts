@@ -5,8 +5,24 @@ import { createTypeChecker } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
 import { sunsets } from '../../../scripts/generate/sunsets.js'
-import { copyProject, edit, generated, listToys, node } from '../../fixtures/copy.js'
+import type { Operation } from '../../../src/contract/types.js'
+import {
+  copyProject,
+  edit,
+  editContract,
+  generated,
+  listToys,
+  node,
+  parameterOf,
+} from '../../fixtures/copy.js'
 import { contract } from '../../fixtures/service.js'
+
+const schemas = ['components', 'schemas']
+const listPets = ['paths', '/pets', 'get']
+const getPet = ['paths', '/pets/{petId}', 'get']
+
+// What the lint only warns of in a contract stops nothing.
+const warnings = /^(openapi\.yaml:\d+:\d+ warning .+\n)*$/
 
 const plain = (_: unknown, text: string) => text
 
@@ -34,18 +50,16 @@ t.test('the command writes, and with --check only tells', async (t) => {
     stderr: 'Run npm run generate.\n',
   })
   t.strictSame(generated(copy), present)
-  t.strictSame(await run(), {
+  t.match(await run(), {
     code: 0,
-    stdout: 'generated/types.ts written\ngenerated/left-over.ts removed\n',
-    stderr: '',
+    stdout: /^generated\/types\.ts written\ngenerated\/left-over\.ts removed\n$/,
+    stderr: warnings,
   })
   t.strictSame(generated(copy), before, 'to the same bytes')
-  t.strictSame(await run('--check', '--json'), {
-    code: 0,
-    stdout: toJson({ files: [], sunsets: [] }),
-    stderr: '',
-  })
-  edit(copy, 'openapi.yaml', 'x-sunset: 2030-12-05', 'x-sunset: 2020-12-05')
+  const { stdout, ...others } = await run('--check', '--json')
+  t.equal(stdout, toJson({ files: [], sunsets: [] }))
+  t.match(others, { code: 0, stderr: warnings })
+  editContract(copy, (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'))
   t.match(await run(), {
     code: 1,
     stdout: '',
@@ -72,11 +86,11 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
   const copy = copyProject(t)
   const before = generated(copy)
   t.strictSame(await found(copy), [], 'as it is it is up to date')
-  edit(copy, 'openapi.yaml', 'enum: [available, pending, sold]', 'enum: [available, pending, sold, lost]')
+  editContract(copy, (document) => document.addIn([...schemas, 'PetStatus', 'enum'], 'brand-new'))
   t.strictSame(await found(copy), [{ file: 'generated/types.ts', state: 'stale' }])
   await generate(copy)
   const { 'types.ts': types, ...others } = generated(copy)
-  t.match(types, '"lost"')
+  t.match(types, '"brand-new"')
   t.strictSame({ ...others, 'types.ts': before['types.ts'] }, before, 'and the rest is as it was')
   t.strictSame(await found(copy), [])
 })
@@ -179,12 +193,14 @@ export const found = createClient({ baseUrl: '', key: '' }).findToys({
 }
 
 async function breakHandlers(t: Test, copy: string, check: Check): Promise<void> {
-  const added = '          description: The animal as added'
-  const field = '        categoryId:\n          $ref: '
-  edit(copy, 'openapi.yaml', `        '201':\n${added}`, `        '202':\n${added}`)
-  edit(copy, 'openapi.yaml', field, `        grams:\n          type: integer\n${field}`)
-  edit(copy, 'openapi.yaml', '        - name: limit\n', '        - name: size\n')
-  edit(copy, 'openapi.yaml', 'operationId: getPet', 'operationId: readPet')
+  editContract(copy, (document) => {
+    const responses = ['paths', '/pets', 'post', 'responses']
+    document.setIn([...responses, '202'], document.getIn([...responses, '201']))
+    document.deleteIn([...responses, '201'])
+    document.setIn([...schemas, 'Pet', 'properties', 'grams'], document.createNode({ type: 'integer' }))
+    document.setIn([...parameterOf(document, listPets, 'limit'), 'name'], 'size')
+    document.setIn([...getPet, 'operationId'], 'readPet')
+  })
   const orphaned = { file: 'src/handlers/getPet.ts', state: 'orphaned' } as const
   t.strictSame((await generate(copy)).slice(-2), [
     { file: 'src/handlers/readPet.ts', state: 'added' },
@@ -214,7 +230,14 @@ async function breakHandlers(t: Test, copy: string, check: Check): Promise<void>
 }
 
 t.test('a sunset is a warning 90 days before, and an error after', async (t) => {
-  const at = (date: string) => sunsets(contract, Date.parse(date))
+  const operation = contract.operations.get('getPet') as Operation
+  const dates = {
+    deprecatedAt: new Date('2026-11-20'),
+    sunset: new Date('2030-12-05'),
+    successor: 'listPets',
+  }
+  const operations = new Map([['getPet', { ...operation, deprecation: dates }]])
+  const at = (date: string) => sunsets({ ...contract, operations }, Date.parse(date))
   t.strictSame(at('2030-09-05'), { past: [], soon: [] })
   t.match(at('2030-09-07'), { past: [], soon: ['getPet is to be removed on 2030-12-05, in 89 days'] })
   t.match(at('2030-12-05'), { past: [/^getPet is past its sunset, 2030-12-05/], soon: [] })
@@ -222,7 +245,10 @@ t.test('a sunset is a warning 90 days before, and an error after', async (t) => 
 
 t.test('mistakes in the contract are named, each with its place', async (t) => {
   const copy = copyProject(t)
-  edit(copy, 'openapi.yaml', '      summary: List animals\n', '      sumary: List animals\n')
+  editContract(copy, (document) => {
+    document.deleteIn([...listPets, 'summary'])
+    document.setIn([...listPets, 'sumary'], 'List animals')
+  })
   edit(copy, 'openapi.yaml', '  /pets/{petId}:', '  /pets/{petId}/{toyId}:')
   const lines = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8').split('\n')
   const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1
