@@ -15,6 +15,7 @@
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None would know of plans, sunsets and the status of an error code, which are promises of this contract.
 
+import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, comparisonOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
 import { compareLimits } from './limits.js'
@@ -34,6 +35,7 @@ export function diffContracts(before: Node, after: Node): Change[] {
   compareLimits(comparison)
   compareSecuritySchemes(comparison)
   compareOperations(comparison)
+  compareWebhooks(comparison)
   compareDocumentation(comparison)
   return changesOf(comparison)
 }

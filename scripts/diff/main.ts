@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/paths.js'
-import { DiffError } from './comparison.js'
+import { DiffError } from './diff-error.js'
 import { toJson, toText } from './report.js'
 import { diffSince } from './since.js'
 

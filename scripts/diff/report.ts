@@ -7,7 +7,7 @@ import type { Judgement } from './version.js'
 /** The changes and the judgement, as one JSON document. */
 export function toJson(ref: string, changes: readonly Change[], judgement: Judgement): string {
   const { bump, ...version } = judgement
-  const marked = changes.map((change) => ({ breaking: change.bump === 'major', ...change }))
+  const marked = changes.map(({ at, ...change }) => ({ breaking: change.bump === 'major', ...change }))
   return `${JSON.stringify({ ref, version, bump, changes: marked }, null, 2)}\n`
 }
 

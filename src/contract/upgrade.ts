@@ -40,8 +40,8 @@ function withSiblings(node: Node, isOld: boolean): Node {
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
 }
 
-// 3.0's own keywords.
-function modern(schema: Node): Node {
+/** A schema of 3.0 without the keywords that are 3.0's own: those inside of it are left alone. */
+export function modern(schema: Node): Node {
   return withNull(withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum'))
 }
 

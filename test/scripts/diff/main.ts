@@ -97,7 +97,7 @@ const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: re
         '- name: status\n          style: spaceDelimited\n          in: query',
       ],
     ],
-    ['breaking  GET /pets  query.status: serialisation form, exploded -> spaceDelimited'],
+    ['breaking  GET /pets  query.status: serialisation form -> spaceDelimited'],
   ],
   [
     'a lower maximum',
@@ -516,28 +516,18 @@ const schemas: readonly (readonly [before: string, after: string, sent: string, 
   [
     '{ oneOf: [{ type: string }] }',
     '{ oneOf: [{ type: string }, { type: array }] }',
-    'oneOf 2 added',
-    '! oneOf 2 added',
+    'oneOf added',
+    '! oneOf added',
   ],
-  [
-    '{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }',
-    '{ anyOf: [{}] }',
-    '! anyOf A removed',
-    'anyOf A removed',
-  ],
+  ['{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }', '{ anyOf: [{}] }', '', ''],
   [
     '{ allOf: [{}] }',
     '{ allOf: [{}, { $ref: "#/components/schemas/A" }] }',
-    '! allOf A added',
-    'allOf A added',
+    '! maximum 9 added',
+    'maximum 9 added',
   ],
-  ['{}', '{ anyOf: [{}] }', '! anyOf added', 'anyOf added'],
-  [
-    '{ oneOf: [{ minimum: 1 }] }',
-    '{ oneOf: [{ minimum: 2 }] }',
-    '! (1): minimum 1 -> 2',
-    '(1): minimum 1 -> 2',
-  ],
+  ['{}', '{ anyOf: [{}] }', '', ''],
+  ['{ oneOf: [{ minimum: 1 }] }', '{ oneOf: [{ minimum: 2 }] }', '! minimum 1 -> 2', 'minimum 1 -> 2'],
   ['{ not: { type: string } }', '{ not: { type: array } }', '! keyword not changed', '! keyword not changed'],
   ['{ not: { $ref: "#/components/schemas/A" } }', '{ not: { maximum: 9 } }', '', ''],
   ['{ $ref: "#/components/schemas/A" }', '{ maximum: 9 }', '', ''],
@@ -629,7 +619,7 @@ t.test('the version is enough when it was raised as far as the changes call for'
     ['major', '2026-01', '2027-01', false],
   ] as const
   for (const [bump, before, after, isEnough] of table) {
-    const changes = [{ bump, place: '', where: '', what: '' }]
+    const changes = [{ bump, place: '', where: '', what: '', at: [] }]
     t.match(
       judgeVersion({ info: { version: before } }, { info: { version: after } }, changes),
       { bump, before, after, isEnough },
