@@ -44,6 +44,10 @@ export interface Comparison extends Pair, Tables {
   readonly views: WeakMap<Node, Node>
   /** By mapping of a document as it was parsed. */
   readonly paths: WeakMap<object, Path>
+  /** By direction, the schemas that were found to be alike. */
+  readonly alike: Readonly<Record<'request' | 'response', WeakMap<Node, WeakSet<Node>>>>
+  /** The pairs of schemas that were met again inside of themselves. */
+  readonly cut: Pair[]
 }
 
 /** Claimed of a mapping that a rule spoke for as a whole: no key of a document. */
@@ -57,7 +61,17 @@ export function comparisonOf(documents: Pair): Comparison {
   const paths = new WeakMap<object, Path>()
   notePaths(paths, documents.before, [], false)
   notePaths(paths, documents.after, [], true)
-  return { before, after, ...tables, paths, found: [], claims: new WeakMap(), views: new WeakMap() }
+  return { before, after, ...tables, paths, views: new WeakMap(), ...nothing() }
+}
+
+/** Begins a comparison of parts of the same documents, of which nobody is told. */
+export function asideOf(comparison: Comparison): Comparison {
+  return { ...comparison, ...nothing() }
+}
+
+function nothing(): Pick<Comparison, 'found' | 'claims' | 'alike' | 'cut'> {
+  const alike = { request: new WeakMap(), response: new WeakMap() }
+  return { found: [], claims: new WeakMap(), alike, cut: [] }
 }
 
 // What was in a list before may have another index now: of that, the list is all that can be found.
@@ -93,12 +107,12 @@ function pathOf(comparison: Comparison, node: Node, key = whole): Path | undefin
   return written[0] && comparison.paths.get(written[0])
 }
 
+// What is no part of OpenAPI is as it was written.
 function originsOf(comparison: Comparison, node: Node): Node[] {
   const sources = comparison.sources.get(node) ?? []
-  return [
-    comparison.origins.get(node) ?? [],
-    sources.flatMap((source) => originsOf(comparison, source)),
-  ].flat()
+  const own = comparison.origins.get(node) ?? node
+  const written = comparison.paths.has(own) ? [own] : []
+  return [...written, ...sources.flatMap((source) => originsOf(comparison, source))]
 }
 
 /** Keeps a key from being told of as documentation, on both sides. */

@@ -68,19 +68,25 @@ class Normaliser {
   readonly #open = new Set<unknown>()
   readonly #refs = new Map<string, string>()
 
+  readonly #isOld: boolean
+
   constructor(
     readonly document: Node,
     readonly tables: Tables,
-  ) {}
+  ) {
+    this.#isOld = String(document.openapi).startsWith('3.0')
+  }
 
   convert(value: unknown, kind: string): unknown {
     if (Array.isArray(value)) return value.map((each) => this.convert(each, kind))
     if (!isNode(value) || this.#known.has(value)) return isNode(value) ? this.#known.get(value) : value
     this.#open.add(value)
-    const entries = Object.entries(value).map(([key, each]) => {
-      const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
-      return [key, inner === undefined ? each : this.convert(each, inner)]
-    })
+    const entries = Object.entries(this.#isOld && kind === 'schema' ? modern(value) : value).map(
+      ([key, each]) => {
+        const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
+        return [key, inner === undefined ? each : this.convert(each, inner)]
+      },
+    )
     const isReference = typeof value.$ref === 'string'
     if (isReference) this.#refs.set(String(value.$ref), kind)
     const copy: Node = Object.fromEntries(entries)
@@ -176,9 +182,8 @@ class Normaliser {
   }
 
   #schema(node: Node): Node {
-    const isOld = String(this.document.openapi).startsWith('3.0')
-    if (isOld && node.$ref !== undefined) return { $ref: node.$ref }
-    const schema = withoutChoice(isOld ? modern(node) : node, (member) => this.#resolved(member))
+    if (this.#isOld && node.$ref !== undefined) return { $ref: node.$ref }
+    const schema = withoutChoice(node, (member) => this.#resolved(member))
     const { $ref, allOf, ...rest } = schema
     const members = [
       ...($ref === undefined ? [] : [{ $ref }]),

@@ -4,7 +4,7 @@
 // values it accepts. In doubt a change is breaking: a person sees at once that it is not, but nobody sees one that was
 // passed over.
 
-import { type Comparison, claimBoth, report } from './comparison.js'
+import { asideOf, type Comparison, claimBoth, report } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
 import { compareDefault, compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
@@ -13,8 +13,20 @@ import { areDisjoint, assertionsOf, isPlain } from './simplify.js'
 
 /** Reports a schema's changes. */
 export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
-  if (pair.before === pair.after || isOn(at.trail, pair)) return
-  const spot = { ...at, trail: [...at.trail, pair] }
+  const alike = comparison.alike[at.direction]
+  if (pair.before === pair.after || alike.get(pair.before)?.has(pair.after)) return
+  if (isOn(at.trail, pair)) {
+    comparison.cut.push(pair)
+    return
+  }
+  const known = comparison.found.length + comparison.cut.length
+  compareInside(comparison, { ...at, trail: [...at.trail, pair] }, pair)
+  // What was seen to its end without a difference need not be seen again from elsewhere.
+  if (comparison.found.length + comparison.cut.length > known) return
+  alike.set(pair.before, (alike.get(pair.before) ?? new WeakSet()).add(pair.after))
+}
+
+function compareInside(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   if (compareChoice(comparison, spot, pair)) return
   compareKeywords(comparison, spot, pair)
   compareDeprecated(comparison, spot, pair)
@@ -254,7 +266,7 @@ function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before:
 
 // Compares on the side, and tells nobody.
 function isMild(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
-  const aside: Comparison = { ...comparison, found: [], claims: new WeakMap() }
+  const aside = asideOf(comparison)
   const pair = child(aside, { before: { node: before }, after: { node: after } }, 'node')
   compareSchemas(aside, spot, pair)
   return aside.found.every(({ change }) => change.bump !== 'major')
