@@ -11,10 +11,12 @@
 // - @useoptic/standard-rulesets 1.0.9 brings 235 packages and 86 MB, an AI client among them; last commit seen:
 //   August 2025.
 // - @pb33f/openapi-changes 0.0.67 needs an install script, to bring a Go program.
-// - oasdiff, which knows 3.1 since its 1.15, is a Go program; its name on npm is a placeholder without code.
+// - oasdiff, which knows 3.1 since its 1.15, is a Go program; its name on npm is a placeholder without code. What it finds
+//   is beside what is found here in scripts/diff-comparison.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None would know of plans, sunsets and the status of an error code, which are promises of this contract.
 
+import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, comparisonOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
 import { compareLimits } from './limits.js'
@@ -34,6 +36,7 @@ export function diffContracts(before: Node, after: Node): Change[] {
   compareLimits(comparison)
   compareSecuritySchemes(comparison)
   compareOperations(comparison)
+  compareWebhooks(comparison)
   compareDocumentation(comparison)
   return changesOf(comparison)
 }

@@ -13,7 +13,7 @@ export function compareDocumentation(comparison: Comparison): void {
 function compareNodes(comparison: Comparison, path: readonly string[], pair: Pair): void {
   for (const key of Object.keys({ ...pair.before, ...pair.after })) {
     if (!isClaimed(comparison, pair, key)) {
-      compareValues(comparison, [...path, key], pair.before[key], pair.after[key])
+      compareValues(comparison, [...path, key], pair.before[key], pair.after[key], pair)
     }
   }
 }
@@ -23,13 +23,14 @@ function compareValues(
   path: readonly string[],
   before: unknown,
   after: unknown,
+  parent: Pair,
 ): void {
   // The version is what the changes are held against, not one of them.
   if (isDeepStrictEqual(before, after) || path.join('.') === 'info.version') return
   if (isReported(comparison, before) || isReported(comparison, after)) return
   const pair = pairOf(before, after)
   if (pair && pair.before.$ref === pair.after.$ref) compareNodes(comparison, path, pair)
-  else reportDifference(comparison, path, before, after)
+  else reportDifference(comparison, path, before, after, parent)
 }
 
 // Whether rules spoke for all of a mapping, or of what it refers to.
@@ -65,10 +66,12 @@ function reportDifference(
   path: readonly string[],
   before: unknown,
   after: unknown,
+  parent: Pair,
 ): void {
   const key = path.at(-1) ?? ''
-  const nobody = { before: {}, after: {} }
-  report(comparison, spotOf(path.slice(0, -1)), 'patch', inWords(key, before, after), nobody)
+  const spot = { ...spotOf(path.slice(0, -1)), at: path }
+  // Claimed, for it may have become part of several schemas.
+  report(comparison, spot, 'patch', inWords(key, before, after), parent, key)
 }
 
 // An operation as people call it, by method and path.

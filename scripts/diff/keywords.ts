@@ -2,9 +2,10 @@
 // so a schema of a request must not become narrower; what they read must stay understood, so a schema of a
 // response must not become wider.
 
-import { type Comparison, report, type Spot } from './comparison.js'
-import { eachKey, eachName, type Node, type Pair, step } from './node.js'
+import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
+import { eachKey, eachName, isNode, type Node, type Pair, step } from './node.js'
 import { child, same } from './references.js'
+import { typesOf } from './simplify.js'
 
 export type Direction = 'request' | 'response'
 
@@ -25,6 +26,7 @@ export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: 
   compareBounds(comparison, spot, pair)
   compareConstraints(comparison, spot, pair)
   compareDefault(comparison, spot, pair)
+  compareDiscriminator(comparison, spot, pair)
   compareOthers(comparison, spot, pair)
 }
 
@@ -41,8 +43,6 @@ export function reportEffect(
   report(comparison, spot, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
 }
 
-const types = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string']
-
 function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const effects = new Set<Effect>()
   eachName(typesOf(pair.before), typesOf(pair.after), {
@@ -51,12 +51,11 @@ function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): voi
   })
   if (effects.size === 0) return
   const [before, after] = [pair.before.type, pair.after.type].map(inWords)
-  reportEffect(comparison, spot, [...effects], step('type', before, after), pair, 'type')
-}
-
-function typesOf({ type = types }: Node): unknown[] {
-  const names = [type].flat()
-  return names.includes('number') ? [...names, 'integer'] : names
+  const [effect, other] = [...effects]
+  const hasValues = [pair.before.enum, pair.after.enum].map((values) => values !== undefined)
+  const isToldByValues = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
+  if (isToldByValues || hasValues.every(Boolean)) claimBoth(comparison, pair, 'type')
+  else reportEffect(comparison, spot, [...effects], step('type', before, after), pair, 'type')
 }
 
 function inWords(type: unknown): unknown {
@@ -66,7 +65,7 @@ function inWords(type: unknown): unknown {
 function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [valuesOf(pair.before), valuesOf(pair.after)]
   const reportValues = (effect: Effect, what: string) =>
-    reportEffect(comparison, spot, [effect], what, pair, 'enum', 'const')
+    reportEffect(comparison, spot, [effect], what, pair, 'enum')
   if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
   if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
@@ -74,14 +73,13 @@ function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
     removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
       const what = `enum value ${value} added`
-      if (isOpen(pair.before)) report(comparison, spot, 'minor', what, pair, 'enum', 'const')
+      if (isOpen(pair.before)) report(comparison, spot, 'minor', what, pair, 'enum')
       else reportValues('widens', what)
     },
   })
 }
 
-function valuesOf(schema: Node): string[] | undefined {
-  const values = schema.const === undefined ? schema.enum : [schema.const]
+function valuesOf({ enum: values }: Node): string[] | undefined {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : undefined
 }
 
@@ -103,28 +101,50 @@ function compareStatuses(comparison: Comparison, spot: SchemaSpot, pair: Pair): 
   })
 }
 
-// By keyword: whether a greater value accepts less, and what its absence means.
-const bounds: readonly { keyword: string; isLower: boolean; absent: number }[] = [
-  { keyword: 'minimum', isLower: true, absent: Number.NEGATIVE_INFINITY },
-  { keyword: 'exclusiveMinimum', isLower: true, absent: Number.NEGATIVE_INFINITY },
-  { keyword: 'minLength', isLower: true, absent: 0 },
-  { keyword: 'minItems', isLower: true, absent: 0 },
-  { keyword: 'minProperties', isLower: true, absent: 0 },
-  { keyword: 'maximum', isLower: false, absent: Number.POSITIVE_INFINITY },
-  { keyword: 'exclusiveMaximum', isLower: false, absent: Number.POSITIVE_INFINITY },
-  { keyword: 'maxLength', isLower: false, absent: Number.POSITIVE_INFINITY },
-  { keyword: 'maxItems', isLower: false, absent: Number.POSITIVE_INFINITY },
-  { keyword: 'maxProperties', isLower: false, absent: Number.POSITIVE_INFINITY },
+interface Bound {
+  readonly keyword: string
+  /** The keyword that leaves the bound itself out. */
+  readonly exclusive?: string
+  /** Whether a greater value accepts less. */
+  readonly isLower: boolean
+  /** What its absence means. */
+  readonly absent: number
+}
+
+const lowest = { isLower: true, absent: Number.NEGATIVE_INFINITY }
+const highest = { isLower: false, absent: Number.POSITIVE_INFINITY }
+
+const bounds: readonly Bound[] = [
+  { keyword: 'minimum', exclusive: 'exclusiveMinimum', ...lowest },
+  { keyword: 'minLength', ...lowest, absent: 0 },
+  { keyword: 'minItems', ...lowest, absent: 0 },
+  { keyword: 'minProperties', ...lowest, absent: 0 },
+  { keyword: 'maximum', exclusive: 'exclusiveMaximum', ...highest },
+  { keyword: 'maxLength', ...highest },
+  { keyword: 'maxItems', ...highest },
+  { keyword: 'maxProperties', ...highest },
 ]
 
 function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  for (const { keyword, isLower, absent } of bounds) {
-    const [was, is] = [pair.before[keyword], pair.after[keyword]]
-    const [before, after] = [Number(was ?? absent), Number(is ?? absent)]
-    if (before === after) continue
-    const effect = after > before === isLower ? 'narrows' : 'widens'
-    reportEffect(comparison, spot, [effect], step(keyword, was, is), pair, keyword)
+  for (const bound of bounds) {
+    const [was, is] = [boundOf(pair.before, bound), boundOf(pair.after, bound)]
+    if (was.limit === is.limit && was.keyword === is.keyword) continue
+    const isStricter =
+      was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === bound.isLower
+    const { keyword } = is.limit === bound.absent ? was : is
+    const isOther = was.keyword !== is.keyword && ![was.limit, is.limit].includes(bound.absent)
+    const what = isOther
+      ? `${was.keyword} ${was.limit} -> ${is.keyword} ${is.limit}`
+      : step(keyword, pair.before[keyword], pair.after[keyword])
+    reportEffect(comparison, spot, [isStricter ? 'narrows' : 'widens'], what, pair, is.keyword, was.keyword)
   }
+}
+
+function boundOf(schema: Node, { keyword, exclusive, absent }: Bound): { keyword: string; limit: number } {
+  if (exclusive !== undefined && schema[exclusive] !== undefined) {
+    return { keyword: exclusive, limit: Number(schema[exclusive]) }
+  }
+  return { keyword, limit: Number(schema[keyword] ?? absent) }
 }
 
 // Nobody can tell of two patterns which accepts more.
@@ -143,18 +163,37 @@ function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair
 
 function effectsOf(before: unknown, after: unknown): Effect[] {
   const formats = `${before} -> ${after}`
-  if (before === undefined || narrowerFormats.includes(formats)) return ['narrows']
-  if (after === undefined || widerFormats.includes(formats)) return ['widens']
+  if (before === undefined || narrowerFormats.includes(formats) || isMultiple(after, before))
+    return ['narrows']
+  if (after === undefined || widerFormats.includes(formats) || isMultiple(before, after)) return ['widens']
   return ['narrows', 'widens']
 }
 
-// A default that changes is another answer to the same request. One that is written down where there was none
-// may be what the service did all along. In a response a default says nothing.
-function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function isMultiple(a: unknown, b: unknown): boolean {
+  return typeof a === 'number' && typeof b === 'number' && a % b === 0
+}
+
+/**
+ * Reports another default: it is another answer to the same request. One that is written down where there was none may be
+ * what the service did all along. In a response a default says nothing.
+ */
+export function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [pair.before.default, pair.after.default]
   if (spot.direction === 'response' || same(comparison, before, after)) return
   const bump = before === undefined ? 'minor' : 'major'
   report(comparison, spot, bump, step('default', before, after), pair, 'default')
+}
+
+// It refuses no value, but clients tell variants apart by it.
+function compareDiscriminator(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+  const key = 'discriminator'
+  const [before, after] = [pair.before[key], pair.after[key]]
+  if (same(comparison, before, after)) return
+  const isMore = isNode(before) && isNode(after) && before.propertyName === after.propertyName
+  const [was, is] = [before, after].map((one) => (isNode(one) && isNode(one.mapping) ? one.mapping : {}))
+  const isKept = isMore && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
+  const isMajor = before !== undefined && !isKept
+  report(comparison, spot, isMajor ? 'major' : 'minor', `keyword ${key} changed`, pair, key)
 }
 
 // Keywords that no rule can weigh.
@@ -166,18 +205,12 @@ const others = [
   'contains',
   'minContains',
   'maxContains',
-  'prefixItems',
-  'patternProperties',
   'propertyNames',
-  'dependentRequired',
   'dependentSchemas',
   'unevaluatedProperties',
   'unevaluatedItems',
-  'discriminator',
   'contentEncoding',
   'contentMediaType',
-  'readOnly',
-  'writeOnly',
 ]
 
 function compareOthers(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {

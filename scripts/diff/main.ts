@@ -4,11 +4,12 @@
 import { parseArgs } from 'node:util'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/paths.js'
-import { DiffError } from './comparison.js'
+import { toGithub } from './annotations.js'
+import { DiffError } from './diff-error.js'
 import { toJson, toText } from './report.js'
 import { diffSince } from './since.js'
 
-const usage = `Usage: npm run contract:diff -- [--json] <git ref>
+const usage = `Usage: npm run contract:diff -- [--format FORMAT | --json] <git ref>
 
 What changed between openapi.yaml at the git ref and openapi.yaml as it is now: a line for each change, and the
 version it calls for.
@@ -17,8 +18,10 @@ version it calls for.
   minor     something new, or milder, that callers may use
   patch     words, examples: nothing that callers send or get
 
-  --json    the same for scripts
-  --help    this
+  --format text     a line for each change, for people: the default
+  --format github   an annotation for each change, at its line of a pull request
+  --json            the same for scripts
+  --help            this
 
 Examples:
   npm run contract:diff -- HEAD             what is not committed yet
@@ -37,18 +40,27 @@ async function main(): Promise<number> {
     return 0
   }
   if (ref === '' || rest.length > 0) throw new DiffError('name one git ref, such as HEAD; --help tells more')
-  const { changes, judgement } = await diffSince(ref, contractFile)
-  const text = values.json
-    ? toJson(ref, changes, judgement)
-    : toText(ref, changes, judgement, paintFor(process.stdout))
-  await print(text)
+  const format = values.json ? 'json' : (values.format ?? 'text')
+  if (values.json && values.format !== undefined)
+    throw new DiffError('--json and --format do not go together')
+  if (!values.json && !['text', 'github'].includes(format)) {
+    throw new DiffError(`there is no format ${format}: it is text or github`)
+  }
+  const { changes, judgement, written } = await diffSince(ref, contractFile)
+  if (format === 'github') await print(toGithub(written, changes, judgement))
+  else if (format === 'json') await print(toJson(ref, changes, judgement))
+  else await print(toText(ref, changes, judgement, paintFor(process.stdout)))
   return judgement.bump === 'major' && !judgement.isEnough ? 1 : 0
 }
 
 function parse() {
   try {
     return parseArgs({
-      options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        format: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
       allowPositionals: true,
     })
   } catch (error) {

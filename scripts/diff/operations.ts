@@ -1,12 +1,16 @@
 // Operations, with their parameters, bodies and responses.
 
-import { type Bump, type Comparison, claim, report, type Spot, whole } from './comparison.js'
+import { compareCallbacks } from './callbacks.js'
+import { type Bump, type Comparison, claim, claimBoth, report, type Spot, whole } from './comparison.js'
+import { between, compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
 import type { Direction } from './keywords.js'
-import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, resolve } from './references.js'
+import { eachKey, eachName, type Node, nodesOf, type Pair, step } from './node.js'
+import { child, resolve, same } from './references.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
+import { compareOwnServers } from './servers.js'
+import { typesOf } from './simplify.js'
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
@@ -72,9 +76,11 @@ function compareOperation(comparison: Comparison, before: Operation, after: Oper
   compareIdempotency(comparison, spot, pair)
   compareDeprecation(comparison, spot, pair)
   compareSecurity(comparison, spot, pair)
+  compareOwnServers(comparison, spot, pair, { before: before.item, after: after.item })
   compareParameters(comparison, spot, before, after)
   compareBody(comparison, spot, pair)
   compareResponses(comparison, spot, child(comparison, pair, 'responses'))
+  compareCallbacks(comparison, spot, child(comparison, pair, 'callbacks'))
 }
 
 // Who relied on it would do things twice.
@@ -113,37 +119,68 @@ function additionOf({ required }: Node): [Bump, string] {
   return required === true ? ['major', 'added, required'] : ['minor', 'added']
 }
 
+// They are said elsewhere (OpenAPI 3.1, section 4.8.12.1).
+const ignored = new Set(['header.accept', 'header.content-type', 'header.authorization'])
+
 // By place and name, those in the path by their position. An operation's own replace those of its path.
 function parametersOf(comparison: Comparison, document: Node, operation: Operation): Map<string, Node> {
   const { path, item, node } = operation
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
   const parameters = [...nodesOf(item.parameters), ...nodesOf(node.parameters)]
-  return new Map(
-    parameters.map((value) => {
-      const parameter = resolve(comparison, document, value)
-      const { in: place, name } = parameter
-      return [`${place}.${place === 'path' ? names.indexOf(String(name)) : name}`, parameter]
-    }),
-  )
+  const entries = parameters.map((value) => {
+    const parameter = resolve(comparison, document, value)
+    const { in: place, name } = parameter
+    return [`${place}.${place === 'path' ? names.indexOf(String(name)) : name}`, parameter] as const
+  })
+  return new Map(entries.filter(([key]) => !ignored.has(key.toLowerCase())))
 }
 
 function compareParameter(comparison: Comparison, spot: Spot, pair: Pair): void {
   compareRequired(comparison, spot, 'request', pair)
   compareDeprecated(comparison, spot, pair)
-  const [before, after] = [serialisationOf(pair.before), serialisationOf(pair.after)]
+  const key = 'allowEmptyValue'
+  if (pair.before[key] !== pair.after[key]) {
+    report(
+      comparison,
+      spot,
+      pair.after[key] ? 'minor' : 'major',
+      step(key, pair.before[key], pair.after[key]),
+      pair,
+      key,
+    )
+  }
+  compareValue(comparison, spot, 'request', pair)
+}
+
+// What a parameter or a header holds, and how it is written.
+function compareValue(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
+  const schema = child(comparison, pair, 'schema')
+  const before = serialisationOf(pair.before, schema.before)
+  const after = serialisationOf(pair.after, schema.after)
   if (before !== after) {
     const what = `serialisation ${before} -> ${after}`
     report(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
+    // Two ways to say what is written are not compared any further.
+    if ([before, after].includes(byContent))
+      for (const key of ['schema', 'content']) claimBoth(comparison, pair, key)
   }
-  compareSchemas(comparison, { ...spot, direction: 'request', trail: [] }, child(comparison, pair, 'schema'))
-  compareContent(comparison, spot, 'request', child(comparison, pair, 'content'))
+  if (before === byContent && after === byContent) {
+    compareContent(comparison, spot, direction, child(comparison, pair, 'content'))
+  } else if (![before, after].includes(byContent)) {
+    compareSchemas(comparison, { ...spot, direction, trail: [] }, schema)
+  }
 }
 
-// OpenAPI 3.1, section 4.8.12.2.1: the defaults of `style` and `explode`.
-function serialisationOf(parameter: Node): string {
+const byContent = 'content'
+
+// OpenAPI 3.1, section 4.8.12.2.1: the defaults of `style` and `explode`. One value alone is written the same either way.
+function serialisationOf(parameter: Node, schema: Node): string {
+  if (parameter.content !== undefined) return byContent
   const { style = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple' } = parameter
   const { explode = style === 'form', allowReserved = false } = parameter
-  return [style, explode && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
+  const many = style === 'simple' ? ['object'] : ['object', 'array']
+  const isExploded = explode && typesOf(schema).some((type) => many.includes(type))
+  return [style, isExploded && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
 }
 
 function compareRequired(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
@@ -166,25 +203,37 @@ function compareBody(comparison: Comparison, { place }: Spot, operation: Pair): 
   else if (has) report(comparison, spot, ...additionOf(body.after), operation, key)
 }
 
-function compareContent(comparison: Comparison, spot: Spot, direction: Direction, content: Pair): void {
-  eachKey(content, {
-    removed: (type) => report(comparison, spot, 'major', `media type ${type} removed`, content, type),
-    added: (type) => report(comparison, spot, 'minor', `media type ${type} added`, content, type),
-    kept: (type) => {
-      const schema = child(comparison, child(comparison, content, type), 'schema')
-      compareSchemas(comparison, { ...spot, direction, trail: [] }, schema)
+function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): void {
+  const [before, after] = [Object.keys(responses.before), Object.keys(responses.after)]
+  const reportAt = (status: string, bump: Bump, what: string) =>
+    report(comparison, { ...spot, status }, bump, what, responses, status)
+  const compareAt = (status: string, was: string, is: string) =>
+    compareResponse(comparison, { ...spot, status }, between(comparison, responses, was, is))
+  eachKey(responses, {
+    removed: (status) => {
+      const range = classOf(status)
+      if (after.includes(range)) {
+        compareAt(status, status, range)
+        return reportAt(status, 'minor', `response -> ${range}`)
+      }
+      // Fewer of them than before, or told of as any other.
+      const isLess = after.some((other) => classOf(other) === status)
+      const isMild = isLess || same(comparison, responses.before[status], responses.after.default)
+      reportAt(status, isMild ? 'minor' : 'major', 'response removed')
     },
+    added: (status) => {
+      const range = classOf(status)
+      if (!before.includes(range)) return reportAt(status, bumpOfResponse(status), 'response added')
+      compareAt(status, range, status)
+      reportAt(status, 'minor', `response ${range} -> ${status}`)
+    },
+    kept: (status) => compareAt(status, status, status),
   })
 }
 
-function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): void {
-  eachKey(responses, {
-    removed: (status) =>
-      report(comparison, { ...spot, status }, 'major', 'response removed', responses, status),
-    added: (status) =>
-      report(comparison, { ...spot, status }, bumpOfResponse(status), 'response added', responses, status),
-    kept: (status) => compareResponse(comparison, { ...spot, status }, child(comparison, responses, status)),
-  })
+// `5XX` of 503; nothing of a range itself.
+function classOf(status: string): string {
+  return /^\d{3}$/.test(status) ? `${status.charAt(0)}XX` : ''
 }
 
 // A caller takes an error it does not know for the first of its class (RFC 9110, section 15); a success that it
@@ -207,6 +256,5 @@ function compareResponse(comparison: Comparison, spot: Spot, response: Pair): vo
 function compareHeader(comparison: Comparison, spot: Spot, header: Pair): void {
   compareRequired(comparison, spot, 'response', header)
   compareDeprecated(comparison, spot, header)
-  const schema = child(comparison, header, 'schema')
-  compareSchemas(comparison, { ...spot, direction: 'response', trail: [] }, schema)
+  compareValue(comparison, spot, 'response', header)
 }

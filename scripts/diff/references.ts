@@ -1,8 +1,11 @@
 // Follows local `$ref`s one step at a time. Nothing is expanded, so a recursive schema costs nothing; a walk
 // knows by the trail of pairs it came along that it is going in circles.
 
-import { type Comparison, DiffError } from './comparison.js'
+import type { Comparison } from './comparison.js'
+import { DiffError } from './diff-error.js'
 import { isNode, type Node, type Pair } from './node.js'
+import { lookUp } from './pointer.js'
+import { words } from './simplify.js'
 
 /** The mappings under a key. */
 export function child(comparison: Comparison, { before, after }: Pair, key: string): Pair {
@@ -30,7 +33,8 @@ export function resolve(
   const known = comparison.views.get(value)
   if (known) return known
   if (refs.includes($ref)) throw new DiffError(`$ref ${$ref} leads back to itself`)
-  const target = resolve(comparison, document, lookUp(document, $ref), [...refs, $ref])
+  const found = comparison.targets.get(document)?.get($ref) ?? lookUp(document, $ref)
+  const target = resolve(comparison, document, found, [...refs, $ref])
   // OpenAPI 3.1 lets keywords stand beside a `$ref`.
   const view = Object.keys(siblings).length === 0 ? target : { ...target, ...siblings }
   comparison.views.set(value, view)
@@ -42,32 +46,24 @@ const empty: Node = Object.freeze({})
 // The schema `false`, written as one that is a mapping.
 const impossible: Node = Object.freeze({ not: true })
 
-function lookUp(document: Node, ref: string): unknown {
-  const keys = ref.split('/').slice(1).map(unescapePointer)
-  const start: unknown = ref.startsWith('#/') ? document : undefined
-  const target = keys.reduce((at, key) => (isNode(at) ? at[key] : undefined), start)
-  if (target === undefined) throw new DiffError(`$ref ${ref} leads nowhere`)
-  return target
-}
-
-function unescapePointer(token: string): string {
-  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
 /** Whether a walk has been at this pair on its way here. */
 export function isOn(trail: readonly Pair[], pair: Pair): boolean {
   return trail.some(({ before, after }) => before === pair.before && after === pair.after)
 }
 
-/** Whether both say the same, wherever it is written. */
+/** Whether both say the same to programs, wherever it is written. */
 export function same(
   comparison: Comparison,
   before: unknown,
   after: unknown,
   trail: readonly Pair[] = [],
 ): boolean {
-  const sameInside = (pair: Pair) => (key: string) =>
-    same(comparison, pair.before[key], pair.after[key], [...trail, pair])
+  const sameInside = (pair: Pair) => (key: string) => {
+    const [was, is] = [pair.before[key], pair.after[key]]
+    // A field may have such a name, too.
+    if (words.includes(key) && !(isNode(was) && isNode(is))) return true
+    return same(comparison, was, is, [...trail, pair])
+  }
   if (Array.isArray(before) && Array.isArray(after)) {
     return before.length === after.length && before.every((x, i) => same(comparison, x, after[i], trail))
   }

@@ -7,7 +7,7 @@ import type { Judgement } from './version.js'
 /** The changes and the judgement, as one JSON document. */
 export function toJson(ref: string, changes: readonly Change[], judgement: Judgement): string {
   const { bump, ...version } = judgement
-  const marked = changes.map((change) => ({ breaking: change.bump === 'major', ...change }))
+  const marked = changes.map(({ at, ...change }) => ({ breaking: change.bump === 'major', ...change }))
   return `${JSON.stringify({ ref, version, bump, changes: marked }, null, 2)}\n`
 }
 
@@ -26,7 +26,8 @@ export function lineOf({ bump, place, where, what }: Change): string {
 const styles = { major: 'red', minor: 'green', patch: 'dim' } as const
 const labels: Record<Bump, string> = { major: 'breaking', minor: 'minor', patch: 'patch' }
 
-function summaryOf(changes: readonly Change[], judgement: Judgement): string {
+/** What the changes come to: `1 breaking, 0 minor, 0 patch: calls for a major version; still 1.0.0 is not enough.` */
+export function summaryOf(changes: readonly Change[], judgement: Judgement): string {
   const counts = Object.entries(labels).map(
     ([key, label]) => `${changes.filter((change) => change.bump === key).length} ${label}`,
   )

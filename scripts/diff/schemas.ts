@@ -1,42 +1,96 @@
 // Schemas, down to those inside of them: fields, items, variants.
 //
-// Two schemas are compared keyword by keyword, not as the sets of values they accept; so moving keywords into an
-// `allOf` is reported as a change. In doubt a change is breaking: a person sees at once that it is not, but nobody
-// sees one that was passed over.
+// Two schemas are compared keyword by keyword, after both are written alike; a choice of variants is compared as the set of
+// values it accepts. In doubt a change is breaking: a person sees at once that it is not, but nobody sees one that was
+// passed over.
 
-import { type Comparison, claimBoth, report } from './comparison.js'
+import { asideOf, type Comparison, claimBoth, report } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
-import { compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
+import { compareDefault, compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, isOn } from './references.js'
+import { child, isOn, same } from './references.js'
+import { areDisjoint, assertionsOf, isPlain } from './simplify.js'
 
 /** Reports a schema's changes. */
 export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
-  if (pair.before === pair.after || isOn(at.trail, pair)) return
-  const spot = { ...at, trail: [...at.trail, pair] }
+  const alike = comparison.alike[at.direction]
+  if (pair.before === pair.after || alike.get(pair.before)?.has(pair.after)) return
+  if (isOn(at.trail, pair)) {
+    comparison.cut.push(pair)
+    return
+  }
+  const known = comparison.found.length + comparison.cut.length
+  compareInside(comparison, { ...at, trail: [...at.trail, pair] }, pair)
+  // What was seen to its end without a difference need not be seen again from elsewhere.
+  if (comparison.found.length + comparison.cut.length > known) return
+  alike.set(pair.before, (alike.get(pair.before) ?? new WeakSet()).add(pair.after))
+}
+
+function compareInside(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+  if (compareChoice(comparison, spot, pair)) return
   compareKeywords(comparison, spot, pair)
   compareDeprecated(comparison, spot, pair)
   compareProperties(comparison, spot, pair)
   compareSchemas(comparison, { ...spot, where: `${spot.where}[]` }, child(comparison, pair, 'items'))
+  comparePlaces(comparison, spot, pair, 'patternProperties')
+  comparePlaces(comparison, spot, pair, 'prefixItems')
+  comparePlaces(comparison, spot, pair, 'dependentRequired')
   for (const variants of lists) compareVariants(comparison, spot, pair, variants)
+}
+
+// What holds for some fields or items: more of it accepts less.
+function comparePlaces(comparison: Comparison, spot: SchemaSpot, pair: Pair, keyword: string): void {
+  const places = child(comparison, mapped(pair, keyword), keyword)
+  eachKey(places, {
+    removed: (name) =>
+      reportEffect(comparison, spot, ['widens'], `${keyword} ${name} removed`, pair, keyword),
+    added: (name) => reportEffect(comparison, spot, ['narrows'], `${keyword} ${name} added`, pair, keyword),
+    kept: (name) => {
+      const at = { ...spot, where: `${spot.where}.${name}` }
+      if (keyword !== 'dependentRequired')
+        return compareSchemas(comparison, at, child(comparison, places, name))
+      eachName([places.before[name]].flat(), [places.after[name]].flat(), {
+        removed: (field) =>
+          reportEffect(comparison, at, ['widens'], `${field} no longer needed`, pair, keyword),
+        added: (field) => reportEffect(comparison, at, ['narrows'], `${field} needed`, pair, keyword),
+      })
+    },
+  })
+}
+
+// A list as a mapping, by index.
+function mapped({ before, after }: Pair, keyword: string): Pair {
+  const listed = ({ [keyword]: value }: Node) => ({ [keyword]: Array.isArray(value) ? { ...value } : value })
+  return { before: listed(before), after: listed(after) }
 }
 
 function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const properties = child(comparison, pair, 'properties')
   const at = (name: string) => ({ ...spot, where: `${spot.where}.${name}` })
+  const reportRemoved = (name: string, ...reported: readonly [Pair, string]) => {
+    // A field that is no longer named is still taken, unless the schema refuses what it does not name.
+    const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
+    report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', ...reported)
+  }
+  const reportAdded = (name: string, ...reported: readonly [Pair, string]) => {
+    const isRequired = requiredOf(pair.after).includes(name)
+    const isBreaking = isRequired && spot.direction === 'request'
+    const what = isRequired ? 'added, required' : 'added'
+    report(comparison, at(name), isBreaking ? 'major' : 'minor', what, ...reported)
+  }
+  // Not sent, or not returned (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
+  const key = spot.direction === 'request' ? 'readOnly' : 'writeOnly'
   eachKey(properties, {
-    removed: (name) => {
-      // A field that is no longer named is still taken, unless the schema refuses what it does not name.
-      const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
-      report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', properties, name)
+    removed: (name) => reportRemoved(name, properties, name),
+    added: (name) => reportAdded(name, properties, name),
+    kept: (name) => {
+      const field = child(comparison, properties, name)
+      const [was, is] = [field.before[key] === true, field.after[key] === true]
+      if (was && is) return
+      if (is) report(comparison, at(name), 'major', `${key}, so no longer part of it`, field, key)
+      else if (was) reportAdded(name, field, key)
+      else compareSchemas(comparison, at(name), field)
     },
-    added: (name) => {
-      const isRequired = requiredOf(pair.after).includes(name)
-      const isBreaking = isRequired && spot.direction === 'request'
-      const what = isRequired ? 'added, required' : 'added'
-      report(comparison, at(name), isBreaking ? 'major' : 'minor', what, properties, name)
-    },
-    kept: (name) => compareSchemas(comparison, at(name), child(comparison, properties, name)),
   })
   compareRequired(comparison, spot, pair, properties)
   compareUnnamed(comparison, spot, pair)
@@ -85,33 +139,135 @@ const lists: readonly Variants[] = [
 ]
 
 function compareVariants(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
-  const { keyword, onAdded, onRemoved } = variants
-  const reportVariant = (effect: Effect, what: string) =>
-    reportEffect(comparison, spot, [effect], what, pair, keyword)
-  const list = { before: byName(pair.before[keyword]), after: byName(pair.after[keyword]) }
-  const [before, after] = [Object.keys(list.before).length, Object.keys(list.after).length]
+  const { keyword } = variants
+  const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
   // The list itself narrows, whatever is in it.
-  if (before === 0 && after > 0) reportVariant('narrows', `${keyword} added`)
-  else if (before > 0 && after === 0) reportVariant('widens', `${keyword} removed`)
-  else
-    eachKey(list, {
-      removed: (name) => reportVariant(onRemoved, `${keyword} ${name} removed`),
-      added: (name) => reportVariant(onAdded, `${keyword} ${name} added`),
-      kept: (name) =>
-        compareSchemas(
-          comparison,
-          { ...spot, where: `${spot.where}(${name})` },
-          child(comparison, list, name),
-        ),
-    })
+  if (was.length === 0 && is.length > 0) {
+    reportEffect(comparison, spot, ['narrows'], `${keyword} added`, pair, keyword)
+  } else if (was.length > 0 && is.length === 0) {
+    reportEffect(comparison, spot, ['widens'], `${keyword} removed`, pair, keyword)
+  } else compareLists(comparison, spot, pair, variants)
 }
 
-// Those that are referred to by their names, the others by their order.
-function byName(list: unknown): Node {
-  const refs = nodesOf(list).filter(({ $ref }) => $ref !== undefined)
-  const others = nodesOf(list).filter(({ $ref }) => $ref === undefined)
-  return Object.fromEntries([
-    ...refs.map((node) => [String(node.$ref).split('/').at(-1), node]),
-    ...others.map((node, i) => [i + 1, node]),
-  ])
+function compareLists(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
+  const { keyword, onAdded, onRemoved } = variants
+  const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
+  const { kept, removed, added } = matched(comparison, was, is)
+  const isChoice = keyword !== 'allOf'
+  for (const [name, variant] of kept) {
+    compareSchemas(comparison, { ...spot, where: `${spot.where}(${name})` }, variant)
+  }
+  for (const [name, node] of removed) {
+    const effects = isChoice && isCovered(comparison, spot, node, is) ? [] : [onRemoved]
+    reportEffect(comparison, spot, effects, `${keyword} ${name} removed`, pair, keyword)
+  }
+  for (const [name, node] of added) {
+    const effects = isChoice && isWithin(comparison, spot, node, was) ? [] : [onAdded]
+    reportEffect(comparison, spot, effects, `${keyword} ${name} added`, pair, keyword)
+  }
+}
+
+interface Matches {
+  readonly kept: readonly (readonly [name: string, pair: Pair])[]
+  readonly removed: readonly (readonly [name: string, node: Node])[]
+  readonly added: readonly (readonly [name: string, node: Node])[]
+}
+
+// By the names they are referred to by, then by what they say, then by their order.
+function matched(comparison: Comparison, was: readonly Node[], is: readonly Node[]): Matches {
+  const kept: [string, Pair][] = []
+  const [before, after] = [[...was], [...is]]
+  const match = (isMatch: (before: Node, after: Node) => boolean) => {
+    for (const node of [...before]) {
+      const other = after.find((one) => isMatch(node, one))
+      if (other === undefined) continue
+      before.splice(before.indexOf(node), 1)
+      after.splice(after.indexOf(other), 1)
+      kept.push([nameOf(node, was), child(comparison, { before: { node }, after: { node: other } }, 'node')])
+    }
+  }
+  match((node, other) => node.$ref !== undefined && node.$ref === other.$ref)
+  match((node, other) => same(comparison, node, other))
+  match((node, other) => node.$ref === undefined && other.$ref === undefined)
+  return {
+    kept,
+    removed: before.map((node) => [nameOf(node, was), node]),
+    added: after.map((node) => [nameOf(node, is), node]),
+  }
+}
+
+function nameOf(node: Node, list: readonly Node[]): string {
+  return node.$ref === undefined
+    ? String(list.indexOf(node) + 1)
+    : String(String(node.$ref).split('/').at(-1))
+}
+
+// A schema in whose place a choice has come, or the other way round.
+function compareChoice(comparison: Comparison, spot: SchemaSpot, pair: Pair): boolean {
+  const [before, after] = [choiceOf(pair.before), choiceOf(pair.after)]
+  if (before?.keyword === after?.keyword) return false
+  // Beside other keywords it makes the schema narrower, as `compareVariants` says.
+  if ([before, after].some((choice) => choice && !choice.isAlone)) return false
+  const was = before?.variants ?? [assertionsOf(pair.before)]
+  const is = after?.variants ?? [assertionsOf(pair.after)]
+  const isMild =
+    spot.direction === 'request'
+      ? was.every((node) => isCovered(comparison, spot, node, is)) && !mayOverlap(comparison, after)
+      : is.every((node) => isWithin(comparison, spot, node, was))
+  compareDefault(comparison, spot, pair)
+  compareDeprecated(comparison, spot, pair)
+  const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')
+  const step = before && after ? what : `${what} ${after ? 'added' : 'removed'}`
+  report(
+    comparison,
+    spot,
+    isMild ? 'minor' : 'major',
+    step,
+    pair,
+    ...Object.keys({ ...pair.before, ...pair.after }),
+  )
+  return true
+}
+
+interface Choice {
+  readonly keyword: string
+  readonly variants: readonly Node[]
+  /** Whether the schema says nothing else of its values. */
+  readonly isAlone: boolean
+}
+
+function choiceOf(schema: Node): Choice | undefined {
+  const keyword = ['anyOf', 'oneOf'].find((keyword) => Array.isArray(schema[keyword]))
+  if (keyword === undefined) return undefined
+  const { [keyword]: list, discriminator, ...others } = schema
+  return { keyword, variants: nodesOf(list), isAlone: isPlain(others) }
+}
+
+// Of `oneOf`, a value that two variants accept is refused.
+function mayOverlap(comparison: Comparison, choice: Choice | undefined): boolean {
+  if (choice?.keyword !== 'oneOf') return false
+  const views = choice.variants.map(
+    (node) => child(comparison, { before: {}, after: { node } }, 'node').after,
+  )
+  return !areDisjoint(views)
+}
+
+// Whether one of the schemas after accepts all that a schema before did.
+function isCovered(comparison: Comparison, spot: SchemaSpot, before: Node, after: readonly Node[]): boolean {
+  return after.some((node) => isMild(comparison, { ...spot, direction: 'request' }, { before, after: node }))
+}
+
+// Whether one of the schemas before accepted all that a schema after does.
+function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before: readonly Node[]): boolean {
+  return before.some((node) =>
+    isMild(comparison, { ...spot, direction: 'response' }, { before: node, after }),
+  )
+}
+
+// Compares on the side, and tells nobody.
+function isMild(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
+  const aside = asideOf(comparison)
+  const pair = child(aside, { before: { node: before }, after: { node: after } }, 'node')
+  compareSchemas(aside, spot, pair)
+  return aside.found.every(({ change }) => change.bump !== 'major')
 }

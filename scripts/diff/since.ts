@@ -1,12 +1,15 @@
 // The contract as it is now beside the contract at a git ref.
 
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { type ReadText, readSource } from '../../src/contract/files.js'
-import { type Change, DiffError } from './comparison.js'
+import type { Written } from './annotations.js'
+import type { Change } from './comparison.js'
 import { diffContracts } from './contract.js'
+import { DiffError } from './diff-error.js'
 import { isNode, type Node } from './node.js'
 import { type Judgement, judgeVersion } from './version.js'
 
@@ -17,11 +20,13 @@ import { type Judgement, judgeVersion } from './version.js'
 export async function diffSince(
   ref: string,
   file: string,
-): Promise<{ changes: readonly Change[]; judgement: Judgement }> {
+): Promise<{ changes: readonly Change[]; judgement: Judgement; written: Written }> {
   const before = await parseContract(file, ` at ${ref}`, await readerAt(ref, file))
   const after = await parseContract(file)
   const changes = diffContracts(before, after)
-  return { changes, judgement: judgeVersion(before, after, changes) }
+  const prefix = await git(path.dirname(file), 'rev-parse', '--show-prefix')
+  const written = { file: `${prefix.trim()}${path.basename(file)}`, text: await readFile(file, 'utf8') }
+  return { changes, judgement: judgeVersion(before, after, changes), written }
 }
 
 // The files that the contract refers to are read as they were then, too.

@@ -96,8 +96,11 @@ function withSiblings(node: Node, isOld: boolean): Node {
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
 }
 
-// 3.0's own keywords, which many a document of 3.1 still has and which say nothing else there.
-function modern(schema: Node): Node {
+/**
+ * A schema without the keywords that are 3.0's own: those inside of it are left alone. Many a document of 3.1 still has them, and they
+ * say nothing else there.
+ */
+export function modern(schema: Node): Node {
   return withNull(withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum'))
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { toGithub } from '../../../scripts/diff/annotations.js'
 import { diffContracts } from '../../../scripts/diff/contract.js'
 import { lineOf, toText } from '../../../scripts/diff/report.js'
 import { diffSince } from '../../../scripts/diff/since.js'
@@ -97,7 +98,7 @@ const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: re
         '- name: status\n          style: spaceDelimited\n          in: query',
       ],
     ],
-    ['breaking  GET /pets  query.status: serialisation form, exploded -> spaceDelimited'],
+    ['breaking  GET /pets  query.status: serialisation form -> spaceDelimited'],
   ],
   [
     'a lower maximum',
@@ -516,28 +517,18 @@ const schemas: readonly (readonly [before: string, after: string, sent: string, 
   [
     '{ oneOf: [{ type: string }] }',
     '{ oneOf: [{ type: string }, { type: array }] }',
-    'oneOf 2 added',
-    '! oneOf 2 added',
+    'oneOf added',
+    '! oneOf added',
   ],
-  [
-    '{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }',
-    '{ anyOf: [{}] }',
-    '! anyOf A removed',
-    'anyOf A removed',
-  ],
+  ['{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }', '{ anyOf: [{}] }', '', ''],
   [
     '{ allOf: [{}] }',
     '{ allOf: [{}, { $ref: "#/components/schemas/A" }] }',
-    '! allOf A added',
-    'allOf A added',
+    '! maximum 9 added',
+    'maximum 9 added',
   ],
-  ['{}', '{ anyOf: [{}] }', '! anyOf added', 'anyOf added'],
-  [
-    '{ oneOf: [{ minimum: 1 }] }',
-    '{ oneOf: [{ minimum: 2 }] }',
-    '! (1): minimum 1 -> 2',
-    '(1): minimum 1 -> 2',
-  ],
+  ['{}', '{ anyOf: [{}] }', '', ''],
+  ['{ oneOf: [{ minimum: 1 }] }', '{ oneOf: [{ minimum: 2 }] }', '! minimum 1 -> 2', 'minimum 1 -> 2'],
   ['{ not: { type: string } }', '{ not: { type: array } }', '! keyword not changed', '! keyword not changed'],
   ['{ not: { $ref: "#/components/schemas/A" } }', '{ not: { maximum: 9 } }', '', ''],
   ['{ $ref: "#/components/schemas/A" }', '{ maximum: 9 }', '', ''],
@@ -615,6 +606,49 @@ t.test('a reference that leads nowhere, or in a circle, is named', async (t) => 
   t.throws(() => linesOf(circle, circle), { message: '$ref #/components/schemas/B leads back to itself' })
 })
 
+t.test('an annotation is at the line of the new document, escaped as workflow commands are', async (t) => {
+  const annotate = (before: string, after: string, file = 'openapi.yaml') => {
+    const documents = [parse(before), parse(after)] as const
+    const changes = diffContracts(...documents)
+    return toGithub({ file, text: after }, changes, judgeVersion(...documents, changes))
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.includes('title=Version'))
+  }
+  const lineOfText = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length
+
+  // Each edit is told of where it is written; what is gone, where the rest of it is.
+  const places: readonly (readonly [edit: Edit, at: string])[] = [
+    [['            maximum: 100\n', '            maximum: 50\n'], '            maximum: 50'],
+    [
+      ["        '413':\n          $ref: '#/components/responses/BodyTooLarge'\n", ''],
+      "      responses:\n        '201'",
+    ],
+    [['- name: cursor\n          in: query', '- name: page\n          in: query'], '- name: page'],
+    [['      scheme: bearer', '      scheme: basic'], '      scheme: basic'],
+    [['enum: [available, pending, sold]', 'enum: [available, pending]'], '      enum: [available, pending]'],
+    [['operationId: listPets\n', 'operationId: listPets\n      security: []\n'], '      security: []'],
+    [['required: [id, name, categoryId]', 'required: [id, name]'], '      required: [id, name]'],
+    [['    enterprise: custom', ''], '  plans:'],
+    [[operation('getPet'), ''], 'paths:'],
+    [['summary: List animals', 'summary: List all animals'], '      summary: List all'],
+  ]
+  for (const [edit, at] of places) {
+    const after = edited(edit)
+    const lines = annotate(contract, after).map((line) => /,line=(\d+),/.exec(line)?.[1])
+    t.ok(lines.includes(String(lineOfText(after, at))), `${at}: ${lines}`)
+  }
+
+  const broken = api('{ pattern: "50%\\r\\n" }')
+  const [sent] = annotate(api('{}'), broken, 'a,b:c%.yaml')
+  t.equal(
+    sent,
+    '::error file=a%2Cb%3Ac%25.yaml,line=7,col=67,title=Breaking change::POST /things  body: pattern 50%25%0D%0A added',
+  )
+  const [raised, more] = [api('{ maximum: 9 }'), api('{ maximum: 8 }').replace('1.0.0', '2.0.0')]
+  t.match(annotate(raised, more), [/^::warning .*,title=Breaking change::/, /^::notice .*,title=Addition::/])
+})
+
 t.test('the version is enough when it was raised as far as the changes call for', async (t) => {
   const table = [
     ['major', '1.2.3', '2.0.0', true],
@@ -629,7 +663,7 @@ t.test('the version is enough when it was raised as far as the changes call for'
     ['major', '2026-01', '2027-01', false],
   ] as const
   for (const [bump, before, after, isEnough] of table) {
-    const changes = [{ bump, place: '', where: '', what: '' }]
+    const changes = [{ bump, place: '', where: '', what: '', at: [] }]
     t.match(
       judgeVersion({ info: { version: before } }, { info: { version: after } }, changes),
       { bump, before, after, isEnough },
@@ -790,11 +824,25 @@ t.test('the command exits 1 for a break, gives --json to scripts, and exits 2 fo
     ],
   })
 
+  const annotations = await diff('--format', 'github', 'HEAD')
+  t.match(annotations, { code: 1, stderr: '' })
+  const line = (text: string) => readFileSync(file, 'utf8').split('\n').indexOf(text) + 1
+  t.equal(
+    annotations.stdout,
+    `::error file=openapi.yaml,line=${line('            maximum: 50')},col=13,title=Breaking change::GET /pets  query.limit: maximum 100 -> 50
+::warning file=openapi.yaml,line=${line('  version: 1.0.1')},col=3,title=Version::1 breaking, 0 minor, 0 patch: calls for a major version; 1.0.0 -> 1.0.1 is not enough.
+`,
+  )
+  t.match(await diff('--format', 'text', 'HEAD'), { code: 1, stdout: /maximum 100 -> 50/ })
+
   writeFileSync(file, contract)
   t.match(await diff('HEAD'), { code: 0, stdout: /^No changes/ })
+  t.strictSame(await diff('--format=github', 'HEAD'), { code: 0, stdout: '', stderr: '' })
   const usages: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [[], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
     [['HEAD', 'HEAD'], /^contract:diff: name one git ref, such as HEAD; --help tells more\n$/],
+    [['--format', 'gitlab', 'HEAD'], /^contract:diff: there is no format gitlab: it is text or github\n$/],
+    [['--format', 'github', '--json', 'HEAD'], /^contract:diff: --json and --format do not go together\n$/],
     [['--jsn', 'HEAD'], /^contract:diff: Unknown option '--jsn'.*; --help tells more\n$/],
   ]
   for (const [args, message] of usages) t.match(await diff(...args), { code: 2, stdout: '', stderr: message })
