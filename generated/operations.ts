@@ -20,15 +20,15 @@ export interface Operations {
     }
     response:
       | { status: 201; headers: { 'Location': operations['createPet']['responses'][201]['headers']['Location'] }; body: operations['createPet']['responses'][201]['content']['application/json'] }
-      | { status: 400; body: operations['createPet']['responses'][400]['content']['application/json'] }
-      | { status: 401; body: operations['createPet']['responses'][401]['content']['application/json'] }
-      | { status: 409; body: operations['createPet']['responses'][409]['content']['application/json'] }
-      | { status: 413; body: operations['createPet']['responses'][413]['content']['application/json'] }
-      | { status: 415; body: operations['createPet']['responses'][415]['content']['application/json'] }
-      | { status: 422; body: operations['createPet']['responses'][422]['content']['application/json'] }
-      | { status: 429; body: operations['createPet']['responses'][429]['content']['application/json'] }
-      | { status: 500; body: operations['createPet']['responses'][500]['content']['application/json'] }
-      | { status: 503; body: operations['createPet']['responses'][503]['content']['application/json'] }
+      | { status: 400; headers?: undefined; body: operations['createPet']['responses'][400]['content']['application/json'] }
+      | { status: 401; headers?: undefined; body: operations['createPet']['responses'][401]['content']['application/json'] }
+      | { status: 409; headers?: undefined; body: operations['createPet']['responses'][409]['content']['application/json'] }
+      | { status: 413; headers?: undefined; body: operations['createPet']['responses'][413]['content']['application/json'] }
+      | { status: 415; headers?: undefined; body: operations['createPet']['responses'][415]['content']['application/json'] }
+      | { status: 422; headers?: undefined; body: operations['createPet']['responses'][422]['content']['application/json'] }
+      | { status: 429; headers?: undefined; body: operations['createPet']['responses'][429]['content']['application/json'] }
+      | { status: 500; headers?: undefined; body: operations['createPet']['responses'][500]['content']['application/json'] }
+      | { status: 503; headers?: undefined; body: operations['createPet']['responses'][503]['content']['application/json'] }
   }
   getPet: {
     request: {
@@ -39,13 +39,13 @@ export interface Operations {
       body: undefined
     }
     response:
-      | { status: 200; body: operations['getPet']['responses'][200]['content']['application/json'] }
-      | { status: 400; body: operations['getPet']['responses'][400]['content']['application/json'] }
-      | { status: 401; body: operations['getPet']['responses'][401]['content']['application/json'] }
-      | { status: 404; body: operations['getPet']['responses'][404]['content']['application/json'] }
-      | { status: 429; body: operations['getPet']['responses'][429]['content']['application/json'] }
-      | { status: 500; body: operations['getPet']['responses'][500]['content']['application/json'] }
-      | { status: 503; body: operations['getPet']['responses'][503]['content']['application/json'] }
+      | { status: 200; headers?: undefined; body: operations['getPet']['responses'][200]['content']['application/json'] }
+      | { status: 400; headers?: undefined; body: operations['getPet']['responses'][400]['content']['application/json'] }
+      | { status: 401; headers?: undefined; body: operations['getPet']['responses'][401]['content']['application/json'] }
+      | { status: 404; headers?: undefined; body: operations['getPet']['responses'][404]['content']['application/json'] }
+      | { status: 429; headers?: undefined; body: operations['getPet']['responses'][429]['content']['application/json'] }
+      | { status: 500; headers?: undefined; body: operations['getPet']['responses'][500]['content']['application/json'] }
+      | { status: 503; headers?: undefined; body: operations['getPet']['responses'][503]['content']['application/json'] }
   }
   listPets: {
     request: {
@@ -57,11 +57,11 @@ export interface Operations {
     }
     response:
       | { status: 200; headers?: { 'Link'?: operations['listPets']['responses'][200]['headers']['Link'] }; body: operations['listPets']['responses'][200]['content']['application/json'] }
-      | { status: 400; body: operations['listPets']['responses'][400]['content']['application/json'] }
-      | { status: 401; body: operations['listPets']['responses'][401]['content']['application/json'] }
-      | { status: 429; body: operations['listPets']['responses'][429]['content']['application/json'] }
-      | { status: 500; body: operations['listPets']['responses'][500]['content']['application/json'] }
-      | { status: 503; body: operations['listPets']['responses'][503]['content']['application/json'] }
+      | { status: 400; headers?: undefined; body: operations['listPets']['responses'][400]['content']['application/json'] }
+      | { status: 401; headers?: undefined; body: operations['listPets']['responses'][401]['content']['application/json'] }
+      | { status: 429; headers?: undefined; body: operations['listPets']['responses'][429]['content']['application/json'] }
+      | { status: 500; headers?: undefined; body: operations['listPets']['responses'][500]['content']['application/json'] }
+      | { status: 503; headers?: undefined; body: operations['listPets']['responses'][503]['content']['application/json'] }
   }
 }
 

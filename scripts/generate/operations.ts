@@ -178,7 +178,8 @@ function answerTypes(
     ({ name, required }) => `${quote(name)}${required ? '' : '?'}: ${declared}['headers'][${quote(name)}]`,
   )
   const isRequired = own.some(({ required }) => required)
-  if (contents.length === 0) return [`{ status: ${status}${headersType(names, isRequired)} }`]
+  if (contents.length === 0)
+    return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
   const silent = answeredBy(contents, undefined)
   return contents.map((content) => {
     const type = `${declared}['content'][${quote(content.mediaType)}]`
@@ -190,8 +191,10 @@ function answerTypes(
   })
 }
 
+// What is not declared cannot be given: left out of the type, it would be let through where it is no literal.
 function headersType(names: readonly string[], isRequired: boolean): string {
-  return names.length > 0 ? `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }` : ''
+  if (names.length === 0) return '; headers?: undefined'
+  return `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }`
 }
 
 function typeName({ mediaType }: Content): string {

@@ -63,7 +63,7 @@ t.test('the command writes, and with --check only tells', async (t) => {
   t.match(await run(), {
     code: 1,
     stdout: '',
-    stderr: /^openapi\.yaml: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/,
+    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/,
   })
 })
 
@@ -104,6 +104,7 @@ t.test('the compiler points at all that an edit leaves to do, and at nothing els
     addOperation(t, copy, check),
   )
   await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy, check))
+  await t.test('what is taken away, or may be missing now, does not compile', (t) => takeAway(t, copy, check))
   await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy, check))
 })
 
@@ -189,6 +190,27 @@ export const found = createClient({ baseUrl: '', key: '' }).findToys({
 })
 `
   edit(copy, 'src/client/found.ts', '', call)
+  t.strictSame(check(), { server: [], others: [] })
+}
+
+async function takeAway(t: Test, copy: string, check: Check): Promise<void> {
+  const before = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8')
+  editContract(copy, (document) => {
+    document.deleteIn(['paths', '/pets', 'post', 'responses', '201', 'headers', 'Location'])
+    document.deleteIn([...listPets, 'responses', '200', 'headers', 'Link'])
+    document.deleteIn([...getPet, 'responses', '200', 'content'])
+    document.setIn([...schemas, 'NewPet', 'required'], document.createNode(['categoryId']))
+  })
+  await generate(copy)
+  const { server } = check()
+  t.strictSame([...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(), [
+    'src/database/pets.ts',
+    'src/handlers/createPet.ts',
+    'src/handlers/getPet.ts',
+    'src/handlers/listPets.ts',
+  ])
+  writeFileSync(path.join(copy, 'openapi.yaml'), before)
+  await generate(copy)
   t.strictSame(check(), { server: [], others: [] })
 }
 
