@@ -45,15 +45,21 @@ export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bi
  */
 export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, workers = 1): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  // What lost the packets of one connection lost those of the others: none is to be found out by a request of its own.
+  const onsilence = () => {
+    for (const each of Object.values<Pool>({ ...pools })) each.dropIdle()
+  }
   const pool = (name: keyof Pools) =>
     new Pool({
       ...sizes[name],
       size: Math.ceil(sizes[name].size / workers),
       silenceMs: timeoutMs + silenceMarginMs,
+      onsilence,
       make: (hooks: ConnectionHooks) =>
         make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),
     })
-  return { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  const pools: Pools = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  return pools
 }
 
 /** Ends the connections of the pools once their statements are done. */

@@ -2,6 +2,7 @@
 // wait here longer than its caller does is rejected when a connection is free for it, and PostgreSQL never sees it. postgres.js's own pool is not used: it
 // sends whatever it is given, however late, and slows down while it is saturated (porsager/postgres issue 747).
 
+import { unlessAborted } from '../../lib/abort.js'
 import { Connection, connectionLost, type Handle, type MakeHandle, type Query } from './connection.js'
 import { createSql, type HeldConnection, type Holding, type Signal, type Sql } from './sql.js'
 
@@ -13,6 +14,8 @@ export interface PoolOptions {
   readonly depth: number
   /** Without a byte for so long, a connection with statements in flight is replaced. */
   readonly silenceMs: number
+  /** Called when one was silent: others that go the same way may be, too. Without it, the pool drops what is idle. */
+  readonly onsilence?: () => void
 }
 
 /** Called as a statement is asked for; what it returns, when its rows are there or never will be. */
@@ -81,6 +84,26 @@ export class Pool implements Holding {
   /** Tells of every statement from now on. */
   watch(begins: StatementBegins): void {
     this.#begins = begins
+  }
+
+  /**
+   * Resolves when the database has answered a statement of this pool, anybody's where this one has to wait. Rejects with what is in
+   * the way, or when nothing came for so long.
+   */
+  async probe(timeoutMs: number): Promise<void> {
+    const before = new Map([...this.#connections].map((each) => [each, each.bytesRead]))
+    const late = AbortSignal.timeout(timeoutMs)
+    try {
+      await unlessAborted(this.sqlUntil(late)`select 1`, late)
+    } catch (error) {
+      const isBusy = [...this.#connections].some((each) => each.bytesRead > (before.get(each) ?? 0))
+      if (!late.aborted || !isBusy) throw error
+    }
+  }
+
+  /** Gives up the connections that nobody uses: others are opened as they are needed. */
+  dropIdle(): void {
+    for (const connection of this.#connections) if (connection.places === 0) connection.drop()
   }
 
   /** Ends the connections when their statements are done, or after so many seconds. Whoever waits for a place is rejected. */
@@ -154,7 +177,7 @@ export class Pool implements Holding {
     const attempt = this.#beginOpening()
     try {
       await this.#pause()
-      const connection = await Connection.open(make, silenceMs, (lost) => this.#connections.delete(lost))
+      const connection = await Connection.open(make, silenceMs, (lost) => this.#forget(lost))
       if (this.#isEnding || this.#connections.size === size) await connection.end(0)
       else if (!connection.isLost) this.#connections.add(connection)
     } catch (error) {
@@ -164,6 +187,13 @@ export class Pool implements Holding {
       attempt.end()
     }
     this.#serve()
+  }
+
+  #forget(lost: Connection): void {
+    this.#connections.delete(lost)
+    if (!lost.isSilent) return
+    if (this.options.onsilence === undefined) this.dropIdle()
+    else this.options.onsilence()
   }
 
   // An attempt that gets no answer may be lost, and is no longer waited for: another may begin, and the first of them serves.
