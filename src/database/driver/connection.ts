@@ -28,6 +28,8 @@ export interface Query extends postgres.PendingQuery<postgres.Row[]> {
 export class Connection {
   /** Statements and transactions that have been promised this connection; its pool counts them. */
   places = 0
+  /** Nobody is promised it any more; it is dropped when nobody uses it. */
+  isLeaving = false
   readonly #handle: Handle
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
