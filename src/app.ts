@@ -78,7 +78,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const purge = purgeRegularly(pools.writes.sql, keepHours, (err) => log.warn({ err }, 'purge failed'))
   app.addHook('onClose', async () => purge.stop())
 
-  await addHealth(app, { sql: pools.keys.sql, counters, isClosing })
+  const probe = (timeoutMs: number) =>
+    Promise.all([pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
+  await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   await app.register(async (scope) => {

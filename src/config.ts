@@ -14,6 +14,8 @@ export interface Config {
   readonly metricsPort: number | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** Connections to the database that requests may take, of all processes together. */
+  readonly databaseConnections: number
   /** Undefined: requests are counted in this process alone. */
   readonly redisUrl: string | undefined
   /** A Redis that says nothing for so long while an answer is awaited is away. */
@@ -39,6 +41,10 @@ export interface Config {
 }
 
 const workersMax = 64
+const databaseConnectionsMax = 10_000
+// Of a process: one for keys, one that reads, one that writes.
+const processConnectionsMin = 3
+const processConnections = { alone: 11, ofSeveral: 6 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -61,11 +67,18 @@ export function readConfig(environment: Environment): Config {
     problems.push(`${name} ${value.message}, but is ${quote(name, text)}`)
     return fallback
   }
+  const workers = read('WORKERS', 1, workersOf)
+  const connectionsMin = workers * processConnectionsMin
   const config: Config = {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
+    databaseConnections: read(
+      'DATABASE_CONNECTIONS',
+      workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
+      integerBetween(connectionsMin, databaseConnectionsMax),
+    ),
     redisUrl: read<string | undefined>('REDIS_URL', undefined, urlOf('redis:', 'rediss:')),
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 60, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
@@ -79,7 +92,7 @@ export function readConfig(environment: Environment): Config {
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
-    workers: read('WORKERS', 1, workers),
+    workers,
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return Object.freeze(config)
@@ -103,7 +116,7 @@ function integerBetween(min: number, max: number) {
   }
 }
 
-function workers(text: string): number | Problem {
+function workersOf(text: string): number | Problem {
   if (text === 'auto') return availableParallelism()
   const count = integerBetween(1, workersMax)(text)
   return count instanceof Problem

@@ -19,6 +19,7 @@ const defaults = {
   port: 3000,
   metricsPort: undefined,
   databaseUrl: undefined,
+  databaseConnections: 11,
   redisUrl: undefined,
   redisTimeoutMs: 60,
   dataDir: undefined,
@@ -70,8 +71,8 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
-  ['WORKERS', '64', 'workers', 64],
-  ['WORKERS', 'auto', 'workers', availableParallelism()],
+  ['DATABASE_CONNECTIONS', '3', 'databaseConnections', 3],
+  ['DATABASE_CONNECTIONS', '10000', 'databaseConnections', 10_000],
 ]
 
 for (const [variable, text, field, value] of accepted) {
@@ -80,10 +81,20 @@ for (const [variable, text, field, value] of accepted) {
   })
 }
 
+t.test('several workers have connections for each', async (t) => {
+  t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
+  t.match(readConfig({ WORKERS: '64' }), { workers: 64, databaseConnections: 384 })
+  t.match(readConfig({ WORKERS: '4', DATABASE_CONNECTIONS: '12' }), { workers: 4, databaseConnections: 12 })
+  t.strictSame(problemsOf({ WORKERS: '4', DATABASE_CONNECTIONS: '11' }), [
+    'DATABASE_CONNECTIONS must be a whole number from 12 to 10000, but is "11"',
+  ])
+})
+
 const refused: [variable: string, ...texts: string[]][] = [
   ['METRICS_PORT', '-1', '65536', 'off'],
   ['PORT', '-1', '65536', '1e3', '0x10', '3000.5', 'http', '80 80'],
   ['DATABASE_URL', 'localhost', 'mysql://db/x', 'postgres'],
+  ['DATABASE_CONNECTIONS', '2', '10001', 'many'],
   ['REDIS_URL', 'localhost', 'http://counters', 'redis'],
   ['REDIS_TIMEOUT_MS', '19', '60001', 'soon'],
   ['LOG_LEVEL', 'loud', 'INFO'],

@@ -9,6 +9,7 @@ import { RedisServer } from '../lib/redis.js'
 import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
 import { type Environment, type Report, unless } from './environment.js'
+import type { Ledger } from './ledger.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
 export async function killService(environment: Environment, times: number): Promise<Report> {
@@ -241,6 +242,57 @@ export async function losePackets(environment: Environment, forMs: number): Prom
   } finally {
     proxy.close()
   }
+}
+
+/** The connections to PostgreSQL fall silent, as when a firewall forgets them or an address moves; new ones work. */
+export async function forgetConnections(environment: Environment, times: number): Promise<Report> {
+  const { proxy, env } = await proxied(environment)
+  try {
+    return await withService(environment, { ...env, ...shortTime }, (origin) =>
+      environment.run(`connections to PostgreSQL silent ${times} times`, origin, async (_, ledger) => {
+        const back: number[] = []
+        const unready: number[] = []
+        for (let i = 0; i < times; i++) {
+          await readAndCreated(environment, ledger)
+          proxy.forget()
+          const began = performance.now()
+          unready.push(await untilReady(environment, origin, false))
+          await readAndCreated(environment, ledger)
+          back.push(performance.now() - began)
+          await untilReady(environment, origin, true)
+        }
+        const { recoveryMs, slackMs } = environment.bounds
+        return {
+          figures: [
+            `not ready within ${longest(unready)} ms; reads and creations again within ${longest(back)} ms`,
+          ],
+          broken: [
+            ...unless(longest(unready) < probeMs + slackMs, `ready for ${longest(unready)} ms of it`),
+            ...unless(longest(back) < silenceMs + recoveryMs, `it took ${longest(back)} ms to serve again`),
+          ],
+        }
+      }),
+    )
+  } finally {
+    proxy.close()
+  }
+}
+
+// After which a connection is given up, in `shortTime`: PostgreSQL may work at a statement for a second, and a second is for the way.
+const silenceMs = 2_000
+const probeMs = 1_000
+
+// Resolves when a read and a creation were served; an answer that is on its way does not count.
+async function readAndCreated(environment: Environment, ledger: Ledger): Promise<void> {
+  await environment.delay(50)
+  const before = ['200', '201'].map((status) => ledger.count(status))
+  while (['200', '201'].some((status, i) => ledger.count(status) === before[i])) await environment.delay(10)
+}
+
+async function untilReady(environment: Environment, origin: string, isReady: boolean): Promise<number> {
+  const began = performance.now()
+  while ((await fetch(`${origin}/readyz`)).ok !== isReady) await environment.delay(20)
+  return performance.now() - began
 }
 
 /** Connections for which the URL asks a short life, under transactions. Nobody may notice. */

@@ -9,6 +9,7 @@ export type DatabasePlace = { readonly path: string } | { readonly host: string;
 export class DatabaseProxy {
   readonly host = '127.0.0.1'
   readonly #clients = new Set<Socket>()
+  readonly #broken = new WeakSet<Socket>()
   readonly #server: net.Server
   #held: string | undefined
   #holding = () => {}
@@ -47,6 +48,11 @@ export class DatabaseProxy {
     this.#isSilent = false
   }
 
+  /** From now on packets of the connections that there are vanish, in both directions; none is closed, and new ones work. */
+  forget(): void {
+    for (const client of this.#clients) this.#broken.add(client)
+  }
+
   /** Whether anybody may connect. When nobody may, those who are connected are cut off. */
   admit(isOpen: boolean): void {
     this.#isOpen = isOpen
@@ -61,10 +67,9 @@ export class DatabaseProxy {
   #connect(client: Socket, upstream: Socket): void {
     if (!this.#isOpen) client.resetAndDestroy()
     this.#clients.add(client)
-    let isBroken = false
     const gets = (bytes: Buffer, to: Socket) => {
-      isBroken ||= this.#isSilent
-      if (!isBroken) to.write(bytes)
+      if (this.#isSilent) this.#broken.add(client)
+      if (!this.#broken.has(client)) to.write(bytes)
     }
     client.on('data', (bytes) => gets(bytes, upstream))
     upstream.on('data', (bytes) => {

@@ -9,13 +9,15 @@ import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
 import type { Database, RootSql } from './types.js'
-import { isUnavailable } from './unavailable.js'
+import { isLoginRefused, isUnavailable } from './unavailable.js'
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
   readonly dataDir: string | undefined
   readonly startTimeoutMs: number
   readonly handlerTimeoutMs: number
+  /** Of requests, of all processes of the instance. */
+  readonly databaseConnections: number
   /** Processes that share the connections of an instance. */
   readonly workers: number
   readonly migrationsFolder: string
@@ -27,7 +29,7 @@ export interface DatabaseOptions {
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
 // After the start they are not needed.
-const commandIdleSeconds = 10
+const commandIdleSeconds = 1
 const startRetryMs = 250
 
 /**
@@ -39,6 +41,7 @@ export async function connect({
   dataDir,
   startTimeoutMs,
   handlerTimeoutMs,
+  databaseConnections,
   workers,
   migrationsFolder,
   log,
@@ -48,7 +51,7 @@ export async function connect({
   const make: Make = (options) =>
     server ? postgres({ ...server.connection, ...options }) : postgres(databaseUrl ?? '', options)
   const sql = make(commandOptions(log))
-  const pools = createPools(make, handlerTimeoutMs, log, workers)
+  const pools = createPools(make, handlerTimeoutMs, log, Math.floor(databaseConnections / workers))
   const close = async (atOnce = new AbortController().signal) => {
     const ends = Promise.all([sql.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
@@ -87,7 +90,8 @@ async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Pro
       await sql`select 1`
       return
     } catch (error) {
-      if (!isUnavailable(error) || performance.now() > deadline) throw unreachable(sql, error)
+      if (!isUnavailable(error) || isLoginRefused(error) || performance.now() > deadline)
+        throw unreachable(sql, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }

@@ -8,11 +8,7 @@ import type { Pools } from './types.js'
 
 // A connection answers as many reads as the server has time for, and a second covers the first's pauses. A write waits for the
 // disk, so writes are not pipelined: none waits for another's commit, or for the lock that another waits for.
-const sizes = {
-  keys: { size: 1, depth: 32 },
-  reads: { size: 2, depth: 32 },
-  writes: { size: 8, depth: 1 },
-} as const
+const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
 const ampleMs = 2_000
@@ -41,19 +37,62 @@ export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bi
 
 /**
  * Makes the pools of requests, on the database that `make` reaches. They connect with their first statements.
- * @param workers processes among which an instance's connections are shared, though each pool of each has one
+ * @param connections of all of them together, three at least
  */
-export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, workers = 1): Pools {
+export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, connections = 11): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  // What lost the packets of one connection lost those of the others: none is to be found out by a request of its own.
+  const onsilence = () => {
+    for (const each of Object.values<Pool>({ ...pools })) each.dropIdle()
+  }
+  const sizes = sizesOf(connections)
+  const others = (pool: Pool) => Object.values<Pool>({ ...pools }).filter((each) => each !== pool)
+  const shortage = watchShortage(log, () => sum(Object.values<Pool>({ ...pools }).map((pool) => pool.count)))
   const pool = (name: keyof Pools) =>
     new Pool({
-      ...sizes[name],
-      size: Math.ceil(sizes[name].size / workers),
+      depth: depths[name],
+      size: sizes[name],
       silenceMs: timeoutMs + silenceMarginMs,
+      onsilence,
+      onrefused: (pool, error) => {
+        shortage.refused(error)
+        // The one with the most can do without one.
+        const [richest] = others(pool).sort((a, b) => b.count - a.count)
+        return pool.count === 0 && richest?.giveOneUp() === true
+      },
+      onopened: shortage.opened,
       make: (hooks: ConnectionHooks) =>
         make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),
     })
-  return { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  const pools: Pools = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  return pools
+}
+
+function sizesOf(connections: number): Record<keyof Pools, number> {
+  const reads = Math.max(1, Math.floor((connections - 1) / 5))
+  return { keys: 1, reads, writes: connections - 1 - reads }
+}
+
+// Says once that there are fewer connections than wanted, and once that there are more again.
+function watchShortage(log: Logger, count: () => number) {
+  let had: number | undefined
+  return {
+    refused: (error: unknown) => {
+      if (had !== undefined) return
+      had = count()
+      log.warn({ connections: had, reason: (error as Error).message }, 'the database refuses connections')
+    },
+    opened: () => {
+      const has = count()
+      if (had === undefined || has <= had) return
+      had = undefined
+      log.info({ connections: has }, 'the database takes connections again')
+    },
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
 }
 
 /** Ends the connections of the pools once their statements are done. */

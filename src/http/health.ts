@@ -12,6 +12,8 @@ import type { Counters } from '../rate-limit/counters.js'
 /** What these routes tell of. */
 export interface HealthParts {
   readonly sql: Sql
+  /** Rejects where the connections that serve requests are without an answer for so long. */
+  readonly probe: (timeoutMs: number) => Promise<unknown>
   readonly counters: Pick<Counters, 'state'>
   readonly isClosing: () => boolean
 }
@@ -24,9 +26,13 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   const { sql, counters, isClosing } = parts
   const migrations = await migrationNames(migrationsFolder)
   // Anyone may ask, so it costs the database the same however many do.
-  const probe = singleFlight(() =>
-    unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
-  )
+  const probe = singleFlight(async () => {
+    const [migrated] = await Promise.all([
+      unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
+      parts.probe(probeTimeoutMs),
+    ])
+    return migrated
+  })
 
   app.get('/healthz', async () => ({ status: 'ok' }))
 

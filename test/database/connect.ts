@@ -23,6 +23,8 @@ const cases: [code: unknown, expected: boolean, what: string][] = [
   ['57P01', true, 'a shutdown'],
   ['57P03', true, 'a start'],
   ['25006', true, 'a replica before its promotion'],
+  ['28P01', true, 'a password that was changed'],
+  ['28000', true, 'a role that may not log in'],
   ['23505', false, 'a unique violation'],
   ['42P01', false, 'an unknown table'],
   ['22003', false, 'a number out of range'],

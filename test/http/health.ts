@@ -40,7 +40,12 @@ async function start(t: Test): Promise<Routes> {
     return reply.code(contract.errorStatuses.get(code) ?? 500).send({ code })
   })
   const counters = { state: () => 'memory' as const }
-  await addHealth(app, { sql: sql as unknown as Sql, counters, isClosing: () => false })
+  await addHealth(app, {
+    sql: sql as unknown as Sql,
+    probe: async () => {},
+    counters,
+    isClosing: () => false,
+  })
   t.teardown(() => app.close())
   const origin = await app.listen()
   const arrived = async (count: number) => {

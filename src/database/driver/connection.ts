@@ -28,12 +28,15 @@ export interface Query extends postgres.PendingQuery<postgres.Row[]> {
 export class Connection {
   /** Statements and transactions that have been promised this connection; its pool counts them. */
   places = 0
+  /** Nobody is promised it any more; it is dropped when nobody uses it. */
+  isLeaving = false
   readonly #handle: Handle
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
   readonly #silence: NodeJS.Timeout
   #socket: Socket | undefined
   #isLost = false
+  #isSilent = false
 
   private constructor(
     make: MakeHandle,
@@ -44,7 +47,8 @@ export class Connection {
       max: 1,
       onclose: () => this.#lose(),
       socket: (target) => {
-        if (this.#isLost) throw connectionLost() // postgres.js would reconnect for what is in its queue
+        // postgres.js would reconnect for what is in its queue, and without end to a server that hangs up at once.
+        if (this.#isLost || this.#socket !== undefined) throw connectionLost()
         this.#socket = createSocket(target)
         return this.#socket
       },
@@ -79,6 +83,15 @@ export class Connection {
     return this.#isLost
   }
 
+  /** Lost because nothing came for what was in flight. */
+  get isSilent(): boolean {
+    return this.#isSilent
+  }
+
+  get bytesRead(): number {
+    return this.#socket?.bytesRead ?? 0
+  }
+
   /** Sends a statement, behind those in flight. Rejected with CONNECTION_CLOSED when the connection ends before its answer. */
   send(query: Query): void {
     if (this.#isLost) {
@@ -111,7 +124,9 @@ export class Connection {
   #checkSilence(): void {
     const bytesRead = this.#socket?.bytesRead
     setImmediate(() => {
-      if (this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead) this.drop()
+      if (this.#inFlight.size === 0 || this.#socket?.bytesRead !== bytesRead) return
+      this.#isSilent = true
+      this.drop()
     })
   }
 

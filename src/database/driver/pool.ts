@@ -2,6 +2,8 @@
 // wait here longer than its caller does is rejected when a connection is free for it, and PostgreSQL never sees it. postgres.js's own pool is not used: it
 // sends whatever it is given, however late, and slows down while it is saturated (porsager/postgres issue 747).
 
+import { unlessAborted } from '../../lib/abort.js'
+import { isConnectionRefused } from '../unavailable.js'
 import { Connection, connectionLost, type Handle, type MakeHandle, type Query } from './connection.js'
 import { createSql, type HeldConnection, type Holding, type Signal, type Sql } from './sql.js'
 
@@ -13,6 +15,11 @@ export interface PoolOptions {
   readonly depth: number
   /** Without a byte for so long, a connection with statements in flight is replaced. */
   readonly silenceMs: number
+  /** Called when one was silent: others that go the same way may be, too. Without it, the pool drops what is idle. */
+  readonly onsilence?: () => void
+  /** Called when the database will not have another connection; whether to try again at once rather than to fail who waits. */
+  readonly onrefused?: (pool: Pool, error: unknown) => boolean
+  readonly onopened?: () => void
 }
 
 /** Called as a statement is asked for; what it returns, when its rows are there or never will be. */
@@ -27,6 +34,8 @@ interface Waiter {
 
 // So that a server that is away, or only coming up, is not asked without end.
 const openPauseMs = 100
+// What there is serves meanwhile: a server that has no more connections to give, or does not take a login, may be short for long.
+const refusedPauseMs = 1_000
 // How long nothing else is tried while a connection is being opened.
 const openPatienceMs = 600
 
@@ -38,6 +47,7 @@ export class Pool implements Holding {
   readonly #waiting: Waiter[] = []
   #opening = 0
   #openNotBefore = 0
+  #refusedUntil = 0
   #isEnding = false
   #begins: StatementBegins | undefined
 
@@ -83,6 +93,44 @@ export class Pool implements Holding {
     this.#begins = begins
   }
 
+  /**
+   * Resolves when the database has answered a statement of this pool, anybody's where this one has to wait. Rejects with what is in
+   * the way, or when nothing came for so long.
+   */
+  async probe(timeoutMs: number): Promise<void> {
+    const before = new Map([...this.#connections].map((each) => [each, each.bytesRead]))
+    const late = AbortSignal.timeout(timeoutMs)
+    try {
+      await unlessAborted(this.sqlUntil(late)`select 1`, late)
+    } catch (error) {
+      const isBusy = [...this.#connections].some((each) => each.bytesRead > (before.get(each) ?? 0))
+      if (!late.aborted || !isBusy) throw error
+    }
+  }
+
+  /** Connections that are open and stay. */
+  get count(): number {
+    return [...this.#connections].filter((each) => !each.isLeaving).length
+  }
+
+  /** Gives a connection up, as soon as nobody uses it; never the last. Says whether there was one to give. */
+  giveOneUp(): boolean {
+    const [least, ...others] = [...this.#connections]
+      .filter((each) => !each.isLeaving)
+      .sort((a, b) => a.places - b.places)
+    if (least === undefined || others.length === 0) return false
+    least.isLeaving = true
+    // Its successor would be refused, or take the place that is made here.
+    this.#refusedUntil = performance.now() + refusedPauseMs
+    if (least.places === 0) least.drop()
+    return true
+  }
+
+  /** Gives up the connections that nobody uses: others are opened as they are needed. */
+  dropIdle(): void {
+    for (const connection of this.#connections) if (connection.places === 0) connection.drop()
+  }
+
   /** Ends the connections when their statements are done, or after so many seconds. Whoever waits for a place is rejected. */
   async end(timeoutSeconds: number): Promise<void> {
     this.#isEnding = true
@@ -120,6 +168,7 @@ export class Pool implements Holding {
 
   #leave(connection: Connection): void {
     connection.places--
+    if (connection.isLeaving && connection.places === 0) connection.drop()
     this.#serve()
   }
 
@@ -141,6 +190,7 @@ export class Pool implements Holding {
   #connectionWithPlace(): Connection | undefined {
     let best: Connection | undefined
     for (const connection of this.#connections) {
+      if (connection.isLeaving) continue
       if (connection.places < (best?.places ?? this.options.depth)) best = connection
     }
     // Rather than to pipeline behind others, the next statement will have a connection of its own.
@@ -151,19 +201,34 @@ export class Pool implements Holding {
   async #openAnother(): Promise<void> {
     const { size, make, silenceMs } = this.options
     if (this.#isEnding || this.#connections.size + this.#opening >= size) return
+    if (this.#connections.size > 0 && performance.now() < this.#refusedUntil) return
     const attempt = this.#beginOpening()
     try {
       await this.#pause()
-      const connection = await Connection.open(make, silenceMs, (lost) => this.#connections.delete(lost))
+      const connection = await Connection.open(make, silenceMs, (lost) => this.#forget(lost))
       if (this.#isEnding || this.#connections.size === size) await connection.end(0)
       else if (!connection.isLost) this.#connections.add(connection)
+      this.options.onopened?.()
     } catch (error) {
       this.#openNotBefore = performance.now() + openPauseMs
-      if (this.#connections.size === 0) this.#failWaiting(error)
+      if (!this.#isToBeTriedAgain(error) && this.#connections.size === 0) this.#failWaiting(error)
     } finally {
       attempt.end()
     }
     this.#serve()
+  }
+
+  #isToBeTriedAgain(error: unknown): boolean {
+    if (!isConnectionRefused(error)) return false
+    this.#refusedUntil = performance.now() + refusedPauseMs
+    return this.options.onrefused?.(this, error) === true
+  }
+
+  #forget(lost: Connection): void {
+    this.#connections.delete(lost)
+    if (!lost.isSilent) return
+    if (this.options.onsilence === undefined) this.dropIdle()
+    else this.options.onsilence()
   }
 
   // An attempt that gets no answer may be lost, and is no longer waited for: another may begin, and the first of them serves.

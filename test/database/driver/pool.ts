@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import net from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Pool } from '../../../src/database/driver/pool.js'
@@ -211,6 +213,54 @@ t.test('a connection', async (t) => {
       t.match(answer, { status: 'rejected', reason: { code: 'CONNECTION_CLOSED' } })
     proxy.resume()
     t.ok((await untilServed(pool.sql)) > 0)
+  })
+
+  t.test('that is forgotten on its way has all that are idle replaced, and none at work', async (t) => {
+    const proxy = await startDatabaseProxy(t, admin)
+    const place = { host: proxy.host, port: proxy.port }
+    const pool = await openPool(t, admin, { ...place, size: 4, silenceMs: 1_000 })
+    await Promise.all(Array.from({ length: 4 }, () => pool.sql`select pg_sleep(0.1)`))
+    proxy.forget()
+    await t.rejects(pool.probe(100), { name: 'TimeoutError' })
+    await t.rejects(pidOf(pool.sql), { code: 'CONNECTION_CLOSED' })
+    t.ok((await pidOf(pool.sql)) > 0, 'the next is served')
+    await pool.probe(60_000)
+  })
+
+  t.test('that is busy, or locked, is told apart by a probe', async (t) => {
+    const pool = await openPool(t, admin, {})
+    let isOver = false
+    const busy = pool.hold(undefined, async (held) => {
+      while (!isOver) await held.sqlUntil(undefined)`select 1`
+    })
+    await pool.probe(200)
+    isOver = true
+    await busy
+    let release = () => {}
+    const holding = pool.hold(
+      undefined,
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve
+        }),
+    )
+    await t.rejects(pool.probe(100), { name: 'TimeoutError' })
+    release()
+    await holding
+  })
+
+  t.test('to a server that hangs up at once is refused once, and not tried without end', async (t) => {
+    let count = 0
+    const server = net.createServer((socket) => {
+      count++
+      socket.end()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as net.AddressInfo
+    const pool = await openPool(t, admin, { host: '127.0.0.1', port })
+    await t.rejects(pidOf(pool.sql), { code: 'CONNECTION_CLOSED' })
+    t.equal(count, 1)
   })
 
   t.test('that is idle, however long, is not', async (t) => {

@@ -1,0 +1,144 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createPools, endPools } from '../../src/database/pools.js'
+import type { Pools, RootSql, Sql } from '../../src/database/types.js'
+import { connectTo, readCluster } from '../fixtures/cluster.js'
+import { holdInserts } from '../fixtures/locks.js'
+import { createDatabase, startService, testConfig } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
+
+const { handlerTimeoutMs } = testConfig()
+
+interface Service {
+  readonly pools: Pools
+  readonly role: string
+  readonly log: Record<string, unknown>[]
+}
+
+// As a role that has so many connections: none of a superuser's are bounded.
+async function openAs(t: Test, admin: RootSql, limit: number): Promise<Service> {
+  const cluster = await readCluster()
+  const role = `${admin.options.database}_role`
+  const password = 'secret'
+  await admin.unsafe(`create role ${role} login password '${password}' connection limit ${limit}`)
+  await admin.unsafe(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+  await admin.unsafe(`grant usage, select on all sequences in schema public to ${role}`)
+  const log: Record<string, unknown>[] = []
+  const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) })
+  const make = (options: object) =>
+    connectTo(cluster, admin.options.database, { ...options, username: role, password })
+  const pools = createPools(make, handlerTimeoutMs, logger)
+  t.teardown(async () => {
+    await endPools(pools)
+    await admin.unsafe(`drop owned by ${role}`)
+    await admin.unsafe(`drop role ${role}`)
+  })
+  return { pools, role, log }
+}
+
+async function countOf(admin: RootSql, role: string): Promise<number> {
+  const [row] = await admin`select count(*)::int as count from pg_stat_activity where usename = ${role}`
+  return row?.count
+}
+
+async function disconnect(admin: RootSql, role: string): Promise<void> {
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`
+  await until(async () => (await countOf(admin, role)) === 0)
+}
+
+const refusals = (log: readonly Record<string, unknown>[]) =>
+  log.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('the database '))
+
+t.test('with fewer connections than it wants, an instance serves with those it gets', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role, log } = await openAs(t, admin, 3)
+  const service = await startService(t, { sql: admin, pools })
+  const call = (i: number) =>
+    i % 2 === 0
+      ? service.call('GET', '/pets')
+      : service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  for (let round = 0; round < 3; round++) {
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => call(i)))
+    t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [200, 201])
+  }
+  t.equal((await fetch(`${service.origin}/readyz`)).status, 200)
+  t.equal(await countOf(admin, role), 3)
+  t.strictSame(refusals(log), ['the database refuses connections'], 'and says so once')
+
+  t.test('and takes more when there are more', async (t) => {
+    await admin.unsafe(`alter role ${role} connection limit 20`)
+    const held = await holdInserts(admin)
+    const creations: Promise<unknown>[] = []
+    await until(async () => {
+      creations.push(call(1))
+      return (await countOf(admin, role)) > 3
+    })
+    await held.release()
+    await Promise.all(creations)
+    t.strictSame(refusals(log), ['the database refuses connections', 'the database takes connections again'])
+  })
+})
+
+t.test('those that write leave one each to the others', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools } = await openAs(t, admin, 3)
+  const sleep = (sql: Sql) => sql`select pg_sleep(0.1)`
+  await Promise.all(Array.from({ length: 3 }, () => sleep(pools.writes.sql)))
+  const busy = Promise.all(Array.from({ length: 6 }, () => sleep(pools.writes.sql)))
+  t.match(await pools.keys.sql`select 1 as one`, [{ one: 1 }])
+  t.match(await pools.reads.sql`select 2 as two`, [{ two: 2 }])
+  await busy
+  t.match(await pools.writes.sql`select 3 as three`, [{ three: 3 }])
+  t.strictSame([pools.keys.count, pools.reads.count, pools.writes.count], [1, 1, 1])
+})
+
+t.test('a role that may not log in any more', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role } = await openAs(t, admin, -1)
+  const service = await startService(t, { sql: admin, pools })
+  const ready = async () => (await fetch(`${service.origin}/readyz`)).status
+  t.equal(await ready(), 200)
+  await admin.unsafe(`alter role ${role} nologin`)
+
+  t.test('is served by the connections that it has', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/pets')))
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
+    t.equal(await ready(), 200)
+  })
+
+  t.test('gets 503 when they are gone, and is not ready', async (t) => {
+    await disconnect(admin, role)
+    await until(async () => (await ready()) === 503)
+    const answer = await service.call('GET', '/pets')
+    t.match(answer, { status: 503, body: { code: 'unavailable' } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.equal(await ready(), 503)
+  })
+
+  t.test('is served again when it may', async (t) => {
+    await admin.unsafe(`alter role ${role} login`)
+    await until(async () => (await ready()) === 200)
+    t.equal((await service.call('GET', '/pets')).status, 200)
+  })
+})
+
+t.test('connections that are replaced in health cost no answer to what is committed', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools } = await openAs(t, admin, -1)
+  const service = await startService(t, { sql: admin, pools })
+  const create = (i: number) =>
+    service.call('POST', '/pets', {
+      headers: { 'idempotency-key': `key-${i}-of-them` },
+      body: { name: 'Rex', categoryId: 1 },
+    })
+  const statuses: number[] = []
+  const callers = Array.from({ length: 40 }, async (_, i) => {
+    statuses.push((await create(i)).status)
+    for (const pool of [pools.keys, pools.reads, pools.writes]) {
+      pool.dropIdle()
+      pool.giveOneUp()
+    }
+  })
+  await Promise.all(callers)
+  t.strictSame([...new Set(statuses)], [201])
+})
