@@ -120,7 +120,8 @@ async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
 async function send({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<unknown> {
   const coding = prefersGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
   const { bytes, etag } = asset[coding]
-  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: 'Accept-Encoding' }).type(asset.type)
+  const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
+  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(asset.type)
   if (has(headers['if-none-match'], etag)) return reply.code(304).send()
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
   return bytes
