@@ -15,6 +15,7 @@ import { addDocumentation } from './docs/page.js'
 import type { Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
 import { closeConnections, dropAfterTheLast } from './http/closing.js'
+import { addCors } from './http/cors.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
 import { LoadShedder } from './http/load-shedding.js'
@@ -61,6 +62,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   lifetimes.add(app)
   lifetimes.onAborted(logAborted)
 
+  addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
   const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log, primary)

@@ -25,6 +25,8 @@ export interface Config {
   readonly logLevel: string
   /** Whose `X-Forwarded-For` is believed: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
+  /** Whose pages may call the service from a browser, beside its own. */
+  readonly corsOrigins: readonly string[]
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly handlerTimeoutMs: number
@@ -84,6 +86,7 @@ export function readConfig(environment: Environment): Config {
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
+    corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
     keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),
     handlerTimeoutMs: read('HANDLER_TIMEOUT_MS', 10_000, integerBetween(100, 600_000)),
@@ -145,6 +148,18 @@ function proxies(text: string): boolean | string[] | Problem {
     ? addresses
     : new Problem(
         'must be true, false, or addresses and networks separated by commas (10.0.0.0/8, loopback, uniquelocal)',
+      )
+}
+
+// As browsers write them in `Origin` (RFC 6454, section 6.2), or no request would ever match.
+function origins(text: string): readonly string[] | Problem {
+  const given = text.split(',').map((each) => each.trim())
+  return given.every(
+    (each) => /^https?:[^*]+$/.test(each) && URL.canParse(each) && new URL(each).origin === each,
+  )
+    ? given
+    : new Problem(
+        'must be origins separated by commas, in lower case and without a path or a default port (https://shop.example, http://localhost:5173)',
       )
 }
 

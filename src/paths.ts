@@ -19,5 +19,5 @@ export const contractFile: string = path.join(projectRoot, 'openapi.yaml')
 /** The numbered SQL files. They are not compiled, so both trees read the originals. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')
 
-/** What `/docs` is made of beside Swagger UI. Read as it is, too. */
+/** What `/docs` is made of beside Scalar. Read as it is, too. */
 export const docsFolder: string = path.join(projectRoot, 'src', 'docs', 'static')

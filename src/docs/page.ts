@@ -1,5 +1,5 @@
-// `/docs`: the contract as a page where one can try it. Swagger UI and its style are those that @fastify/swagger-ui ships;
-// nothing comes from anywhere else, and the page's Content-Security-Policy lets nothing else in.
+// `/docs`: the contract as a page where one can try it. It is Scalar, as @scalar/fastify-api-reference ships it; nothing comes from
+// anywhere else, and the page's Content-Security-Policy lets nothing else in.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -10,8 +10,9 @@ import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import { docsFolder } from '../paths.js'
+import { pageDocument } from './page-document.js'
 
-// Swagger UI writes styles into its elements, and draws its icons from `data:`.
+// Scalar writes styles into the page and into its elements, and draws some icons from `data:`.
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,8 +45,8 @@ export function addDocumentation(app: FastifyInstance, contract: Contract): void
     reply.header('Content-Security-Policy', policy)
     return send(request, reply, await html())
   })
-  for (const [name, file, type] of files) {
-    const asset = kept(async () => toAsset(type, await readFile(file)))
+  for (const [name, type, read] of files) {
+    const asset = kept(async () => toAsset(type, await read(contract)))
     app.get(`/docs/${name}`, async (request, reply) => send(request, reply, await asset()))
   }
 }
@@ -66,21 +67,25 @@ function isTaken(path: string, { prefix, operations }: Contract): boolean {
   return [...operations.values()].some((operation) => prefix + operation.path === path)
 }
 
-const swaggerFolder = path.join(
-  path.dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui'))),
-  'static',
+const scalarFile = path.join(
+  path.dirname(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference'))),
+  'js',
+  'standalone.js',
 )
 const javascript = 'text/javascript; charset=utf-8'
-const css = 'text/css; charset=utf-8'
-const files = [
-  ['page.js', path.join(docsFolder, 'page.js'), javascript],
-  ['page.css', path.join(docsFolder, 'page.css'), css],
-  ['swagger-ui-bundle.js', path.join(swaggerFolder, 'swagger-ui-bundle.js'), javascript],
-  ['swagger-ui.css', path.join(swaggerFolder, 'swagger-ui.css'), css],
-] as const
+const files: readonly [name: string, type: string, read: (contract: Contract) => Promise<Buffer>][] = [
+  ['page.js', javascript, () => readFile(path.join(docsFolder, 'page.js'))],
+  ['page.css', 'text/css; charset=utf-8', () => readFile(path.join(docsFolder, 'page.css'))],
+  ['scalar.js', javascript, () => readFile(scalarFile)],
+  [
+    'contract.json',
+    'application/json; charset=utf-8',
+    async (contract) => Buffer.from(pageDocument(contract)),
+  ],
+]
 
 // Addresses are relative, for the service may stand behind a proxy that adds a path of its own.
-function page({ title, prefix }: Contract): string {
+function page({ title }: Contract): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -88,13 +93,13 @@ function page({ title, prefix }: Contract): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/swagger-ui.css">
 <link rel="stylesheet" href="docs/page.css">
 </head>
-<body data-prefix="${escapeHtml(prefix)}">
-<p id="rounding" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows an answer.</p>
-<main id="documentation"><noscript>This page needs JavaScript. The contract itself: <a href="openapi.yaml">openapi.yaml</a></noscript></main>
-<script src="docs/swagger-ui-bundle.js"></script>
+<body>
+<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows an answer.</p>
+<div id="documentation"></div>
+<noscript>This page needs JavaScript. The contract itself: <a href="openapi.yaml">openapi.yaml</a></noscript>
+<script src="docs/scalar.js"></script>
 <script src="docs/page.js"></script>
 </body>
 </html>
@@ -120,7 +125,8 @@ async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
 async function send({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<unknown> {
   const coding = prefersGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
   const { bytes, etag } = asset[coding]
-  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: 'Accept-Encoding' }).type(asset.type)
+  const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
+  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(asset.type)
   if (has(headers['if-none-match'], etag)) return reply.code(304).send()
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
   return bytes

@@ -20,6 +20,7 @@ export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
 /** Sets the headers of every answer, and those of its operation. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders).header('x-request-id', request.id)
+  request.server.setCorsHeaders?.(request, reply)
   const { headers } = request.matched?.config ?? {}
   if (headers) reply.headers(headers)
 }

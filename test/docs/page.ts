@@ -1,13 +1,15 @@
 import fs from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
-import type { Locator, Page } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/contract/read.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/paths.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
-import { deprecation, prefix, status } from '../fixtures/facts.js'
+import { deprecation, free, prefix, status } from '../fixtures/facts.js'
 import { contract, type Service, send, startService } from '../fixtures/service.js'
 
 t.test('the root leads to the page, and all that the page names is there', async (t) => {
@@ -18,7 +20,7 @@ t.test('the root leads to the page, and all that the page names is there', async
   t.equal(page.status, 200)
   t.match(page.text, `<title>${contract.title}</title>`)
   const names = [...page.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, name = '']) => name)
-  t.equal(names.length, 4)
+  t.equal(names.length, 3)
   for (const name of names) {
     const answer = await send(new URL(name, `${origin}/docs`).href)
     t.equal(answer.status, 200, name)
@@ -91,10 +93,10 @@ t.test('who takes it gets it zipped, and nobody else', async (t) => {
   t.not(etags.get('gzip'), etags.get(null), 'and not the same')
   const zipped = { 'accept-encoding': 'gzip', 'if-none-match': etags.get(null) ?? '' }
   t.equal((await send(`${origin}/docs/page.js`, 'GET', zipped)).status, 200, 'nor taken for one another')
-  const response = await fetch(`${origin}/docs/swagger-ui-bundle.js`, {
+  const response = await fetch(`${origin}/docs/scalar.js`, {
     headers: { 'accept-encoding': 'gzip' },
   })
-  t.ok(Number(response.headers.get('content-length')) < 600_000)
+  t.ok(Number(response.headers.get('content-length')) < 1_100_000)
   await response.arrayBuffer()
 })
 
@@ -125,70 +127,90 @@ t.test('each is read and zipped once, unless that fails', async (t) => {
   t.match(await send(`${origin}/docs`), { status: 200 })
 })
 
-for (const [title, width, height] of [
-  ['a desktop', 1280, 900],
-  ['a phone', 390, 844],
-] as const) {
-  t.test(
-    `on ${title}, one authorises, adds, lists and reads an animal`,
-    { skip: browserIsMissing },
-    async (t) => {
-      const service = await startService(t)
-      const { page, elsewhere, complaints } = await open(t, service, width, height)
-      await page.goto(`${service.origin}/`)
-
-      await t.test('without a key the refusal is clear', async (t) => {
-        const listed = await operation(page, 'listPets')
-        t.match(await execute(listed), /^401[\s\S]*"code": "missing_api_key"[\s\S]*www-authenticate/)
-        await toggle(page, 'listPets')
-      })
-
-      await page.click('.btn.authorize')
-      await page.fill('.auth-container input', service.key)
-      await page.click('.auth-btn-wrapper .authorize')
-      await page.click('.auth-btn-wrapper .btn-done')
-
-      const added = await operation(page, 'createPet')
-      await added
-        .locator('textarea')
-        .fill(`{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`)
-      t.match(
-        await execute(added),
-        new RegExp(`^201[^]*"id": 1,[^]*"categoryId": 9223372036854775807,[^]*location: ${prefix}/pets/1`),
-      )
-      const [row] = await service.sql`select category_id from pets`
-      t.equal(row?.category_id, 9223372036854775807n, 'the integer is exact on its way there, too')
-      await toggle(page, 'createPet')
-
-      await service.sql`insert into pets overriding system value values (9223372036854775806, 'Max', 1, ${status})`
-      const listed = await operation(page, 'listPets')
-      await listed.locator('[data-param-name=status] select').selectOption(status)
-      t.match(
-        await execute(listed, '200'),
-        /^200[\s\S]*"id": 9223372036854775806,[\s\S]*x-ratelimit-remaining: \d/,
-      )
-      await toggle(page, 'listPets')
-
-      const read = await operation(page, 'getPet')
-      await read.locator('[data-param-name=petId] input').fill('9223372036854775806')
-      t.match(
-        await execute(read),
-        new RegExp(`^200[^]*"name": "Max"[^]*deprecation: ${deprecation.deprecation}${shownSunset}`),
-      )
-      await read.locator('[data-param-name=petId] input').fill('77')
-      t.match(await execute(read, '404'), /^404[\s\S]*"code": "pet_not_found"/)
-
-      const overhang = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
-      t.equal(overhang, 0, 'nothing hangs over the edge')
-      t.strictSame(elsewhere, [], 'nothing is asked of anybody else')
-      t.strictSame(complaints, [], 'and the browser has nothing to complain of')
-    },
+t.test('the page has tables of what the contract states, and fills in nothing that does harm', async (t) => {
+  const { origin } = await startService(t)
+  const { body } = await send(`${origin}/docs/contract.json`)
+  const { description } = body.info
+  t.match(description, `| free | ${free.perMinute} | ${free.perDay.toLocaleString('en')} |`)
+  for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` | ${status} | `)
+  t.match(
+    description,
+    `| ${new Date(Number(deprecation.deprecation.slice(1)) * 1000).toISOString().slice(0, 10)} |`,
   )
+  t.match(description, '(openapi.yaml)')
+  t.strictSame(body.servers, [{ url: prefix, description: 'This service' }])
+  const { get, post } = body.paths['/pets']
+  for (const parameter of [...get.parameters, body.components.parameters.IdempotencyKey])
+    t.notOk('example' in parameter, parameter.name)
+  t.ok('example' in body.paths['/pets/{petId}'].get.parameters[0], 'what has to be given keeps its own')
+  t.ok(post.requestBody.content['application/json'].examples)
+})
+
+const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+for (const [width, height, colorScheme] of [
+  [1280, 900, 'light'],
+  [1280, 900, 'dark'],
+  [390, 844, 'light'],
+  [390, 844, 'dark'],
+] as const) {
+  const title = `at ${width} px, ${colorScheme}, a key is given once, and two animals are added`
+  t.test(title, { skip: browserIsMissing }, async (t) => {
+    const service = await startService(t)
+    const { page, elsewhere, complaints } = await open(t, service, {
+      viewport: { width, height },
+      colorScheme,
+    })
+    await page.goto(`${service.origin}/`)
+    await page.getByText('Error codes').first().waitFor()
+    await page.locator('button:has-text("Test Request")').first().waitFor()
+    await page.evaluate(`${axe};0`)
+    const { violations } = (await page.evaluate('window.axe.run()')) as { violations: Violation[] }
+    t.strictSame(
+      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`),
+      [],
+      'anybody can use it',
+    )
+    const overhang = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
+    t.equal(overhang, 0, 'nothing hangs over the edge')
+
+    await page.getByPlaceholder('Token').first().fill(service.key)
+    await page.locator('button:has-text("Test Request")').nth(1).focus()
+    await page.keyboard.press('Enter')
+    const client = page.locator('[role=dialog]').first()
+    const send = client.locator('button:has-text("Send")').first()
+    await send.click()
+    await client.getByText('"id": 1,').first().waitFor()
+    await client.locator('.cm-content[contenteditable=true]').last().click()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.insertText(`{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`)
+    // What is typed is taken over a little later.
+    let shown = ''
+    for (let id = 2; !shown.includes('"categoryId": 9223372036854775807,'); id++) {
+      await send.click()
+      await client.getByText(`"id": ${id},`).first().waitFor()
+      shown = await client.innerText()
+    }
+    t.match(shown, '201 Created')
+    const rows = await service.sql`select distinct category_id from pets order by 1`
+    t.strictSame(
+      rows.map((row) => row.category_id),
+      [3n, 9223372036854775807n],
+      'the integer is exact on its way there, too',
+    )
+    t.strictSame(elsewhere, [], 'nothing is asked of anybody else')
+    t.strictSame(complaints, [], 'and the browser has nothing to complain of')
+  })
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string }[]
 }
 
 t.test('a browser that cannot help rounding says so', { skip: browserIsMissing }, async (t) => {
   const service = await startService(t)
-  const { page } = await open(t, service, 1280, 900)
+  const { page } = await open(t, service, { viewport: { width: 1280, height: 900 } })
   await page.addInitScript('delete JSON.rawJSON')
   await page.goto(`${service.origin}/docs`)
   t.match(await page.locator('#rounding').innerText(), /rounds integers/)
@@ -196,8 +218,8 @@ t.test('a browser that cannot help rounding says so', { skip: browserIsMissing }
 })
 
 // A page, with what it asks of anybody but the service, and what the browser has to complain of.
-async function open(t: Test, { origin }: Service, width: number, height: number) {
-  const page = await openPage(t, { viewport: { width, height } })
+async function open(t: Test, { origin }: Service, options: BrowserContextOptions) {
+  const page = await openPage(t, options)
   const elsewhere: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => {
@@ -211,26 +233,4 @@ async function open(t: Test, { origin }: Service, width: number, height: number)
     if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
   })
   return { page, elsewhere, complaints }
-}
-
-// As the page shows the header, if there is one.
-const shownSunset = deprecation.sunset === null ? '' : `[^]*sunset: ${deprecation.sunset.replace(', ', ',')}`
-
-async function toggle(page: Page, id: string): Promise<void> {
-  await page.click(`#operations-animals-${id} .opblock-summary-control`)
-}
-
-async function operation(page: Page, id: string): Promise<Locator> {
-  await toggle(page, id)
-  const block = page.locator(`#operations-animals-${id}`)
-  await block.locator('.execute').waitFor()
-  return block
-}
-
-// What the page shows of the answer, its headers included.
-async function execute(block: Locator, status = ''): Promise<string> {
-  await block.locator('.execute').click()
-  const answer = block.locator('.live-responses-table .response')
-  await answer.filter({ has: block.page().locator('.response-col_status', { hasText: status }) }).waitFor()
-  return (await answer.innerText()).trim()
 }

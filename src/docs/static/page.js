@@ -1,9 +1,9 @@
-// Runs in the browser: Swagger UI on the contract of the service that this page comes from, and on no other.
+// Runs in the browser: Scalar on the contract of the service that this page comes from, and on no other.
 
 keepIntegersExact()
 show()
 
-// JSON.parse rounds integers beyond 2^53, and Swagger UI formats every answer by it. Where the browser can (Chrome 114,
+// JSON.parse rounds integers beyond 2^53, and Scalar formats every answer by it. Where the browser can (Chrome 114,
 // Firefox 135, Safari 18.4), such an integer is kept as the text it came as; elsewhere the page says that it rounds.
 function keepIntegersExact() {
   const { parse } = JSON
@@ -21,44 +21,38 @@ function keepIntegersExact() {
 }
 
 async function show() {
-  followColourScheme()
-  const answer = await fetch('openapi.json')
-  const contract = await answer.json()
-  // The page may speak to its own origin alone, whatever servers the contract names beside it.
-  const server = { url: document.body.dataset.prefix, description: 'This service' }
-  window.SwaggerUIBundle({
-    spec: { ...contract, servers: [server] },
-    dom_id: '#documentation',
-    deepLinking: true,
-    displayRequestDuration: true,
-    docExpansion: 'list',
-    defaultModelsExpandDepth: 0,
-    defaultModelExpandDepth: 3,
-    tryItOutEnabled: true,
-    validatorUrl: null,
-    presets: [window.SwaggerUIBundle.presets.apis],
-    plugins: [{ wrapComponents: { headers: folded } }],
+  mendRoles()
+  const answer = await fetch('docs/contract.json')
+  window.Scalar.createApiReference('#documentation', {
+    content: await answer.json(),
+    // Nothing is asked of anybody but the service, and no key outlives the page.
+    withDefaultFonts: false,
+    telemetry: false,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    persistAuth: false,
+    showDeveloperTools: 'never',
+    hideClientButton: true,
+    documentDownloadType: 'none', // the description has both files
+    defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+    defaultOpenAllTags: true,
+    hideModels: true, // each operation has its own
   })
 }
 
-// Every answer declares a dozen headers. Spelled out, they would bury the answers; their names are enough until asked.
-function folded(Headers, { React }) {
-  return (props) => {
-    const names = props.headers?.keySeq().toArray() ?? []
-    if (names.length === 0) return null
-    const summary = React.createElement('summary', null, `Headers: ${names.join(', ')}`)
-    return React.createElement(
-      'details',
-      { className: 'declared-headers' },
-      summary,
-      React.createElement(Headers, props),
-    )
+// What Scalar tells assistive technology that its elements are not, or not by name.
+function mendRoles() {
+  const mend = () => {
+    for (const each of document.querySelectorAll('button[aria-selected]:not([role])')) {
+      if (each.ariaSelected === 'true') each.ariaCurrent = 'true'
+      else each.ariaCurrent = null
+      each.removeAttribute('aria-selected')
+    }
+    for (const each of document.querySelectorAll('aside[role], button[role=search]'))
+      each.removeAttribute('role')
+    for (const each of document.querySelectorAll('button[class*="copy-button"]:not([aria-label])'))
+      each.ariaLabel = 'Copy'
   }
-}
-
-function followColourScheme() {
-  const query = window.matchMedia('(prefers-color-scheme: dark)')
-  const follow = () => document.documentElement.classList.toggle('dark-mode', query.matches)
-  query.addEventListener('change', follow)
-  follow()
+  const attributeFilter = ['aria-selected', 'role']
+  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true, attributeFilter })
 }
