@@ -10,7 +10,12 @@ const max = 9223372036854775807n
 function read(text: string, schema: object, schemas: object = {}): unknown {
   const responses = { 200: { content: { 'application/json': { schema } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const operation = { id: 'x', method: 'GET', path: '/x' } as Operation
+  const operation = {
+    id: 'x',
+    method: 'GET',
+    path: '/x',
+    parameters: [] as Operation['parameters'],
+  } as Operation
   const table = clientTable({ document, operations: new Map([['x', operation]]) })
   return decode(text, table.operations.x?.int64?.['200'], table.schemas)
 }
@@ -74,7 +79,9 @@ t.test('what holds no int64 takes no room in the table', async (t) => {
   const schemas = { A: { properties: { a: { type: 'string' } } }, B: { items: ref('B') } }
   const responses = { 200: { content: { 'application/json': { schema: { anyOf: [ref('A'), ref('B')] } } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const operations = new Map([['x', { id: 'x', method: 'GET', path: '/x' } as Operation]])
+  const operations = new Map([
+    ['x', { id: 'x', method: 'GET', path: '/x', parameters: [] as never } as unknown as Operation],
+  ])
   t.strictSame(clientTable({ document, operations }), {
     operations: { x: { method: 'GET', path: '/x' } },
     schemas: {},
