@@ -101,7 +101,7 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
   t.match(await send(`${base}/toys`), notWritten)
   t.match(await send(`${base}/toys/1`), notWritten)
-  t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'unauthorized' } })
+  t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
   t.match(await send(`${base}/toys`, 'POST', auth), notWritten)
   t.match(await stop(), { code: 0 })
 })
