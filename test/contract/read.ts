@@ -168,7 +168,10 @@ for (const [title, edit, problem] of brokenReferences) {
 const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
   [
     'an operation whose name is no text',
-    (document) => document.setIn([...list, 'operationId'], '') || document.deleteIn([...get, 'x-successor']),
+    (document) => {
+      document.setIn([...list, 'operationId'], '')
+      document.deleteIn([...get, 'x-successor'])
+    },
     'GET /pets: its operationId must be a text',
   ],
   [
