@@ -394,9 +394,9 @@ const notYaml = [file, /^ {2}title: /m, '  title: "'] as const
 
 const broken: readonly (readonly [title: string, problem: RegExp, change: Change | typeof notYaml])[] = [
   [
-    'an operation without a name',
-    /POST \/pets has no operationId/,
-    (document) => document.deleteIn([...createPet, 'operationId']),
+    'an operation whose name is no text',
+    /POST \/pets: its operationId must be a text/,
+    (document) => document.setIn([...createPet, 'operationId'], ''),
   ],
   [
     'two operations of one name',

@@ -13,7 +13,7 @@ import { contractFile } from '../../src/paths.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 
-// Beside the handlers and the tests, which are found.
+// Beside the handlers, which are found, and the tests that are not of the house.
 const animalParts = [
   'src/database/pets.ts',
   'src/database/migrations/0001-pets.sql',
@@ -22,6 +22,24 @@ const animalParts = [
   'scripts/bench',
   'scripts/faults',
   'test/fixtures/faults-program.ts',
+  'test/fixtures/facts.ts',
+]
+// Files and folders of tests that hold of any contract. Every other asks something of the animals' own.
+const houseTests = [
+  'test/auth',
+  ...['deprecation', 'exchange', 'json', 'links', 'retry'].map((name) => `test/client/${name}.ts`),
+  'test/commands/terminal.ts',
+  'test/config.ts',
+  'test/database/api-keys.ts',
+  'test/database/driver/transaction.ts',
+  'test/database/embedded/server.ts',
+  'test/http/health.ts',
+  'test/rate-limit/redis.ts',
+  'test/runs.ts',
+  'test/schemas',
+  'test/scripts/check-node.ts',
+  'test/scripts/generate/server.ts',
+  'test/shutdown.ts',
 ]
 const animalScripts = ['seed', 'prebench', 'bench', 'prefaults', 'faults']
 
@@ -106,24 +124,20 @@ async function rehearse(places: ReadonlyMap<string, string>): Promise<Findings> 
   }
 }
 
-// A test that speaks of animals is one of them; what is about the house does without.
 async function animalPartsOf(root: string): Promise<string[]> {
   const handlers = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
   const tests = (await filesIn(root, 'test')).filter((file) => !file.startsWith('test/fixtures/'))
-  const texts = await Promise.all(tests.map((file) => readFile(path.join(root, file), 'utf8')))
   const parts = [
     ...animalParts,
     ...handlers.map((name) => `${handlersFolder}/${name}`),
-    ...tests.filter((_, i) => isOfAnimals(texts[i] ?? '')),
+    ...tests.filter((file) => !isOfHouse(file)),
   ]
   const present = await Promise.all(parts.map(async (part) => (await filesIn(root, part)).length > 0))
   return parts.filter((_, i) => present[i])
 }
 
-function isOfAnimals(text: string): boolean {
-  return /pets?\b|animal|scripts\/(?:bench|faults)|startService|test\/runs|spawnProgram|fixtures\/process/i.test(
-    text,
-  )
+function isOfHouse(file: string): boolean {
+  return houseTests.some((each) => file === each || file.startsWith(`${each}/`))
 }
 
 // In the scripts, the image and the list of quick tests.

@@ -22,6 +22,7 @@ const warned = [
   'no-server-trailing-slash',
   'no-empty-servers',
   'no-undefined-server-variable',
+  'no-identical-paths', // of one method they are refused
   'no-server-variables-empty-enum',
   'no-example-value-and-externalValue',
 ]

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import { parse as parseLossless } from 'lossless-json'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
@@ -38,6 +39,7 @@ export async function readSource(
     if (text !== undefined) texts.set(name, text)
     return text ?? Promise.reject(new Error(url))
   }
+  const place = createPlace(texts)
   const extensions: unknown[] = []
   const parse = ({ data }: { readonly data: unknown }) => setAside(parseText(String(data)), extensions)
   const options = {
@@ -54,10 +56,10 @@ export async function readSource(
       document,
       text: isSplit ? stringify(document) : text,
       files: [...texts.keys()],
-      locate: (pointer) => place(path.resolve(file), pointer, texts),
+      locate: (pointer) => place(path.resolve(file), pointer),
     }
   } catch (error) {
-    throw new ContractError([...new Set(problems(error, file, texts))].join('\n'))
+    throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
   }
 }
 
@@ -66,6 +68,22 @@ function toPath(url: string): string {
 }
 
 function parseText(text: string): unknown {
+  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
+  return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+}
+
+// Some ten times as fast as YAML, which tells better what is wrong with what is no JSON, or has a name twice.
+function parseJsonText(text: string): unknown {
+  const parseNumber = (digits: string) =>
+    Number.isSafeInteger(Number(digits)) || !/^-?\d+$/.test(digits) ? Number(digits) : BigInt(digits)
+  try {
+    return parseLossless(text, undefined, { parseNumber })
+  } catch {
+    return undefined
+  }
+}
+
+function parseYaml(text: string): unknown {
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
@@ -104,7 +122,7 @@ function mapped(value: unknown, map: (each: unknown, key: string) => unknown): u
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
 }
 
-function problems(error: unknown, file: string, texts: ReadonlyMap<string, string>): string[] {
+function problems(error: unknown, file: string, place: Place): string[] {
   const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
   return errors.map((each) => {
     // What a file that does not parse holds cannot be located by its paths.
@@ -113,7 +131,7 @@ function problems(error: unknown, file: string, texts: ReadonlyMap<string, strin
     )
     if (yaml) return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${yaml[2]}`
     const source = toPath(each.source || path.resolve(file))
-    return `${place(source, each.path ?? [], texts)}: ${explain(each)}`
+    return `${place(source, each.path ?? [])}: ${explain(each)}`
   })
 }
 
@@ -125,12 +143,30 @@ function explain({ code, message, targetRef }: JSONParserError & { readonly targ
   return `there is no file ${shown(toPath(url))} to be read`
 }
 
-// `openapi.yaml:12:7`, as far as it can be told.
-function place(file: string, at: Pointer, texts: ReadonlyMap<string, string>): string {
-  const text = texts.get(file)
-  if (text === undefined) return shown(file)
-  const lines = new LineCounter()
-  let node: unknown = parseDocument(text, { lineCounter: lines }).contents
+/** `openapi.yaml:12:7`, as far as it can be told. */
+type Place = (file: string, at: Pointer) => string
+
+// Each file is read once for all that is asked of it.
+function createPlace(texts: ReadonlyMap<string, string>): Place {
+  const parsed = new Map<string, { readonly contents: unknown; readonly lines: LineCounter }>()
+  return (file, at) => {
+    const text = texts.get(file)
+    if (text === undefined) return shown(file)
+    const lineCounter = new LineCounter()
+    const { contents, lines } = parsed.get(file) ?? {
+      contents: parseDocument(text, { lineCounter }).contents,
+      lines: lineCounter,
+    }
+    parsed.set(file, { contents, lines })
+    const offset = offsetOf(contents, at)
+    if (offset === undefined) return shown(file)
+    const { line, col } = lines.linePos(offset)
+    return `${shown(file)}:${line}:${col}`
+  }
+}
+
+function offsetOf(contents: unknown, at: Pointer): number | undefined {
+  let node = contents
   let offset: number | undefined
   for (const key of at) {
     if (isMap(node)) {
@@ -142,9 +178,7 @@ function place(file: string, at: Pointer, texts: ReadonlyMap<string, string>): s
       offset = (isNode(node) ? node.range?.[0] : undefined) ?? offset
     }
   }
-  if (offset === undefined) return shown(file)
-  const { line, col } = lines.linePos(offset)
-  return `${shown(file)}:${line}:${col}`
+  return offset
 }
 
 function shown(file: string): string {

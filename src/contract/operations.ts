@@ -30,9 +30,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
       if (item[method] === undefined) continue
       reader.within(['paths', path, method], () => {
         const operation = readOperation(reader, path, method, item, reader.node(item[method]))
-        const isNamed = reader.node(item[method]).operationId !== undefined
-        if (isNamed && operations.has(operation.id))
-          reader.problem(`two operations are called ${operation.id}`)
+        if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
         operations.set(operation.id, operation)
       })
     }
@@ -46,11 +44,47 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   return { prefix, operations, securitySchemes: securitySchemes as never }
 }
 
+/**
+ * The document with a name for each operation that has none: `getToysById` for `GET /toys/{id}`; and these, in words. What an
+ * operation is called, its module, its types, the client and the log must agree upon.
+ */
+export function withOperationIds(document: object): { readonly document: object; readonly named: string[] } {
+  const named: string[] = []
+  const { paths } = document as Node
+  if (typeof paths !== 'object' || paths === null) return { document, named }
+  const items = Object.entries(paths).map(([path, item]) => {
+    if (path.startsWith('x-') || typeof item !== 'object' || item === null) return [path, item]
+    const members = Object.entries(item).map(([method, node]) => {
+      const isNamed =
+        !methods.includes(method) || typeof node !== 'object' || node === null || 'operationId' in node
+      if (isNamed) return [method, node]
+      const operationId = derivedId(method, path)
+      named.push(`${method.toUpperCase()} ${path} has no operationId: it is called ${operationId}`)
+      return [method, { operationId, ...node }]
+    })
+    return [path, Object.fromEntries(members)]
+  })
+  return { document: named.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, named }
+}
+
+function derivedId(method: string, path: string): string {
+  const words = path
+    .replace(/\{/g, ' by ')
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
 function readPrefix(reader: Reader): string {
   const paths = pathsOf(reader, reader.document)
-  if (new Set(paths).size > 1)
-    reader.problem(`the servers' addresses end in different paths: ${paths.join(', ')}`)
-  return paths[0] ?? ''
+  const [prefix = '', ...others] = [...new Set(paths)]
+  if (others.length > 0) {
+    const shown = others.map((each) => each || '/').join(', ')
+    reader.leave(
+      `the servers' addresses end in ${shown}, too, but operations are served under ${prefix || '/'}`,
+    )
+  }
+  return prefix
 }
 
 // The paths that the addresses of servers end in.
@@ -96,7 +130,7 @@ function decoded(path: string): string | undefined {
 function readOperation(reader: Reader, path: string, method: string, item: Node, node: Node): Operation {
   const place = `${method.toUpperCase()} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
-    reader.problem(`${place} has no operationId`)
+    reader.problem(`${place}: its operationId must be a text`)
   checkServers(reader, place, item, node)
   if (node.requestBody !== undefined && ['get', 'head'].includes(method))
     reader.problem(`${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`)

@@ -7,7 +7,7 @@ import { declaredFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Content, Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
-import { compilable, createAjv } from '../schemas/ajv.js'
+import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
 import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
@@ -35,13 +35,14 @@ export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
   const body = createAjv('json', { useDefaults: true })
   forbid(body, 'readOnly')
+  const compileBody = compileOnce((schema) => body.compile(withoutForbidden(compilable(schema), 'readOnly')))
+  const compileParameters = compileOnce((schema) => parameters.compile(compilable(schema)))
   return ({ schema, httpPart }) => {
-    const exact = compilable(schema)
-    if (httpPart === 'body' || httpPart === 'json') return body.compile(withoutForbidden(exact, 'readOnly'))
+    if (httpPart === 'body' || httpPart === 'json') return compileBody(schema)
     // Headers and cookies belong to everyone; the other parameters to the contract alone.
-    if (httpPart === 'cookies') return parameters.compile(exact)
-    if (httpPart === 'headers') return parameters.compile(withLowerCaseNames(exact))
-    return parameters.compile({ ...exact, additionalProperties: false })
+    if (httpPart === 'cookies') return compileParameters(schema)
+    if (httpPart === 'headers') return compileParameters(withLowerCaseNames(schema))
+    return compileParameters({ ...schema, additionalProperties: false })
   }
 }
 

@@ -5,7 +5,7 @@ import type { ValidateFunction } from 'ajv'
 import { answeredBy } from '../contract/media-types.js'
 import type { Content, Header, Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { compilable, createAjv } from '../schemas/ajv.js'
+import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { mapSchemas } from '../schemas/exact-numbers.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
@@ -61,10 +61,12 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
   const headerAjv = createAjv('text', { coerceTypes: true })
   const bodyAjv = createAjv('check', { allErrors: false })
   forbid(bodyAjv, 'writeOnly')
-  const compileHeader = once((schema) =>
+  const compileHeader = compileOnce((schema) =>
     headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
   )
-  const compileBody = once((schema) => bodyAjv.compile(withoutForbidden(compilable(schema), 'writeOnly')))
+  const compileBody = compileOnce((schema) =>
+    bodyAjv.compile(withoutForbidden(compilable(schema), 'writeOnly')),
+  )
   return (operation, schemas) => {
     const contents = new Map(
       Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
@@ -108,17 +110,6 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
 }
 
 type Compile = (schema: Schema) => ValidateFunction
-
-// Most answers of a contract share their headers and their error.
-function once(compile: Compile): Compile {
-  const made = new Map<string, ValidateFunction>()
-  return (schema) => {
-    const text = JSON.stringify(schema)
-    const validate = made.get(text) ?? compile(schema)
-    made.set(text, validate)
-    return validate
-  }
-}
 
 function headerCheck(
   compile: Compile,

@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { projectRoot } from '../../../src/paths.js'
+import { copyProjectTo, copyTypes, node } from '../../fixtures/copy.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { startProcess } from '../../fixtures/process.js'
+import { send } from '../../fixtures/service.js'
+
+const theirs = {
+  'toys.yaml': `openapi: 3.0.3
+info: { title: Toys, version: 1.0.0 }
+servers: [{ url: 'https://toys.example/api' }, { url: 'https://mock.example' }]
+paths:
+  /toys:
+    get:
+      operationId: listToys
+      responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
+    post:
+      operationId: createToy
+      security: [{ key: [] }]
+      responses: { '201': { description: Made. }, '401': { description: No key. } }
+  /toys/{id}:
+    get:
+      parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
+      responses: { '204': { description: None. } }
+components:
+  securitySchemes: { key: { type: http, scheme: bearer } }
+`,
+  'toy.yaml': 'Toys: { type: array, items: { type: string } }\n',
+  'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
+  'wrong.yaml': `openapi: 3.0.3
+info: { title: Wrong, version: 1.0.0 }
+paths: { /toys: { get: { responses: { '200': { description: A., content: { application/json: { schema: { pattern: '[' } } } } } } } }
+`,
+}
+
+const typescript = ['node_modules/typescript/bin/tsc']
+const incremental = ['--incremental', '--tsBuildInfoFile', 'dist/types.tsbuildinfo']
+
+// The project under git, with nothing to commit.
+function checkout(t: Test) {
+  const root = copyProjectTo(t, 'project')
+  for (const part of ['test', 'Dockerfile', '.gitignore'])
+    cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args], {
+      cwd: root,
+    }).toString()
+  git('init', '--quiet')
+  git('add', '--all')
+  git('commit', '--quiet', '--message', 'Begin')
+  const folder = temporaryDirectory(t, theirs)
+  const run = (script: string, ...args: string[]) =>
+    node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
+  const adopt = (name: string, ...args: string[]) => run('adopt', ...args, path.join(folder, name))
+  return { root, git, run, adopt }
+}
+
+t.test('what cannot be adopted changes nothing', async (t) => {
+  const { root, git, run, adopt } = checkout(t)
+  t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
+  t.match(await adopt('swagger.yaml'), { code: 1, stderr: /Swagger 2\.0 is not served/ })
+  t.match(await adopt('wrong.yaml'), { code: 1, stderr: /openapi\.yaml:\d+:\d+.*pattern/ })
+  t.match(await adopt('missing.yaml'), { code: 1, stderr: /missing\.yaml/ })
+  t.equal(git('status', '--porcelain'), '')
+  writeFileSync(path.join(root, 'src/new.ts'), '')
+  t.match(await adopt('toys.yaml'), { code: 1, stderr: /changes that are not committed/ })
+  t.equal(git('status', '--porcelain'), '?? src/new.ts\n')
+})
+
+t.test('an adopted document is generated from, compiles, starts, and answers 501', async (t) => {
+  const { root, run, adopt } = checkout(t)
+  copyTypes(root)
+  const adopted = await adopt('toys.yaml')
+  t.match(adopted, { code: 0, stdout: /3 operations/ })
+  t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
+  t.match(adopted.stderr, /the servers' addresses end in \/, too, but operations are served under \/api/)
+  t.strictSame(readdirSync(path.join(root, 'src/handlers')).sort(), [
+    'createToy.ts',
+    'getToysById.ts',
+    'handler.ts',
+    'listToys.ts',
+  ])
+  t.equal(readFileSync(path.join(root, 'openapi.yaml'), 'utf8'), theirs['toys.yaml'])
+  t.equal(readFileSync(path.join(root, 'toy.yaml'), 'utf8'), theirs['toy.yaml'])
+  for (const gone of [
+    'src/database/pets.ts',
+    'scripts/bench',
+    'test/handlers/getPet.ts',
+    'test/fixtures/facts.ts',
+  ])
+    t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
+  t.ok(existsSync(path.join(root, 'test/schemas/json.ts')), 'tests of the house stay')
+  t.match(await run('generate', '--check'), { code: 0 })
+  t.match(await node(root, [...typescript, ...incremental]), { code: 0, stdout: '' })
+
+  const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
+  const auth = { authorization: `Bearer ${/ask_\w+/.exec(welcome)?.[0]}` }
+  const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
+  t.match(await send(`${base}/toys`), notWritten)
+  t.match(await send(`${base}/toys/1`), notWritten)
+  t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
+  t.match(await send(`${base}/toys`, 'POST', auth), notWritten)
+  t.match(await stop(), { code: 0 })
+})
