@@ -4,18 +4,13 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { defaultErrorStatuses } from '../../src/contract/defaults.js'
-import { readSource } from '../../src/contract/files.js'
-import { readContract } from '../../src/contract/read.js'
-import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
 import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
 import { generateClient } from './client.js'
-import { loadDocument } from './document.js'
+import { type Checked, checkContract } from './contract.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
-import { lintContract } from './lint.js'
 import { generateOperations } from './operations.js'
-import { checkServer } from './server.js'
 import { generateTypes } from './types.js'
 
 const generatedFolder = 'generated'
@@ -33,11 +28,8 @@ export interface Written {
   readonly state: 'written' | 'added' | 'removed' | 'orphaned'
 }
 
-export interface Findings {
-  readonly contract: Contract
+export interface Findings extends Checked {
   readonly differences: readonly Difference[]
-  /** What the contract says and the server can live with. */
-  readonly warnings: readonly string[]
 }
 
 /**
@@ -45,33 +37,16 @@ export interface Findings {
  * @throws {ContractError} naming what is wrong with the contract, a line each
  */
 export async function findDifferences(root: string): Promise<Findings> {
-  const file = path.join(root, path.basename(contractFile))
-  const loaded = await loadDocument(file).catch(async (error) => {
-    if (!(error instanceof ContractError)) await readSource(file) // which tells better what cannot be read, and where
-    throw error
-  })
-  const { errors, warnings } = await lintContract(loaded)
-  if (errors.length > 0) throw new ContractError(errors.join('\n'))
-  const contract = await readContract(file)
-  await checkServer(contract).catch(async ({ problems }: ContractError) => {
-    const { locate } = await readSource(file)
-    throw new ContractError(problems.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
-  })
-  const operations = [...contract.operations.values()]
+  const { contract, warnings } = await checkContract(path.join(root, path.basename(contractFile)))
   const undeclared = await undeclaredRefusals(root, contract)
   if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
-  const unmet = operations.flatMap((operation) => unmetSecurity(operation, contract) ?? [])
   return {
     contract,
     differences: [
       ...(await generatedDifferences(root, contract)),
       ...(await handlerDifferences(root, contract)),
     ],
-    warnings: [
-      ...warnings,
-      ...contract.left.map((text) => `warning: ${text}`),
-      ...unmet.map((text) => `warning: ${text}: it can only answer 501`),
-    ],
+    warnings,
   }
 }
 

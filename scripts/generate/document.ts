@@ -37,6 +37,11 @@ const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
 const mark = '.own-name'
 
 class Resolver extends BaseResolver {
+  override async loadExternalRef(file: string): ReturnType<BaseResolver['loadExternalRef']> {
+    if (/^https?:/.test(file)) throw new Error('it is an address: keep a copy beside the contract')
+    return super.loadExternalRef(file)
+  }
+
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {
     const document = super.parseDocument(...args)
     const toMarked = (name: string) => (inherited.has(name) ? name + mark : name)

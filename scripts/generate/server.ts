@@ -1,10 +1,13 @@
 // The server that a start would build of a contract: whatever it throws then, generate says first.
 
-import { ContractError } from '../../src/contract/contract-error.js'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import type { FastifyInstance } from 'fastify'
+import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
 import { unmetSecurity } from '../../src/contract/security.js'
-import type { Contract } from '../../src/contract/types.js'
+import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
+import { routable } from '../../src/operations/routes.js'
 import { buildServer } from '../lib/server.js'
 
 /**
@@ -12,15 +15,49 @@ import { buildServer } from '../lib/server.js'
  * @throws {ContractError} when a start would fail
  */
 export async function checkServer(contract: Contract): Promise<void> {
+  const app = await readyServer(contract, () => async () => {})
+  await app.close()
+}
+
+/**
+ * The server of a contract with these handlers, ready for requests; operations that no one can be let into are not written.
+ * @throws {ContractError} when a start would fail
+ */
+export async function readyServer(
+  contract: Contract,
+  handlerOf: (operation: Operation) => unknown,
+): Promise<FastifyInstance> {
+  const { log } = console
   try {
+    console.log = () => {} // glue prints what its validator finds: said below, with its place
     const app = await buildServer(contract, (operation) =>
-      unmetSecurity(operation, contract) ? notWritten(operation.name as never) : async () => {},
+      unmetSecurity(operation, contract) ? notWritten(operation.name as never) : handlerOf(operation),
     )
     await app.ready()
-    await app.close()
+    return app
   } catch (error) {
-    throw error instanceof ContractError ? error : fromFastify(error as Error, contract)
+    if (error instanceof ContractError) throw error
+    console.log = log
+    const problems = await documentProblems(contract)
+    throw problems.length > 0 ? new ContractError(problems) : fromFastify(error as Error, contract)
+  } finally {
+    console.log = log
   }
+}
+
+// What glue's validator finds in the document: by JSON Schemas, of which those that only choose another say nothing.
+async function documentProblems(contract: Contract): Promise<Problem[]> {
+  const { errors = [] } = await new Validator().validate({ ...routable(contract, () => true) })
+  const found = (Array.isArray(errors) ? errors : []).filter(({ keyword }) => keyword !== 'if')
+  return found.map(({ instancePath, message, params }) => {
+    const at = instancePath
+      .split('/')
+      .slice(1)
+      .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const { allowedValue } = params as { allowedValue?: unknown }
+    const wanted = allowedValue === undefined ? '' : ` ${JSON.stringify(allowedValue)}`
+    return { text: `${at.join(' ')} ${message}${wanted}`, at }
+  })
 }
 
 // Fastify says of which route it could not compile a schema.

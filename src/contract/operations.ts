@@ -24,7 +24,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   const operations = new Map<string, Operation>()
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
-    const item = reader.node(value)
+    const item = reader.within(['paths', path], () => readItem(reader, path, value))
     reader.within(['paths', path], () => checkPath(reader, path, item))
     for (const method of methods) {
       if (item[method] === undefined) continue
@@ -75,6 +75,16 @@ function derivedId(method: string, path: string): string {
   return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
+// OpenAPI 3.1, section 4.8.9: what stands beside a `$ref` counts, and is undefined where the other has it, too.
+function readItem(reader: Reader, path: string, value: unknown): Node {
+  const { $ref, ...own } = value as Node
+  const item = reader.node(value)
+  if (typeof $ref !== 'string') return item
+  const both = Object.keys(own).find((key) => key in item)
+  if (both !== undefined) reader.problem(`${path} has ${both} beside a $ref to what has it, too`)
+  return { ...item, ...own }
+}
+
 function readPrefix(reader: Reader): string {
   const paths = pathsOf(reader, reader.document)
   const [prefix = '', ...others] = [...new Set(paths)]
@@ -91,9 +101,11 @@ function readPrefix(reader: Reader): string {
 function pathsOf(reader: Reader, { servers }: Node): string[] {
   return reader.list(servers).map((server) => {
     const variables = reader.node(server.variables)
-    const url = String(server.url).replace(/\{(\w+)\}/g, (_, name) =>
-      String(reader.node(variables[name]).default),
+    const url = String(server.url).replace(/\{(\w+)\}/g, (whole, name) =>
+      String(reader.node(variables[name]).default ?? whole),
     )
+    if (/^([^/]*\/\/[^/]*)?\/.*\{/.test(url))
+      reader.problem(`the server's address ${url} has a variable in its path that is not declared`)
     if (URL.canParse(url, 'http://localhost')) {
       return new URL(url, 'http://localhost').pathname.replace(/\/+$/, '')
     }
@@ -103,6 +115,10 @@ function pathsOf(reader: Reader, { servers }: Node): string[] {
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
+  if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
   if (/\{[^}]*[^\w}][^}]*\}/.test(path)) {
     reader.problem(`${path}: a path parameter's name is letters, digits and underscores`)
@@ -236,7 +252,7 @@ function readResponses(reader: Reader, place: string, operation: Node): Map<stri
           `${place}: ${key} is no status of an answer: those are 200 to 599, 2XX to 5XX, and default`,
         )
       const contents = readAnswer(reader, place, status, response)
-      return [status, { status, key, headers: readHeaders(reader, response), contents }]
+      return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
     }),
   )
 }
@@ -257,15 +273,18 @@ function readAnswer(reader: Reader, place: string, status: string, response: Nod
 }
 
 // OpenAPI 3.1, section 4.8.17: a `Content-Type` among the headers says nothing.
-function readHeaders(reader: Reader, response: Node): Header[] {
+function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const entries = Object.entries(reader.node(response.headers))
   const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
   return own.map(([name, value]) => {
     const header = reader.node(value)
+    const schema = reader.inlined(header.schema) as Node
+    const isText = header.content === undefined && ![schema.type].flat().includes('object')
+    if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)
     return {
       name,
       required: header.required === true,
-      schema: reader.inlined(header.schema) as Node,
+      schema: isText ? schema : {},
       setByServer: header['x-set-by-server'] === true,
     }
   })

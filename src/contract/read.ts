@@ -20,6 +20,11 @@ export async function readContract(file: string, readText?: ReadText): Promise<C
   throw new ContractError(problems.map(({ text, at }) => `${source.locate(at)}: ${text}`).join('\n'))
 }
 
+const dialects = [
+  'https://spec.openapis.org/oas/3.1/dialect/base',
+  'https://json-schema.org/draft/2020-12/schema',
+]
+
 /** The contract that a document makes, and what is wrong with it: with a problem, the contract is none. */
 export function toContract({ document: written, text }: Pick<Source, 'document' | 'text'>): {
   readonly contract: Contract
@@ -32,6 +37,13 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
     reader.within(['openapi'], () => reader.problem('openapi must be a version 3.0 or 3.1'))
+  const { jsonSchemaDialect } = reader.document
+  if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
+    reader.within(['jsonSchemaDialect'], () =>
+      reader.problem(
+        `jsonSchemaDialect ${jsonSchemaDialect} is not supported: schemas are those of OpenAPI 3.1`,
+      ),
+    )
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const contract: Contract = {

@@ -23,17 +23,27 @@ export function toOneDialect(document: object): object {
   return { ...(converted(document, false, isOld) as object), openapi: '3.1.0' }
 }
 
-function converted(value: unknown, isMap: boolean, isOld: boolean): unknown {
-  if (Array.isArray(value)) return value.map((each) => converted(each, false, isOld))
+// Where references stand that are none of schemas.
+const referring = ['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'links', 'callbacks']
+
+function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unknown {
+  if (Array.isArray(value)) return value.map((each) => converted(each, false, isOld, of))
   if (typeof value !== 'object' || value === null) return rounded(value)
   const entries = Object.entries(value).map(([key, each]) => {
     const isData = !isMap && (data.has(key) || key.startsWith('x-'))
     if (!isMap && exactKeywords.has(key)) return [key, each] // rounded below
-    return [key, isData ? rounded(each) : converted(each, !isMap && mapKeywords.has(key), isOld)]
+    if (isData) return [key, rounded(each)]
+    return [key, converted(each, !isMap && mapKeywords.has(key), isOld, isMap ? of : key)]
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  return withExact(withBranches(withSiblings(modern(copy), isOld)))
+  if (copy.$ref !== undefined && isItem(of)) return copy
+  return withExact(withBranches(withSiblings(modern(copy), isOld || referring.includes(of))))
+}
+
+// Beside the `$ref` of a path item stand parts of it.
+function isItem(of: string): boolean {
+  return of === 'paths' || of === 'pathItems' || of === 'webhooks'
 }
 
 const exactKeywords = new Set([

@@ -8,6 +8,7 @@ import { isExplodedObject } from '../contract/parameters.js'
 import type { Content, Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
+import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
 import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
@@ -33,12 +34,17 @@ const parts = [
 /** Compiles the schemas of each part of a request, as Fastify asks for them. */
 export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
-  const body = createAjv('json', { useDefaults: true })
+  const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
+  const faultyDefault = createDefaultCheck()
   const compileBody = compileOnce((schema) => body.compile(withoutForbidden(compilable(schema), 'readOnly')))
   const compileParameters = compileOnce((schema) => parameters.compile(compilable(schema)))
   return ({ schema, httpPart }) => {
-    if (httpPart === 'body' || httpPart === 'json') return compileBody(schema)
+    const isBody = httpPart === 'body' || httpPart === 'json'
+    const exact = isBody ? withoutForbidden(compilable(schema), 'readOnly') : compilable(schema)
+    const fault = faultyDefault(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', exact)
+    if (fault !== undefined) throw new Error(fault)
+    if (isBody) return compileBody(schema)
     // Headers and cookies belong to everyone; the other parameters to the contract alone.
     if (httpPart === 'cookies') return compileParameters(schema)
     if (httpPart === 'headers') return compileParameters(withLowerCaseNames(schema))

@@ -59,7 +59,7 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 /** Makes the checks; one maker compiles for all operations. */
 export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
   const headerAjv = createAjv('text', { coerceTypes: true })
-  const bodyAjv = createAjv('check', { allErrors: false })
+  const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
   forbid(bodyAjv, 'writeOnly')
   const compileHeader = compileOnce((schema) =>
     headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
@@ -117,13 +117,16 @@ function headerCheck(
 ): (headers: Headers) => string | undefined {
   const validate = compile(schema)
   const key = name.toLowerCase()
+  const isList = [schema.type].flat().includes('array')
   // Many say the same each time.
   let lastValid: unknown
   return (headers) => {
     const value = headers[key]
     if (value === undefined) return required ? `${name} is missing` : undefined
     if (value === lastValid) return undefined
-    if (!validate({ value })) return `${name} ${validate.errors?.[0]?.message}`
+    // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
+    if (!validate({ value: isList ? String(value).split(/\s*,\s*/) : value }))
+      return `${name} ${validate.errors?.[0]?.message}`
     lastValid = value
     return undefined
   }

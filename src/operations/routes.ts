@@ -92,7 +92,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     route.config = { ...route.config, isExact, responseCheck }
     const content = bodyContent(operation, body as BodySchema | undefined)
     const isServed = !isStub(handlerOf(operation, parts))
-    const read = isServed && createParameterReader(operation, contract.prefix, validatorsOf(route, compile))
+    const read =
+      isServed &&
+      naming(operation, () => createParameterReader(operation, contract.prefix, validatorsOf(route, compile)))
     if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     route.schema = {
       // An operation that declares no query parameters takes none.
@@ -106,7 +108,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
-    specification: routable(parts),
+    specification: routable(contract, (operation) => !isStub(handlerOf(operation, parts))),
     addCookieSchema: true,
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
@@ -132,8 +134,9 @@ function naming<Result>(operation: Operation, run: () => Result): Result {
 
 // What glue makes routes of: its own reading of parameters is not OpenAPI's, so it is told of nothing but names and schemas.
 // The router compares decoded paths. An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
-function routable(parts: RouteParts): object {
-  const { operations } = parts.contract
+/** The document that glue is given: its own validator refuses what is none. */
+export function routable(contract: Contract, isWritten: (operation: Operation) => boolean): object {
+  const { operations } = contract
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
     const { id, method, definition, parameters } = operation
@@ -148,10 +151,10 @@ function routable(parts: RouteParts): object {
     }
     paths[path] = {
       ...paths[path],
-      [method.toLowerCase()]: isStub(handlerOf(operation, parts)) ? bare : full,
+      [method.toLowerCase()]: isWritten(operation) ? full : bare,
     }
   }
-  return usedParts(paths, parts.contract)
+  return usedParts(paths, contract)
 }
 
 // glue's extension, so that it makes each schema one without references.

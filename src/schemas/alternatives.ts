@@ -4,6 +4,7 @@
 import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/types.js'
+import { type AnySchema, mapSchemas } from './exact-numbers.js'
 
 /** What an error of `anyOf` or `oneOf` tells. */
 export type Alternatives =
@@ -39,26 +40,72 @@ export function addAlternatives(ajv: Ajv): void {
 }
 
 function validateAll(cxt: KeywordCxt): void {
-  const { gen, keyword, schema } = cxt
+  const { gen, keyword, schema, data, it } = cxt
   const isValid = gen.name('_valid')
   const before = gen.let('before')
   const lengths = gen.let('lengths', _`[]`)
   const passing = gen.let('passing', 0)
-  for (const i of (schema as Schema[]).keys()) {
-    gen.assign(before, names.default.errors)
-    const inner = cxt.subschema({ keyword, schemaProp: i, compositeRule: true }, isValid)
+  const fitting = gen.let('fitting')
+  const validate = (i: number, holder?: Name) => {
+    const copy = holder && gen.let('copy', _`${holder}.value`)
+    const whole = { keyword, schemaProp: i }
+    const inner =
+      copy === undefined
+        ? cxt.subschema({ ...whole, compositeRule: true }, isValid)
+        : within(cxt, holder as Name).subschema({ ...whole, data: copy, dataTypes: [] }, isValid)
     gen.code(_`${lengths}.push(${names.default.errors} - ${before})`)
     gen.if(isValid, () => {
       gen.code(_`${passing}++`)
       cxt.mergeEvaluated(inner, Name)
+      if (copy) gen.assign(fitting, copy)
+      if (copy && keyword === 'anyOf') gen.code(_`${functionIn(cxt, replace)}(${data}, ${copy})`)
     })
+  }
+  for (const [i, each] of (schema as AnySchema[]).entries()) {
+    gen.assign(before, names.default.errors)
+    if (!it.opts.useDefaults || it.compositeRule || !hasDefault(each)) validate(i)
+    else
+      gen.if(
+        _`typeof ${data} == "object" && ${data} !== null`,
+        () => validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`)),
+        () => validate(i),
+      )
   }
   cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}}` })
   cxt.result(
     keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`,
-    () => cxt.reset(),
+    () => {
+      if (keyword === 'oneOf')
+        gen.if(fitting, () => gen.code(_`${functionIn(cxt, replace)}(${data}, ${fitting})`))
+      cxt.reset()
+    },
     () => cxt.error(true),
   )
+}
+
+// Ajv's keywords that change a value do so where it is held.
+function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
+  const it = { ...cxt.it, data: holder, parentDataProperty: _`"value"` }
+  return Object.assign(Object.create(cxt) as KeywordCxt, { it })
+}
+
+// Ajv gives no defaults in alternatives, for one that does not fit would leave them: here each fills a copy, and the one that fits replaces
+// the value.
+function hasDefault(schema: AnySchema): boolean {
+  let found = false
+  mapSchemas(schema, (each) => {
+    if (each.default !== undefined) found = true
+    return each
+  })
+  return found
+}
+
+function replace(value: object, copy: object): void {
+  Object.defineProperties(value, Object.getOwnPropertyDescriptors(copy))
+}
+
+function functionIn({ gen }: KeywordCxt, ref: unknown): Name {
+  return gen.scopeValue('func', { ref })
 }
 
 interface Tags {

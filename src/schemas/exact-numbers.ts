@@ -2,6 +2,7 @@
 // of `type`, where that allows a number, and of what stands beside it, in every schema the server compiles.
 
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Ajv, ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse } from 'lossless-json'
@@ -35,9 +36,18 @@ const ranges: Record<string, readonly [bigint, bigint]> = {
 // Without a format the generated type is `number`, which is exact only so far.
 const safeRange = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)] as const
 
-const schemaMaps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
-const schemaLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-const schemas = [
+/** The keywords that hold schemas by names. */
+export const schemaMaps: readonly string[] = [
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]
+/** Those in a list. */
+export const schemaLists: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+/** Those with one. */
+export const schemas: readonly string[] = [
   'items',
   'additionalProperties',
   'unevaluatedProperties',
@@ -74,6 +84,8 @@ export function withExactNumbers(schema: AnySchema): AnySchema {
 }
 
 function exact(given: Schema): Schema {
+  if (Object.hasOwn((given.properties ?? {}) as object, '__proto__'))
+    throw new Error('a field is called __proto__, a name that JavaScript keeps for itself')
   const { [exactNumbers]: exactly, ...rounded } = given
   const schema =
     typeof exactly === 'string'
@@ -95,6 +107,13 @@ function exact(given: Schema): Schema {
 
 // Ajv writes defaults into code as JSON, which has no bigint. A caller cannot know the mark.
 const defaultMark = randomUUID()
+
+/** A schema's default as the value that is given for it. */
+export function defaultOf({ default: value }: Schema): unknown {
+  return typeof value === 'string' && value.startsWith(defaultMark)
+    ? BigInt(value.slice(defaultMark.length))
+    : value
+}
 
 function exactNumber(text: string): number | bigint {
   return Number.isSafeInteger(Number(text)) || !/^-?\d+$/.test(text) ? Number(text) : BigInt(text)
@@ -225,7 +244,7 @@ function decimal(value: bigint | number): { readonly digits: bigint; readonly de
 
 function isSame(allowed: unknown, value: unknown): boolean {
   if (isInteger(allowed) && isInteger(value)) return BigInt(allowed) === BigInt(value)
-  return allowed === value
+  return isDeepStrictEqual(allowed, value)
 }
 
 function isInteger(value: unknown): value is bigint | number {
