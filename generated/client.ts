@@ -1,7 +1,38 @@
 // Generated from openapi.yaml by `npm run generate`. Do not edit.
 
+import type { Call } from '../src/client/call.js'
 import type { ClientTable } from '../src/client/table.js'
+import type { operations } from './types.js'
 
+/** A function for each operation of the contract. */
+export interface Calls {
+  /**
+   * Add an animal
+   *
+   * Adds one animal. The service assigns its `id`, which a request must not supply. A `status`
+   * that is left out stays absent.
+   */
+  readonly createPet: Call<operations["createPet"], operations["createPet"]['responses']["201"]['content']["application/json"]>
+  /**
+   * Get an animal
+   *
+   * Reads one animal by its identifier. Deprecated: use `GET /pets` with its `status` filter.
+   *
+   * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
+   */
+  readonly getPet: Call<operations["getPet"], operations["getPet"]['responses']["200"]['content']["application/json"]>
+  /**
+   * List animals
+   *
+   * The animals in ascending order of `id`, a page at a time. While there are more, the answer
+   * carries `Link: <…>; rel="next"`: follow it as it is. The last page has no such link. Pages
+   * cost the same at any depth, and adding animals during a walk neither repeats nor shifts the
+   * ones that were there.
+   */
+  readonly listPets: Call<operations["listPets"], operations["listPets"]['responses']["200"]['content']["application/json"]>
+}
+
+/** What of the contract the client needs at run time. */
 export const table: ClientTable = {
   "operations": {
     "createPet": {

@@ -54,49 +54,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An animal of the catalogue. */
-        Pet: {
-            id: components["schemas"]["PetId"];
-            name: components["schemas"]["PetName"];
-            categoryId: components["schemas"]["CategoryId"];
-            status?: components["schemas"]["PetStatus"];
-        };
-        /** @description An animal to add. */
-        NewPet: {
-            name: components["schemas"]["PetName"];
-            categoryId: components["schemas"]["CategoryId"];
-            status?: components["schemas"]["PetStatus"];
-        };
-        /**
-         * Format: int64
-         * @description Unique identifier, assigned by the service on creation.
-         */
-        PetId: bigint;
-        /** @description The animal's name, kept and returned to the letter. */
-        PetName: string;
-        /**
-         * Format: int64
-         * @description Identifier of the category the animal belongs to.
-         */
-        CategoryId: bigint;
-        /**
-         * @description Availability status.
-         * @enum {string}
-         */
-        PetStatus: "available" | "pending" | "sold";
-        /** @description The body of every error. */
-        Error: {
-            code: components["schemas"]["ErrorCode"];
-            /** @description What is wrong, for a person. Its wording may change. */
-            message: string;
-            /** @description The HTTP status code of the answer. */
-            status: number;
-        };
-        /**
-         * @description Machine-readable error code. Codes may be added; treat an unknown one as its status says.
-         * @enum {string}
-         */
-        ErrorCode: "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";
+        Pet: Pet;
+        NewPet: NewPet;
+        PetId: PetId;
+        PetName: PetName;
+        CategoryId: CategoryId;
+        PetStatus: PetStatus;
+        Error: Error;
+        ErrorCode: ErrorCode;
     };
     responses: {
         /** @description A parameter or the body is missing, unknown or invalid. */
@@ -112,7 +77,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description Missing or invalid API key. */
@@ -129,7 +94,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The requested resource could not be found. */
@@ -145,7 +110,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The first request with this `Idempotency-Key` is still under way. */
@@ -159,7 +124,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The `Idempotency-Key` belongs to another request. */
@@ -172,7 +137,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The body is longer than the service takes. */
@@ -185,7 +150,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The body is of a type that the operation does not take. */
@@ -198,7 +163,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The window is used up, or the key is banned for a while. The rejected request is not counted. */
@@ -215,7 +180,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description A fault of the service. */
@@ -231,7 +196,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description The service cannot answer for now. */
@@ -248,7 +213,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
         /** @description Any other error. */
@@ -268,7 +233,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": Error;
             };
         };
     };
@@ -363,7 +328,7 @@ export interface operations {
                  * @description Returns only animals with that status.
                  * @example available
                  */
-                status?: components["schemas"]["PetStatus"];
+                status?: PetStatus;
                 /**
                  * @description Where the page begins: opaque, taken from a `next` link, and bound to the `status` filter
                  *     of the request that gave it.
@@ -387,7 +352,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pet"][];
+                    "application/json": Pet[];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -416,7 +381,7 @@ export interface operations {
         /** @description The animal to add. */
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewPet"];
+                "application/json": NewPet;
             };
         };
         responses: {
@@ -432,7 +397,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pet"];
+                    "application/json": Pet;
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -456,7 +421,7 @@ export interface operations {
                  * @description The identifier of the animal.
                  * @example 1
                  */
-                petId: components["schemas"]["PetId"];
+                petId: PetId;
             };
             cookie?: never;
         };
@@ -475,7 +440,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pet"];
+                    "application/json": Pet;
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -488,3 +453,46 @@ export interface operations {
         };
     };
 }
+/** @description An animal of the catalogue. */
+export type Pet = {
+    id: PetId;
+    name: PetName;
+    categoryId: CategoryId;
+    status?: PetStatus;
+};
+/** @description An animal to add. */
+export type NewPet = {
+    name: PetName;
+    categoryId: CategoryId;
+    status?: PetStatus;
+};
+/**
+ * Format: int64
+ * @description Unique identifier, assigned by the service on creation.
+ */
+export type PetId = bigint;
+/** @description The animal's name, kept and returned to the letter. */
+export type PetName = string;
+/**
+ * Format: int64
+ * @description Identifier of the category the animal belongs to.
+ */
+export type CategoryId = bigint;
+/**
+ * @description Availability status.
+ * @enum {string}
+ */
+export type PetStatus = "available" | "pending" | "sold";
+/** @description The body of every error. */
+export type Error = {
+    code: ErrorCode;
+    /** @description What is wrong, for a person. Its wording may change. */
+    message: string;
+    /** @description The HTTP status code of the answer. */
+    status: number;
+};
+/**
+ * @description Machine-readable error code. Codes may be added; treat an unknown one as its status says.
+ * @enum {string}
+ */
+export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";

@@ -9,6 +9,7 @@ import { copyTypes } from './fixtures/copy.js'
 import { temporaryDirectory } from './fixtures/directory.js'
 import { allPages, anchorsOf, type Block, blocksOf, linksOf, pages, readPage } from './fixtures/pages.js'
 import { startProcess } from './fixtures/process.js'
+import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
 
 // Where the pages say that the service and its metrics are.
@@ -27,9 +28,9 @@ for (const page of pages) {
   t.test(`${page} shows what its blocks print`, async (t) => {
     const scratch = temporaryDirectory(t)
     const project = copyProject(scratch)
-    buildSamples(project, blocks)
     const { hide, reveal } = await startFor(t, project, blocks)
-    const shell = openShell(t, { cwd: project, scratch, env: environment(scratch) })
+    const npm = { npm_config_registry: await startRegistry(t), npm_config_update_notifier: 'false' }
+    const shell = openShell(t, { cwd: project, scratch, env: { ...environment(scratch), ...npm } })
     for (const { line, text, shown, notRun } of blocks) {
       if (notRun !== undefined) {
         t.comment(`${page}:${line} is not run: ${notRun}`)
@@ -113,30 +114,6 @@ function environment(scratch: string): Record<string, string> {
     ...(TMPDIR && { TMPDIR }),
     GIT_CONFIG_NOSYSTEM: '1',
   }
-}
-
-// Compiles the samples that a page has its reader write beside package.json, and what of `npm start`'s build they import.
-function buildSamples(project: string, blocks: readonly Block[]): void {
-  const samples = blocks.flatMap(({ text }) => [
-    ...text.matchAll(/^cat > ([\w-]+\.ts) <<'(\w+)'\n([\s\S]*?)^\2$/gm),
-  ])
-  if (samples.length === 0) return
-  for (const [, name = '', , code = ''] of samples) writeFileSync(path.join(project, name), code)
-  const config = {
-    extends: './tsconfig.build.json',
-    compilerOptions: {
-      incremental: false,
-      tsBuildInfoFile: null,
-      paths: { 'animal-store-service/client': ['./src/client/index.ts'] },
-    },
-    include: [],
-    files: ['src/client/index.ts', ...samples.map(([, name = '']) => name)],
-  }
-  const file = path.join(project, 'tsconfig.samples.json')
-  writeFileSync(file, JSON.stringify(config))
-  execFileSync(process.execPath, [path.join(projectRoot, 'node_modules/typescript/bin/tsc'), '-p', file], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
 }
 
 /** Starts the service where a page calls it, and puts its addresses in the place of those that are shown, and back. */

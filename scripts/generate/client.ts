@@ -1,14 +1,29 @@
-// What the client knows of the contract at run time: its operations, and where int64 stand in their answers.
+// What the client knows of the contract: a function for each operation, and at run time how each is called, and where
+// int64 stand in its answer.
 
 import type { ClientOperation, ClientTable, Place, Places } from '../../src/client/table.js'
-import { isJson } from '../../src/contract/media-types.js'
-import type { Contract, Operation } from '../../src/contract/types.js'
+import { essence, isJson } from '../../src/contract/media-types.js'
+import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
 import { header } from './header.js'
 
 /** The text of generated/client.ts. */
 export function generateClient(contract: Contract): string {
-  return `${header}import type { ClientTable } from '../src/client/table.js'
+  const { operations, hasOneWayFields } = contract
+  const calls = sorted(operations)
+    .map((operation) => callType(operation, hasOneWayFields))
+    .join('\n')
+  const names = [
+    ...(calls === '' ? [] : ['operations']),
+    ...(calls.includes('Readable<') ? ['Readable'] : []),
+  ]
+  return `${header}${calls === '' ? '' : "import type { Call } from '../src/client/call.js'\n"}import type { ClientTable } from '../src/client/table.js'
+${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
+/** A function for each operation of the contract. */
+export interface Calls {
+${calls}
+}
 
+/** What of the contract the client needs at run time. */
 export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)}
 `
 }
@@ -25,19 +40,78 @@ interface Node {
   readonly [key: string]: unknown
 }
 
+function sorted(operations: Contract['operations']): Operation[] {
+  return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+// The client has functions of these names already.
+function clientName({ id }: Operation): string {
+  return ['pages', 'items'].includes(id) ? `${id}Operation` : id
+}
+
+function callType(operation: Operation, hasOneWayFields: boolean): string {
+  const { id } = operation
+  const name = clientName(operation)
+  const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
+    const at = (mediaType: string) =>
+      `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content'][${JSON.stringify(mediaType)}]`
+    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasOneWayFields))
+    return types.length > 0 ? types : ['undefined']
+  })
+  const data = [...new Set(answers)].join(' | ') || 'unknown'
+  const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
+  return `  /**
+${comment.join('\n')}
+   */
+  readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}>`
+}
+
+function dataType(kind: Content['kind'], type: string, hasOneWayFields: boolean): string {
+  if (kind === 'json') return hasOneWayFields ? `Readable<${type}>` : type
+  return kind === 'text' ? 'string' : 'Uint8Array'
+}
+
+// `@deprecated` is what editors strike the name through for.
+function documentation({ method, path, summary, definition, deprecation }: Operation): string[] {
+  const description = (definition as Node).description
+  const texts = [summary, description].filter(
+    (each): each is string => typeof each === 'string' && each.trim() !== '',
+  )
+  const lines = texts.flatMap((text, index) => [...(index > 0 ? [''] : []), ...text.trim().split('\n')])
+  const told = lines.length > 0 ? lines : [`${method} ${path}`]
+  // A line that begins with it would be a tag.
+  return [
+    ...told.map((line) => line.replaceAll('*/', '*\\/').replace(/^(\s*)@/, '$1\\@')),
+    ...(deprecation === undefined ? [] : ['', `@deprecated ${deprecationText(deprecation)}`]),
+  ]
+}
+
+function deprecationText({ deprecatedAt, sunset, successor }: NonNullable<Operation['deprecation']>): string {
+  const day = (date: Date) => date.toISOString().slice(0, 10)
+  const end = sunset === undefined ? '' : `, ends on ${day(sunset)}`
+  return `since ${day(deprecatedAt)}${end}.${successor === undefined ? '' : ` Use \`${successor}\` instead.`}`
+}
+
+// Those that a call may resolve with: of 2xx, or where none is declared of `default`.
+function goodAnswers({ responses }: Pick<Operation, 'responses'>): Response[] {
+  const all = [...responses.values()]
+  const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
+  return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
+}
+
 class Tabler {
   readonly #schemas: Record<string, Place> = {}
 
   constructor(readonly document: Node) {}
 
   table(operations: Contract['operations']): ClientTable {
-    const byId = [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-    const entries = byId.map((operation) => [operation.id, this.#operation(operation)])
-    const sorted = Object.entries(this.#schemas).sort(([a], [b]) => (a < b ? -1 : 1))
-    return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(sorted) }
+    const entries = sorted(operations).map((each) => [clientName(each), this.#operation(each)])
+    const schemas = Object.entries(this.#schemas).sort(([a], [b]) => (a < b ? -1 : 1))
+    return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(schemas) }
   }
 
-  #operation({ method, path, parameters: declared }: Operation): ClientOperation {
+  #operation(operation: Operation): ClientOperation {
+    const { method, path, parameters: declared } = operation
     const item = this.#node(this.#node(this.document.paths)[path])
     const node = this.#node(item[method.toLowerCase()])
     const parameters = [...list(item.parameters), ...list(node.parameters)].map((each) => this.#node(each))
@@ -45,11 +119,14 @@ class Tabler {
       return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
     })
     const int64 = this.#answers(this.#node(node.responses))
+    const answers = goodAnswers(operation)
+    const isJsonAlone = answers.every(({ contents }) => contents.every(({ kind }) => kind === 'json'))
     return {
       method,
       path,
       ...(parameters.some(isIdempotencyKey) && { idempotent: true }),
       ...(formed.length > 0 && { parameters: formed }),
+      ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
       ...(Object.keys(int64).length > 0 && { int64 }),
     }
   }
@@ -60,13 +137,18 @@ class Tabler {
     )
     const declared = all.filter(([status]) => /^2(\d\d|xx)$/.test(status))
     const good = declared.length > 0 ? declared : all.filter(([status]) => status === 'default')
-    return placed(
-      good.map(([status, response]) => {
-        const content = Object.entries(this.#node(this.#node(response).content))
-        const [, media] = content.find(([mediaType]) => isJson(mediaType)) ?? []
-        return [status, this.#place(this.#node(media).schema)]
-      }),
+    const places = good.map(([status, response]) => {
+      const content = Object.entries(this.#node(this.#node(response).content))
+      const [, media] = content.find(([mediaType]) => isJson(mediaType)) ?? []
+      return [status, this.#place(this.#node(media).schema)] as const
+    })
+    // A status without one is an exception where its class has some.
+    const isException = (status: string) =>
+      status !== '2xx' && places.some(([other, place]) => other === '2xx' && place !== undefined)
+    const kept = places.map(
+      ([status, place]) => [status, place ?? (isException(status) ? {} : undefined)] as const,
     )
+    return Object.fromEntries(kept.filter((entry): entry is [string, Place] => entry[1] !== undefined))
   }
 
   // Undefined where no int64 can stand, so that the table is as small as it can be.
@@ -130,6 +212,14 @@ function isIdempotencyKey({ name, in: location }: Node): boolean {
   return location === 'header' && String(name).toLowerCase() === 'idempotency-key'
 }
 
+function contentsOf({ status, contents }: Response) {
+  const kinds = contents.map(({ mediaType, kind }) => [
+    essence(mediaType),
+    kind === 'json' || kind === 'text' ? kind : 'bytes',
+  ])
+  return [status, Object.fromEntries(kinds)] as const
+}
+
 function isInt64({ type, format }: Node): boolean {
   return format === 'int64' && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
 }
@@ -144,8 +234,4 @@ function leadsToInt64(place: Place, self: string): boolean {
 
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
-}
-
-function placed(entries: readonly (readonly [string, Place | undefined])[]): Record<string, Place> {
-  return Object.fromEntries(entries.filter((entry): entry is [string, Place] => entry[1] !== undefined))
 }

@@ -1,8 +1,9 @@
-// The schemas as types, by openapi-typescript. An int64 is a bigint: a number would round it.
+// The schemas as types, by openapi-typescript, each under its own name. An int64 is a bigint: a number would round it.
 
 import { createRequire } from 'node:module'
 import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3 } from 'openapi-typescript'
+import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
 import { Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
@@ -22,7 +23,78 @@ const {
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
   const document = withTypedParameters(contract.document) as OpenAPI3
-  return header + astToString(transformSchema(document, await context(document, contract.hasOneWayFields)))
+  const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
+  return header + astToString(withNamedSchemas(nodes))
+}
+
+// Editors and the compiler say `Pet` then, and not `components["schemas"]["Pet"]`. A schema whose name is none of a type, or one
+// that the module uses itself, has no other name than before.
+function withNamedSchemas(nodes: readonly Node[]): Node[] {
+  const used = usedNames(nodes)
+  const isFree = (name: string) => {
+    const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword && !used.has(name)
+  }
+  const members = schemaMembers(nodes).filter((member) => isFree(nameOf(member)))
+  const names = new Map<Node, string>(members.map((member) => [member, nameOf(member)]))
+  const known = new Set(names.values())
+  const aliases: Node[] = []
+  const visit = (node: Node): Node => {
+    const referred = referredSchema(node)
+    if (referred !== undefined && known.has(referred)) return ts.factory.createTypeReferenceNode(referred)
+    const visited = ts.visitEachChild(node, visit, undefined)
+    const name = names.get(node)
+    if (name === undefined) return visited
+    const { modifiers, name: key, questionToken, type } = visited as PropertySignature
+    aliases.push(alias(name, type as TypeNode, node))
+    const reference = ts.factory.createTypeReferenceNode(name)
+    return ts.factory.createPropertySignature(modifiers, key, questionToken, reference)
+  }
+  const visited = nodes.map(visit)
+  return [...visited, ...aliases]
+}
+
+function alias(name: string, type: TypeNode, commented: Node): TypeAliasDeclaration {
+  const modifiers = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)]
+  const declared = ts.factory.createTypeAliasDeclaration(modifiers, name, undefined, type)
+  return ts.setSyntheticLeadingComments(declared, ts.getSyntheticLeadingComments(commented))
+}
+
+function schemaMembers(nodes: readonly Node[]): PropertySignature[] {
+  const components = nodes.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === 'components')
+  const members = components !== undefined && ts.isInterfaceDeclaration(components) ? components.members : []
+  const parts: PropertySignature[] = [...members].filter(ts.isPropertySignature)
+  const schemas = parts.find((member) => nameOf(member) === 'schemas')?.type
+  return schemas !== undefined && ts.isTypeLiteralNode(schemas)
+    ? schemas.members.filter(ts.isPropertySignature)
+    : []
+}
+
+function nameOf({ name }: PropertySignature): string {
+  return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
+}
+
+// What the module declares, and what it refers to beside its own: `Record`, `Omit`.
+function usedNames(nodes: readonly Node[]): Set<string> {
+  const names = new Set<string>()
+  const visit = (node: Node): undefined => {
+    if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName)) names.add(node.typeName.text)
+    if (ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) names.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  nodes.forEach(visit)
+  return names
+}
+
+// Of `components["schemas"]["Pet"]`.
+function referredSchema(node: Node): string | undefined {
+  const text = (at: TypeNode) =>
+    ts.isLiteralTypeNode(at) && ts.isStringLiteral(at.literal) ? at.literal.text : undefined
+  if (!ts.isIndexedAccessTypeNode(node) || !ts.isIndexedAccessTypeNode(node.objectType)) return undefined
+  const { objectType: root, indexType: kind } = node.objectType
+  const isSchema = ts.isTypeReferenceNode(root) && text(kind) === 'schemas'
+  const isOwn = isSchema && ts.isIdentifier(root.typeName) && root.typeName.text === 'components'
+  return isOwn ? text(node.indexType) : undefined
 }
 
 // openapi-typescript's defaults. Its main function would lint and bundle the document once more, by stricter rules than ours.

@@ -1,10 +1,11 @@
 // A client of any contract whose table is given: a function for each operation. Types are the business of index.ts.
 
 import createFetchClient from 'openapi-fetch'
+import { readAnswer } from './answer.js'
 import { createNotice } from './deprecation.js'
 import { ApiError } from './error.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
-import { decode, encode } from './json.js'
+import { encode } from './json.js'
 import { linkTo } from './links.js'
 import { writeParameters } from './parameters.js'
 import { type Clock, systemClock } from './retry.js'
@@ -52,17 +53,22 @@ export interface CallAnswer {
 export interface AnyClient {
   readonly operations: Readonly<Record<string, (request?: CallRequest) => Promise<CallAnswer>>>
   pages(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
+  items(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
 }
 
 const idempotencyKey = 'Idempotency-Key'
 
-/** Makes the client of a table. */
+/**
+ * Makes the client of a table.
+ * @throws {TypeError} when `baseUrl` is no address that a path can be added to
+ */
 export function buildClient(
   table: ClientTable,
   options: ClientOptions,
   clock: Clock = systemClock,
 ): AnyClient {
   const { baseUrl, key } = options
+  checkBaseUrl(baseUrl)
   const exchangeOptions = withDefaults(options, clock)
   const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
   const headers = { Authorization: `Bearer ${key}` }
@@ -94,10 +100,10 @@ export function buildClient(
       ...serializers,
       body,
       ...(signal && { signal }),
-      parseAs: 'text',
+      parseAs: 'arrayBuffer',
       fetch: (sent: Request) => send(id, operation, sent),
     })
-    return answerOf(table, operation, response, data)
+    return { data: readAnswer(table, operation, response, data), response }
   }
 
   // A link is followed as it is, with the key, so it must not lead to another server.
@@ -107,7 +113,7 @@ export function buildClient(
     if (url.origin !== new URL(baseUrl).origin)
       throw new ApiError('unexpected_answer', `The next page is at ${url.origin}.`)
     const response = await send(id, operation, new Request(url, { headers, ...(signal && { signal }) }))
-    return answerOf(table, operation, response, await response.text())
+    return { data: readAnswer(table, operation, response, await response.arrayBuffer()), response }
   }
 
   async function* pages(id: string, sent: CallRequest = {}): AsyncGenerator<unknown, void, undefined> {
@@ -119,17 +125,32 @@ export function buildClient(
     }
   }
 
+  async function* items(id: string, sent?: CallRequest): AsyncGenerator<unknown, void, undefined> {
+    // The types have it that pages are lists.
+    for await (const page of pages(id, sent)) yield* page as readonly unknown[]
+  }
+
   const ids = Object.keys(table.operations)
   return {
     operations: Object.fromEntries(ids.map((id) => [id, (sent?: CallRequest) => call(id, sent)])),
     pages,
+    items,
   }
 }
 
-// What openapi-fetch makes of an answer that is to be text.
+// What openapi-fetch makes of an answer; it reads none that is empty.
 interface Raw {
-  readonly data?: string
+  readonly data?: ArrayBuffer
   readonly response: Response
+}
+
+function checkBaseUrl(baseUrl: string): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
+  if (isWeb && !/[?#]/.test(baseUrl) && url.username === '' && url.password === '') return
+  throw new TypeError(
+    `baseUrl must be an http or https address without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`,
+  )
 }
 
 function withDefaults(options: ClientOptions, clock: Clock): ExchangeOptions {
@@ -141,21 +162,6 @@ function operationOf({ operations }: ClientTable, id: string): ClientOperation {
   const operation = Object.hasOwn(operations, id) ? operations[id] : undefined
   if (operation === undefined) throw new TypeError(`${id} is no operation of the contract`)
   return operation
-}
-
-function answerOf(
-  { schemas }: ClientTable,
-  { int64 = {} }: ClientOperation,
-  response: Response,
-  text: string | undefined,
-): CallAnswer {
-  try {
-    const place = int64[String(response.status)] ?? int64['2xx'] ?? int64.default
-    const data = text ? decode(text, place, schemas) : undefined
-    return { data, response }
-  } catch (error) {
-    throw new ApiError('unexpected_answer', 'The answer is not JSON.', response, error)
-  }
 }
 
 // By getRandomValues: browsers keep randomUUID for pages that came over TLS.

@@ -51,8 +51,9 @@ async function attempt(
   const timer = setTimeout(() => controller.abort(), timeoutMs)
   try {
     const response = await fetch(new Request(request, { signal: controller.signal }))
-    const text = await response.text()
-    return response.ok ? copyOf(response, text) : errorOf(copyOf(response, text), text)
+    const body = await response.arrayBuffer()
+    const copy = copyOf(response, body)
+    return response.ok ? copy : errorOf(copy, new TextDecoder().decode(body))
   } catch (error) {
     if (request.signal.aborted) return aborted(request.signal.reason)
     if (controller.signal.aborted)
@@ -65,8 +66,8 @@ async function attempt(
 }
 
 // One that can be read again. A status such as 204 allows no body, not even an empty one.
-function copyOf({ status, statusText, headers }: Response, text: string): Response {
-  return new Response(text === '' ? null : text, { status, statusText, headers })
+function copyOf({ status, statusText, headers }: Response, body: ArrayBuffer): Response {
+  return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
 }
 
 function aborted(reason: unknown): ApiError {

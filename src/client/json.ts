@@ -11,8 +11,12 @@ export function encode(value: unknown): string {
 
 /** The value of a JSON text, with a bigint in each of the places. */
 export function decode(text: string, place: Place | undefined, schemas: ClientTable['schemas']): unknown {
-  const value = parse(text, undefined, { parseNumber })
-  return exact(value, place === undefined ? [] : [place], schemas)
+  return exact(decodeAny(text), place === undefined ? [] : [place], schemas)
+}
+
+/** The value of a JSON text, with a bigint for each integer that a number would round. */
+export function decodeAny(text: string): unknown {
+  return parse(text, undefined, { parseNumber })
 }
 
 // Which are int64 only their place tells, and the parser does not know it yet: no digit may be lost until then.

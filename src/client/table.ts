@@ -16,6 +16,9 @@ export interface Places {
   readonly each?: readonly Place[]
 }
 
+/** How the body of an answer is read. */
+export type ContentKind = 'json' | 'text' | 'bytes'
+
 /** A parameter that is written in another way than as one text by its name. */
 export interface ClientParameter {
   readonly name: string
@@ -31,6 +34,8 @@ export interface ClientOperation {
   /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
   readonly idempotent?: true
   readonly parameters?: readonly ClientParameter[]
+  /** Of an operation that answers with more than JSON: by status, `2xx` or `default`, the media types of its body. */
+  readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** Where int64 stand in the body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>
 }

@@ -1,12 +1,10 @@
 // Animals in PostgreSQL.
 
 import { parse } from 'lossless-json'
-import type { components } from '../../generated/types.js'
+import type { NewPet, Pet } from '../../generated/types.js'
 import { batched } from './batch.js'
 import type { Sql } from './types.js'
 
-type Pet = components['schemas']['Pet']
-type NewPet = components['schemas']['NewPet']
 // Every field, so that one which the contract gains does not compile until it is stored.
 type Row = {
   readonly [Name in keyof Required<Pet>]:

@@ -1,21 +1,29 @@
 import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
+import { readAnswer } from '../../src/client/answer.js'
 import { decode, encode } from '../../src/client/json.js'
+import type { ClientOperation } from '../../src/client/table.js'
 import type { Operation } from '../../src/contract/types.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const max = 9223372036854775807n
 
+function bytesOf(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer as ArrayBuffer
+}
+
+const operation = {
+  id: 'x',
+  method: 'GET',
+  path: '/x',
+  parameters: [],
+  responses: new Map(),
+} as object as Operation
+
 // Reads a body as the client of a contract with that answer and those schemas would.
 function read(text: string, schema: object, schemas: object = {}): unknown {
   const responses = { 200: { content: { 'application/json': { schema } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const operation = {
-    id: 'x',
-    method: 'GET',
-    path: '/x',
-    parameters: [] as Operation['parameters'],
-  } as Operation
   const table = clientTable({ document, operations: new Map([['x', operation]]) })
   return decode(text, table.operations.x?.int64?.['200'], table.schemas)
 }
@@ -79,13 +87,22 @@ t.test('what holds no int64 takes no room in the table', async (t) => {
   const schemas = { A: { properties: { a: { type: 'string' } } }, B: { items: ref('B') } }
   const responses = { 200: { content: { 'application/json': { schema: { anyOf: [ref('A'), ref('B')] } } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const operations = new Map([
-    ['x', { id: 'x', method: 'GET', path: '/x', parameters: [] as never } as unknown as Operation],
-  ])
+  const operations = new Map([['x', operation]])
   t.strictSame(clientTable({ document, operations }), {
     operations: { x: { method: 'GET', path: '/x' } },
     schemas: {},
   })
+})
+
+t.test('a status without int64 is no case of a class that has some', async (t) => {
+  const content = (schema: object) => ({ content: { 'application/json': { schema } } })
+  const responses = { 200: content({ type: 'number' }), '2XX': content(int64) }
+  const document = { paths: { '/x': { get: { responses } } } }
+  const table = clientTable({ document, operations: new Map([['x', operation]]) })
+  const answer = (status: number) =>
+    readAnswer(table, table.operations.x as ClientOperation, new Response(null, { status }), bytesOf('1'))
+  t.equal(answer(200), 1)
+  t.equal(answer(201), 1n)
 })
 
 t.test('a bigint is written digit by digit', async (t) => {

@@ -1,16 +1,19 @@
-// The client as others get it: from the build, by the package's name, and without Node.
+// The client as others get it: its tarball, installed by npm, in each runtime and by each way of resolving modules.
 
 import { execFile } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { projectRoot } from '../../src/paths.js'
+import { buildPackage } from '../../scripts/client/package.js'
+import { createClient } from '../../src/client/index.js'
+import { readContract } from '../../src/contract/read.js'
+import { contractFile, projectRoot } from '../../src/paths.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
-import { copyProject } from '../fixtures/copy.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { deprecationWarning } from '../fixtures/facts.js'
+import { pack, startRegistry } from '../fixtures/registry.js'
 import { startService } from '../fixtures/service.js'
 
 const run = promisify(execFile)
@@ -31,58 +34,169 @@ function problemsOf(program: ts.Program): string[] {
     )
 }
 
-// Built in a copy, for another run of the tests may be building this checkout; and of all that `npm run build` makes, what the client
-// needs.
-const built = copyProject(t)
-const { options } = ts.parseJsonConfigFileContent(
-  ts.readConfigFile(path.join(built, 'tsconfig.build.json'), ts.sys.readFile).config,
-  ts.sys,
-  built,
-)
-const build = ts.createProgram([path.join(built, 'src/client/index.ts')], { ...options, incremental: false })
-t.strictSame(problemsOf(build), [], 'it compiles')
-build.emit()
+// Not in dist/, for another run of the tests may be building this checkout.
+const built = temporaryDirectory(t)
+t.strictSame(buildPackage(projectRoot, built), [], 'it compiles')
+const folder = temporaryDirectory(t, { 'package.json': '{}' })
+t.before(async () => {
+  const install = ['install', '--no-audit', '--no-fund', await pack(t, built)]
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, npm_config_registry: await startRegistry(t) }
+  await run('npm', install, { cwd: folder, env })
+})
 
-const sample = `import { type ApiError, createClient } from 'animal-store-service/client'
-
-const store = createClient({ baseUrl: process.env.URL ?? '', key: process.env.KEY ?? '' })
-const { data: rex } = await store.createPet({ body: { name: 'Rex', categoryId: 9223372036854775807n } })
-console.log(rex)
-for await (const page of store.pages('listPets', { query: { limit: 2 } })) {
-  for (const pet of page) console.log(pet.id, pet.name)
-}
-await store.getPet({ path: { petId: 404n } }).catch((error: ApiError) => console.log(error.code))
+const sample = `const store = createClient({ baseUrl: process.env.URL, key: process.env.KEY })
+const body = { name: 'Rex', categoryId: 9223372036854775807n }
+store.createPet({ body })
+  .then(async ({ data: rex }) => {
+    console.log(stringify(rex), parse(stringify(rex), 'Pet').id, parse(stringify([rex.categoryId, 2])))
+    for await (const page of store.pages('listPets', { query: { limit: 1 } })) console.log(page.length)
+    for await (const pet of store.items('listPets')) console.log(typeof pet.id, pet.name)
+    await store.getPet({ path: { petId: 404n } }).catch((error) => console.log(error instanceof ApiError, error.code))
+  })
 `
-
-const output = `{ id: 1n, name: 'Rex', categoryId: 9223372036854775807n }
-1n Rex
+const output = `{"id":1,"name":"Rex","categoryId":9223372036854775807} 1n [ 9223372036854775807n, 2 ]
+1
+bigint Rex
 ${deprecationWarning}
-pet_not_found
+true pet_not_found
+`
+const names = '{ ApiError, createClient, parse, stringify }'
+writeFileSync(path.join(folder, 'sample.mjs'), `import ${names} from 'animal-store-client'\n${sample}`)
+writeFileSync(path.join(folder, 'sample.cjs'), `const ${names} = require('animal-store-client')\n${sample}`)
+
+t.test('it brings two packages, the types of one of them, and no script', async (t) => {
+  t.strictSame(
+    readdirSync(path.join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
+    ['animal-store-client', 'lossless-json', 'openapi-fetch', 'openapi-typescript-helpers'],
+  )
+  const manifest = (at: string) => JSON.parse(readFileSync(path.join(at, 'package.json'), 'utf8'))
+  const [own, server] = [
+    manifest(path.join(folder, 'node_modules/animal-store-client')),
+    manifest(projectRoot),
+  ]
+  t.match(own, {
+    version: server.version,
+    license: server.license,
+    engines: server.engines,
+    scripts: undefined,
+  })
+  t.match(
+    { ...server.dependencies, ...server.devDependencies },
+    own.dependencies,
+    'the same as the tests have',
+  )
+  t.equal(server.exports, undefined, 'and the server is no client')
+})
+
+t.test('its maps hold its sources', async (t) => {
+  for (const kind of ['esm', 'cjs']) {
+    const file = path.join(folder, 'node_modules/animal-store-client', kind, 'src/client/client.js.map')
+    const source = readFileSync(path.join(projectRoot, 'src/client/client.ts'), 'utf8')
+    t.strictSame(JSON.parse(readFileSync(file, 'utf8')).sourcesContent, [source])
+  }
+})
+
+// Those beside Node where they are installed.
+const runtimes: [title: string, program: string, ...args: string[]][] = [
+  ['Node imports it', process.execPath, 'sample.mjs'],
+  ['Node requires it', process.execPath, 'sample.cjs'],
+  ['Bun imports it', 'bun', 'sample.mjs'],
+  ['Deno imports it', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'sample.mjs'],
+]
+for (const [title, program, ...args] of runtimes) {
+  const isThere = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .some((at) => existsSync(path.resolve(at, program)))
+  t.test(title, { skip: !isThere && `there is no ${program} here` }, async (t) => {
+    const { base, key } = await startService(t)
+    const env = { PATH: process.env.PATH ?? '', HOME: folder, NO_COLOR: '1', KEY: key, URL: base }
+    const { stdout } = await run('sh', ['-c', '"$0" "$@" 2>&1', program, ...args], { cwd: folder, env })
+    t.equal(stdout, output)
+  })
+}
+
+const typed = `import {
+  createClient, type CallData, type CallRequest, type ErrorCode, type NewPet, type Pet, type PetId, type PetStatus, parse, stringify,
+} from 'animal-store-client'
+
+const store = createClient({ baseUrl: 'https://api.example.com/v1', key: '' })
+const body: NewPet = { name: 'Rex', categoryId: 3n }
+export const added: Promise<{ readonly data: Pet }> = store.createPet({ body })
+export async function all(): Promise<Pet[]> {
+  const pets: Pet[] = []
+  for await (const pet of store.items('listPets', { query: { limit: 1 } })) pets.push(pet)
+  for await (const page of store.pages('listPets')) pets.push(...page)
+  return pets
+}
+export const names: [PetStatus, ErrorCode, PetId] = ['sold', 'pet_not_found', parse('{}', 'Pet').id]
+export const request: CallRequest<'listPets'> = {}
+export const data: CallData<'getPet'> = parse(stringify(body), 'Pet')
+// @ts-expect-error: no list
+store.items('getPet')
+// @ts-expect-error: an int64 is a bigint
+store.createPet({ body: { name: 'Rex', categoryId: 3 } })
 `
 
-t.test('whoever installs the package has its types and its code', async (t) => {
-  const folder = temporaryDirectory(t, { 'package.json': '{"type":"module"}' })
-  mkdirSync(path.join(folder, 'node_modules', '@types'), { recursive: true })
-  symlinkSync(built, path.join(folder, 'node_modules', 'animal-store-service'))
-  symlinkSync(
-    path.join(projectRoot, 'node_modules/@types/node'),
-    path.join(folder, 'node_modules/@types/node'),
-  )
-  const { base, key } = await startService(t)
-  const file = path.join(folder, 'sample.ts')
-  writeFileSync(file, sample)
-  t.strictSame(problemsOf(ts.createProgram([file], { ...strict, types: ['node'] })), [], 'its types fit')
+const { Bundler, Node16, NodeNext } = ts.ModuleResolutionKind
+const resolutions = [
+  ['bundler', { module: ts.ModuleKind.ESNext, moduleResolution: Bundler }],
+  ['node16', { module: ts.ModuleKind.Node16, moduleResolution: Node16 }],
+  ['nodenext', { module: ts.ModuleKind.NodeNext, moduleResolution: NodeNext }],
+] as const
+for (const [name, resolution] of resolutions) {
+  t.test(`its types fit modules of both kinds, found by ${name}`, async (t) => {
+    const files = ['typed.mts', 'typed.cts'].map((file) => path.join(folder, file))
+    for (const file of files) writeFileSync(file, typed)
+    const lib = ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
+    const options = { ...strict, ...resolution, skipLibCheck: false, types: [], lib }
+    t.strictSame(problemsOf(ts.createProgram(files, options)), [])
+  })
+}
 
-  const { outputText } = ts.transpileModule(sample, {
-    compilerOptions: { target: strict.target, module: ts.ModuleKind.ESNext },
-  })
-  writeFileSync(path.join(folder, 'sample.js'), outputText)
-  const env = { PATH: process.env.PATH ?? '', KEY: key, URL: base }
-  const { stdout, stderr } = await run('sh', ['-c', `"${process.execPath}" sample.js 2>&1`], {
-    cwd: folder,
-    env,
-  })
-  t.equal(stdout + stderr, output)
+t.test(
+  'editors tell what the contract says of an operation, and strike a deprecated one through',
+  async (t) => {
+    const file = path.join(folder, 'editor.mts')
+    const text = `import { createClient } from 'animal-store-client'\ncreateClient({ baseUrl: '', key: '' }).getPet`
+    writeFileSync(file, text)
+    const service = ts.createLanguageService({
+      getCompilationSettings: () => ({ ...strict, types: [] }),
+      getScriptFileNames: () => [file],
+      getScriptVersion: () => '1',
+      getScriptSnapshot: (name) => {
+        const content = ts.sys.readFile(name)
+        return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content)
+      },
+      getCurrentDirectory: () => folder,
+      getDefaultLibFileName: ts.getDefaultLibFilePath,
+      fileExists: ts.sys.fileExists,
+      readFile: ts.sys.readFile,
+      readDirectory: ts.sys.readDirectory,
+    })
+    const info = service.getQuickInfoAtPosition(file, text.length - 1)
+    const { summary = '', deprecation } = (await readContract(contractFile)).operations.get('getPet') ?? {}
+    t.match(ts.displayPartsToString(info?.documentation), summary)
+    const deprecated = info?.tags?.find(({ name }) => name === 'deprecated')
+    const date = deprecation?.deprecatedAt.toISOString().slice(0, 10) ?? ''
+    t.match(ts.displayPartsToString(deprecated?.text), `since ${date}`)
+    t.match(ts.displayPartsToString(deprecated?.text), `Use \`${deprecation?.successor}\` instead.`)
+    const struck = service.getSuggestionDiagnostics(file).filter(({ reportsDeprecated }) => reportsDeprecated)
+    t.equal(struck.length, 1)
+  },
+)
+
+t.test('a baseUrl that is no address is told of at once', async (t) => {
+  for (const baseUrl of [
+    '',
+    '/v1',
+    'localhost:3000/v1',
+    'ftp://a/v1',
+    'http://a/v1?x=1',
+    'http://a:b@c/v1',
+  ]) {
+    const message = `baseUrl must be an http or https address without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`
+    t.throws(() => createClient({ baseUrl, key: '' }), { name: 'TypeError', message }, baseUrl)
+  }
 })
 
 t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
@@ -95,15 +209,15 @@ t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
   ])
   const map = JSON.stringify({ imports: Object.fromEntries(imports) })
   // From the service's origin, which lets no other in.
-  await page.route(/\/(dist|node_modules)\//, (route) =>
-    route.fulfill({ path: path.join(built, new URL(route.request().url()).pathname) }),
+  await page.route(/\/node_modules\//, (route) =>
+    route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname) }),
   )
   await page.route(`${origin}/client`, (route) =>
     route.fulfill({ contentType: 'text/html', body: `<script type="importmap">${map}</script>` }),
   )
   await page.goto(`${origin}/client`)
   const told = await page.evaluate(`(async () => {
-    const { createClient } = await import('/dist/src/client/index.js')
+    const { createClient } = await import('/node_modules/animal-store-client/esm/src/client/index.js')
     const store = createClient({ baseUrl: '${base}', key: '${key}' })
     const { data } = await store.createPet({ body: { name: 'Rex', categoryId: 9223372036854775807n } })
     const pages = []

@@ -1,7 +1,7 @@
 // Animals that look like a store's: names people give, breeds that go with their category, more of the common kinds than
 // of the rare. The same seed gives the same animals.
 
-import type { components } from '../../../generated/types.js'
+import type { PetStatus } from '../../../generated/types.js'
 
 /** An animal to add. */
 export interface Animal {
@@ -36,7 +36,7 @@ Tilly,Toby,Tofu,Tulip,Uma,Vera,Violet,Waffles,Walnut,Willow,Winnie,Wren,Yuki,Zar
   )
 
 // Of a hundred animals. A few have none: nobody has said yet.
-const statuses: readonly (readonly [share: number, status: components['schemas']['PetStatus'] | null])[] = [
+const statuses: readonly (readonly [share: number, status: PetStatus | null])[] = [
   [60, 'available'],
   [25, 'sold'],
   [12, 'pending'],

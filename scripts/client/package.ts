@@ -1,0 +1,67 @@
+// The client's package: ES modules and CommonJS, their types, and in the maps their sources.
+
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import ts from 'typescript'
+
+const source = 'src/client'
+
+/** Makes the package of a project's client in a folder. Returns what is wrong, a line each; then nothing is written. */
+export function buildPackage(root: string, folder: string): string[] {
+  const program = ts.createProgram([path.join(root, source, 'index.ts')], optionsFor(root))
+  const problems = ts.getPreEmitDiagnostics(program)
+  if (problems.length > 0) return problems.map(toLine)
+  rmSync(folder, { recursive: true, force: true })
+  program.emit(undefined, (file, text) => {
+    const name = path.relative(root, file)
+    write(path.join(folder, 'esm', name), text)
+    if (name.endsWith('.d.ts')) write(path.join(folder, 'cjs', name), text)
+  })
+  for (const { fileName, text } of ownSources(program)) {
+    const name = path.relative(root, fileName).replace(/\.ts$/, '.js')
+    const { outputText, sourceMapText = '' } = ts.transpileModule(text, {
+      fileName: path.basename(fileName),
+      compilerOptions: { ...optionsFor(root), module: ts.ModuleKind.CommonJS, verbatimModuleSyntax: false },
+    })
+    write(path.join(folder, 'cjs', name), outputText)
+    write(path.join(folder, 'cjs', `${name}.map`), sourceMapText)
+  }
+  write(path.join(folder, 'cjs/package.json'), '{ "type": "commonjs" }\n')
+  for (const name of ['package.json', 'README.md'])
+    cpSync(path.join(root, source, name), path.join(folder, name))
+  cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
+  return []
+}
+
+// The server's, without Node's types: what runs in browsers can use nothing else.
+function optionsFor(root: string): ts.CompilerOptions {
+  const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  return {
+    ...options,
+    types: [],
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts'],
+    noEmit: false,
+    declaration: true,
+    sourceMap: true,
+    inlineSources: true,
+  }
+}
+
+function ownSources(program: ts.Program): ts.SourceFile[] {
+  return program
+    .getSourceFiles()
+    .filter((file) => !file.isDeclarationFile && !program.isSourceFileFromExternalLibrary(file))
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+
+function toLine({ file, start = 0, messageText }: ts.Diagnostic): string {
+  const text = ts.flattenDiagnosticMessageText(messageText, '\n')
+  if (file === undefined) return text
+  const { line, character } = file.getLineAndCharacterOfPosition(start)
+  return `${file.fileName}:${line + 1}:${character + 1}: ${text}`
+}

@@ -1,0 +1,23 @@
+// The types of a call: what an operation is given, and what it resolves with.
+
+import type { RequestBodyOption } from 'openapi-fetch'
+import type { CallOptions } from './client.js'
+
+/** What an operation takes: its parameters by where they stand, and its body. An int64 is a bigint. */
+export type RequestOf<Operation> = (Operation extends { parameters: infer Parameters }
+  ? Parameters
+  : unknown) &
+  RequestBodyOption<Operation> &
+  CallOptions
+
+/** An optional argument, where nothing in it is required. */
+export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
+
+/** What a call resolves with: the body, and the whole answer for its headers and status. */
+export interface Answer<Data> {
+  readonly data: Data
+  readonly response: Response
+}
+
+/** Calls one operation. Rejects with an ApiError, and with nothing else. */
+export type Call<Operation, Data> = (...args: Arguments<RequestOf<Operation>>) => Promise<Answer<Data>>
