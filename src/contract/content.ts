@@ -31,9 +31,9 @@ export function readContents(reader: Reader, place: string, content: unknown, is
     return { place, mediaType, media, schema }
   })
   checkTypes(reader, declared)
-  const read = declared.map((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
-  const contents = read.filter((each): each is Content => typeof each !== 'string')
-  const left = read.filter((each): each is string => typeof each === 'string')
+  const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
+  const contents = read.filter((each) => typeof each !== 'string')
+  const left = read.filter((each) => typeof each === 'string')
   if (contents.length === 0) for (const text of left) reader.problem(text)
   return { contents, left }
 }
@@ -50,8 +50,12 @@ function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   }
 }
 
-// Undefined where the server could not check it.
-function readContent(reader: Reader, declared: Declared, isBody: boolean): Content | undefined {
+// Undefined where the server could not check it, or of a form why.
+function readContent(
+  reader: Reader,
+  declared: Declared,
+  isBody: boolean,
+): Content | readonly string[] | undefined {
   const { mediaType, schema } = declared
   const name = essence(mediaType)
   if (isJson(name) && !isRange(name)) return { mediaType, kind: 'json' }
@@ -98,11 +102,15 @@ function isFile(schema: Node): boolean {
   return schema.format === 'binary' || isMedia || listOf(schema.allOf).some(isFile)
 }
 
-function readForm(reader: Reader, { place, mediaType, media, schema = {} }: Declared): Content {
+function readForm(
+  reader: Reader,
+  { place, mediaType, media, schema = {} }: Declared,
+): Content | readonly string[] {
   const isMultipart = essence(mediaType) === 'multipart/form-data'
   const parts = partsOf(schema)
   const encodings = reader.node(media.encoding)
-  const problem = (text: string) => reader.problem(`${place} ${mediaType}: ${text}`)
+  const problems: string[] = []
+  const problem = (text: string) => problems.push(`${place} ${mediaType}: ${text}`)
   if (typesOf(schema)?.join() !== 'object') problem('a form is of type object')
   if (parts.some((each) => each.patternProperties !== undefined))
     problem('patternProperties are not supported in a form')
@@ -126,12 +134,9 @@ function readForm(reader: Reader, { place, mediaType, media, schema = {} }: Decl
     typeof each === 'object' && each ? [each as Node] : [],
   )
   const fields = new Map([...schemas].map(([name, each]) => [name, read(name, each)]))
-  return {
-    mediaType,
-    kind: isMultipart ? 'multipart' : 'form',
-    fields,
-    others: others.length > 0 ? read('of any other name', others) : undefined,
-  }
+  const rest = others.length > 0 ? read('of any other name', others) : undefined
+  if (problems.length > 0) return problems
+  return { mediaType, kind: isMultipart ? 'multipart' : 'form', fields, others: rest }
 }
 
 const text: Field = { kind: 'text', isList: false, types: undefined, separator: undefined, mediaTypes: [] }

@@ -37,18 +37,18 @@ export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
   const faultyDefault = createDefaultCheck()
-  const compileBody = compileOnce((schema) => body.compile(withoutForbidden(compilable(schema), 'readOnly')))
-  const compileParameters = compileOnce((schema) => parameters.compile(compilable(schema)))
+  const compileBody = compileOnce((schema) => body.compile(schema))
+  const compileParameters = compileOnce((schema) => parameters.compile(schema))
   return ({ schema, httpPart }) => {
     const isBody = httpPart === 'body' || httpPart === 'json'
     const exact = isBody ? withoutForbidden(compilable(schema), 'readOnly') : compilable(schema)
     const fault = faultyDefault(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', exact)
     if (fault !== undefined) throw new Error(fault)
-    if (isBody) return compileBody(schema)
+    if (isBody) return compileBody(exact)
     // Headers and cookies belong to everyone; the other parameters to the contract alone.
-    if (httpPart === 'cookies') return compileParameters(schema)
-    if (httpPart === 'headers') return compileParameters(withLowerCaseNames(schema))
-    return compileParameters({ ...schema, additionalProperties: false })
+    if (httpPart === 'cookies') return compileParameters(exact)
+    if (httpPart === 'headers') return compileParameters(withLowerCaseNames(exact))
+    return compileParameters({ ...exact, additionalProperties: false })
   }
 }
 
