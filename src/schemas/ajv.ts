@@ -3,6 +3,7 @@
 import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
+import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
@@ -55,7 +56,7 @@ export function compilable(schema: Schema): Schema {
 export function compileOnce(compile: (schema: Schema) => ValidateFunction): typeof compile {
   const made = new Map<string, ValidateFunction>()
   return (schema) => {
-    const text = JSON.stringify(schema)
+    const text = String(stringify(schema))
     const validate = made.get(text) ?? compile(schema)
     made.set(text, validate)
     return validate
