@@ -82,7 +82,7 @@ t.test('README.md is short, leads to every page, and names every variable', asyn
   )
   const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
   const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
-  t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\('([A-Z_]+)'/g))
+  t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\(\s*'([A-Z_]+)'/g))
 })
 
 // A fresh checkout, but for the packages, which are those of this one.

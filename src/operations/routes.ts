@@ -41,7 +41,7 @@ import {
 } from './response-validation.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
-import { usedParts } from './used-parts.js'
+import { jsonSchemas, usedParts } from './used-parts.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -156,9 +156,6 @@ export function routable(contract: Contract, isWritten: (operation: Operation) =
   }
   return usedParts(paths, contract)
 }
-
-// glue's extension, so that it makes each schema one without references.
-const jsonSchemas = 'x-json-parameters'
 
 // What glue takes for a parameter has its schema by its name. Of JSON it knows nothing: each is compiled by itself.
 function schemasOf(parameters: Operation['parameters']): object {

@@ -7,6 +7,13 @@ import { mapKeywords } from '../contract/upgrade.js'
 const forReaders = ['links', 'callbacks', 'example', 'examples']
 const data = ['default', 'enum', 'const']
 
+/** An operation's extension with the schemas of its JSON parameters, so that glue makes each one without references. */
+export const jsonSchemas = 'x-json-parameters'
+
+function isData(key: string): boolean {
+  return data.includes(key) || (key.startsWith('x-') && key !== jsonSchemas)
+}
+
 /** A document of these paths, with the components that they refer to. */
 export function usedParts(paths: object, { title, version, specification }: Contract): object {
   const names = new Map<string, string>()
@@ -30,7 +37,7 @@ export function usedParts(paths: object, { title, version, specification }: Cont
       .filter(([key]) => isMap || !forReaders.includes(key))
       .map(([key, each]) => {
         if (!isMap && key === '$ref') return [key, use(String(each))]
-        if (!isMap && (data.includes(key) || key.startsWith('x-'))) return [key, each]
+        if (!isMap && isData(key)) return [key, each]
         return [key, copy(each, !isMap && mapKeywords.has(key))]
       })
     return Object.fromEntries(entries)
