@@ -194,7 +194,7 @@ function isDeclared(responses: Operation['responses'], status: string): boolean 
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
-/** The media type of errors: the first that any operation declares for one. */
+/** The media type of errors, where the contract describes those of the server: the first that any operation declares for one. */
 export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): string {
   const responses = [...operations.values()].flatMap((operation) => [...operation.responses.values()])
   const errors = responses.filter(({ status }) => /^([45]|default)/.test(status))

@@ -46,6 +46,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     )
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
+  const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))
   const contract: Contract = {
     document,
     text,
@@ -54,8 +55,8 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     version: String(info.version),
     ...mounted,
     requestId: readRequestId(reader, mounted),
-    errorType: errorTypeOf(mounted),
-    ...reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader)),
+    errorType: errors.describesErrors ? errorTypeOf(mounted) : 'application/json',
+    ...errors,
     ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),

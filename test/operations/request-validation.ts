@@ -395,3 +395,25 @@ paths:
   })
   t.match((await send(`${service.origin}/openapi.json`)).text, '"default":9223372036854775807')
 })
+
+t.test('errors are sent as the type that the contract declares for them', async (t) => {
+  const document = parseDocument(contract.text)
+  const names = Object.keys(document.toJS().components.responses)
+  for (const name of names) {
+    const place = ['components', 'responses', name, 'content']
+    const json = document.getIn([...place, 'application/json'])
+    document.setIn(place, document.createNode({}))
+    document.setIn([...place, 'application/problem+json'], json)
+  }
+  const service = await startService(t, {
+    contract: await readContract('pets.yaml', async () => String(document)),
+  })
+  const typeOf = ({ headers }: { headers: Headers }) => headers.get('content-type')
+  const problem = 'application/problem+json; charset=utf-8'
+  t.equal(typeOf(await service.call('GET', '/pets?limit=x')), problem)
+  t.equal(typeOf(await service.call('GET', '/pets/1')), problem, 'a refusal of a handler')
+  t.equal(typeOf(await service.call('GET', '/nothing')), problem)
+  t.equal(typeOf(await send(`${service.base}/pets`)), problem)
+  t.match(await sendRaw(service.origin, 'nonsense\r\n\r\n'), `Content-Type: ${problem}`)
+  t.equal(typeOf(await service.call('GET', '/pets')), 'application/json; charset=utf-8')
+})

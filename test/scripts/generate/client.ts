@@ -3,6 +3,13 @@ import { clientTable } from '../../../scripts/generate/client.js'
 import type { Operation } from '../../../src/contract/types.js'
 
 const key = { name: 'idempotency-key', in: 'header', schema: { type: 'string' } }
+const post = {
+  id: 'x',
+  method: 'POST',
+  path: '/x',
+  parameters: [],
+  responses: new Map(),
+} as object as Operation
 const cases: [title: string, item: object, operation: object, isIdempotent: boolean][] = [
   ['declares the header', {}, { parameters: [key] }, true],
   ['declares it by reference', {}, { parameters: [{ $ref: '#/components/parameters/Key' }] }, true],
@@ -17,9 +24,7 @@ for (const [title, item, operation, isIdempotent] of cases) {
       paths: { '/x': { ...item, post: { ...operation, responses: {} } } },
       components: { parameters: { Key: key } },
     }
-    const operations = new Map([
-      ['x', { id: 'x', method: 'POST', path: '/x', parameters: [] as unknown } as Operation],
-    ])
+    const operations = new Map([['x', post]])
     t.equal(clientTable({ document, operations }).operations.x?.idempotent === true, isIdempotent)
   })
 }
@@ -28,7 +33,7 @@ t.test(
   'int64 are found in the answers of a class, and in the default where no other tells of success',
   async (t) => {
     const answer = { content: { 'application/json': { schema: { type: 'integer', format: 'int64' } } } }
-    const operations = new Map([['x', { id: 'x', method: 'POST', path: '/x' } as Operation]])
+    const operations = new Map([['x', post]])
     const of = (responses: object) => {
       const document = { paths: { '/x': { post: { responses } } } }
       return clientTable({ document, operations }).operations.x?.int64
