@@ -104,7 +104,9 @@ export async function endPools(pools: Pools): Promise<void> {
 export function connectionOptions(log: Logger, timeoutMs: number, settings: object) {
   return {
     connect_timeout: connectTimeoutSeconds,
-    max_lifetime: null, // a connection is used until it fails: to end one would fail what is just sent on it
+    // A connection is used until it fails: to end one, for its age or its rest, would fail what is just sent on it.
+    max_lifetime: null,
+    idle_timeout: 0,
     types: { bigint: postgres.BigInt },
     fetch_types: false, // only needed for arrays of types of one's own
     connection: {
