@@ -8,6 +8,7 @@ import { parse as parseJson, stringify } from 'lossless-json'
 import { parse, parseDocument } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
+import { narrowed } from '../../src/lib/exact-number.js'
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
@@ -216,7 +217,7 @@ function parseExactly(text: string): unknown {
 
 // A bigint where a number would round it.
 function exact(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'bigint') return narrowed(value)
   if (Array.isArray(value)) return value.map(exact)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, exact(each)]))

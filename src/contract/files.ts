@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
 import { parse as parseLossless } from 'lossless-json'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
+import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
 import { mapKeywords } from './upgrade.js'
@@ -74,10 +75,8 @@ function parseText(text: string): unknown {
 
 // Some ten times as fast as YAML, which tells better what is wrong with what is no JSON, or has a name twice.
 function parseJsonText(text: string): unknown {
-  const parseNumber = (digits: string) =>
-    Number.isSafeInteger(Number(digits)) || !/^-?\d+$/.test(digits) ? Number(digits) : BigInt(digits)
   try {
-    return parseLossless(text, undefined, { parseNumber })
+    return parseLossless(text, undefined, { parseNumber: exactNumber })
   } catch {
     return undefined
   }
@@ -87,15 +86,10 @@ function parseYaml(text: string): unknown {
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
-  const value: unknown = parsed.toJS({ reviver: (_, each) => narrowed(each) })
+  const reviver = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
+  const value: unknown = parsed.toJS({ reviver })
   if (typeof value !== 'object' || value === null) throw new Error('it holds no document')
   return value
-}
-
-// A bigint where a number would round it.
-function narrowed(value: unknown): unknown {
-  const isSafe = typeof value === 'bigint' && Number.isSafeInteger(Number(value))
-  return isSafe ? Number(value) : value
 }
 
 // What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.

@@ -8,6 +8,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
+import { exactNumber } from '../lib/exact-number.js'
 
 /** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -115,10 +116,6 @@ export function defaultOf({ default: value }: Schema): unknown {
     : value
 }
 
-function exactNumber(text: string): number | bigint {
-  return Number.isSafeInteger(Number(text)) || !/^-?\d+$/.test(text) ? Number(text) : BigInt(text)
-}
-
 // Where no type is named, its own numbers tell.
 function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
@@ -156,10 +153,7 @@ function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
 
 /** A number as JSON writes it, of one of the types; what is none stays text. */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
-  if (/^-?(0|[1-9]\d*)$/.test(text)) {
-    const value = Number(text)
-    return Number.isSafeInteger(value) ? value : BigInt(text)
-  }
+  if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
   const isNumeral = types.includes('number') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)
   return isNumeral ? Number(text) : text
 }
