@@ -7,7 +7,7 @@ import { problemOf } from '../../src/contract/operations.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
-import { routable } from '../../src/operations/routes.js'
+import { routable } from '../../src/operations/routable.js'
 import { buildServer } from '../lib/server.js'
 
 /**

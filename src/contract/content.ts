@@ -128,7 +128,7 @@ function readForm(
       isOpen && typeof field !== 'string' && field.kind === 'file' ? 'is a file: files need names' : field
     if (typeof fault !== 'string') return fault
     problem(`the field ${name} ${fault}`)
-    return text
+    return plainField
   }
   const others = parts.flatMap(({ additionalProperties: each }) =>
     typeof each === 'object' && each ? [each as Node] : [],
@@ -139,7 +139,14 @@ function readForm(
   return { mediaType, kind: isMultipart ? 'multipart' : 'form', fields, others: rest }
 }
 
-const text: Field = { kind: 'text', isList: false, types: undefined, separator: undefined, mediaTypes: [] }
+/** A field of which nothing is said. */
+export const plainField: Field = {
+  kind: 'text',
+  isList: false,
+  types: undefined,
+  separator: undefined,
+  mediaTypes: [],
+}
 
 // The field, or why it cannot be read (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
 function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
@@ -196,7 +203,7 @@ function readSingle(
       : String(contentType)
           .split(',')
           .map((each) => each.trim())
-  const field = { ...text, types, mediaTypes }
+  const field = { ...plainField, types, mediaTypes }
   if (types?.includes('array')) return 'is a list of lists, which is not supported in a form'
   if (mediaTypes.some(isJson) && mediaTypes.length > 1)
     return 'may be JSON or something else, which is not supported'

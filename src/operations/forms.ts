@@ -3,6 +3,7 @@
 
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { ErrorObject } from 'ajv'
+import { plainField } from '../contract/content.js'
 import { accepts, essence, isUtf8 } from '../contract/media-types.js'
 import type { Content, Field } from '../contract/types.js'
 import { ApiError } from '../errors.js'
@@ -19,8 +20,6 @@ export interface Form {
 // Far more than a form has, and few enough to be read in a moment.
 const partsMax = 1000
 
-const plain: Field = { kind: 'text', isList: false, types: undefined, separator: undefined, mediaTypes: [] }
-
 /**
  * Reads a form.
  * @throws {ApiError} `invalid_request` when it is none.
@@ -36,7 +35,7 @@ export function readForm(bytes: Uint8Array, contentType: string, content: Conten
   }
   const faults: ErrorObject[] = []
   const values = [...given].map(([name, all]) => {
-    const field = content.fields?.get(name) ?? content.others ?? plain
+    const field = content.fields?.get(name) ?? content.others ?? plainField
     return [name, readField(name, all, field, faults)]
   })
   return { value: Object.fromEntries(values), faults }

@@ -18,7 +18,7 @@ import { ContractError, type Problem } from '../contract/contract-error.js'
 import { essence, isJson } from '../contract/media-types.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
-import type { Content, Contract, Operation, Parameter, Schema } from '../contract/types.js'
+import type { Content, Contract, Operation, Schema } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
@@ -39,9 +39,10 @@ import {
   type ResponseCheck,
   type ResponseSchemas,
 } from './response-validation.js'
+import { placeOf, routable } from './routable.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
-import { jsonSchemas, usedParts } from './used-parts.js'
+import { jsonSchemas } from './used-parts.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -130,51 +131,6 @@ function naming<Result>(operation: Operation, run: () => Result): Result {
   } catch (error) {
     throw new ContractError([problemOf(operation, (error as Error).message)])
   }
-}
-
-// What glue makes routes of: its own reading of parameters is not OpenAPI's, so it is told of nothing but names and schemas.
-// The router compares decoded paths. An operation that is not written is a route and no more: its schemas, which can be many, would check nothing.
-/** The document that glue is given: its own validator refuses what is none. */
-export function routable(contract: Contract, isWritten: (operation: Operation) => boolean): object {
-  const { operations } = contract
-  const paths: Record<string, Record<string, object>> = {}
-  for (const operation of operations.values()) {
-    const { id, method, definition, parameters } = operation
-    const path = decodeURI(operation.path)
-    const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
-    const { requestBody, responses } = definition
-    const full = {
-      operationId: id,
-      responses,
-      ...(requestBody !== undefined && { requestBody }),
-      ...schemasOf(parameters),
-    }
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: isWritten(operation) ? full : bare,
-    }
-  }
-  return usedParts(paths, contract)
-}
-
-// What glue takes for a parameter has its schema by its name. Of JSON it knows nothing: each is compiled by itself.
-function schemasOf(parameters: Operation['parameters']): object {
-  const isJson = ({ form }: Parameter) => form?.style === 'json'
-  const content = parameters.filter(isJson).map((each) => [placeOf(each), { schema: each.schema }])
-  return {
-    parameters: parameters.map((each) => ({
-      name: each.name,
-      in: each.in,
-      required: each.required,
-      explode: false,
-      schema: isJson(each) ? {} : each.schema,
-    })),
-    ...(content.length > 0 && { [jsonSchemas]: { content: Object.fromEntries(content) } }),
-  }
-}
-
-function placeOf({ name, in: location }: Parameter): string {
-  return `${location} ${name}`
 }
 
 function validatorsOf(
