@@ -3,6 +3,7 @@
 import { EventEmitter, once } from 'node:events'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
+import { stopClocks } from '../fixtures/clocks.js'
 import { holdKeys } from '../fixtures/locks.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
@@ -30,7 +31,7 @@ for (const [name, skip, env] of stores) {
       contract: strict,
       env: { ...(await env(t)), TRUST_PROXY: 'loopback', WORK_MAX: '10000' },
     })
-    stopElapsedTime(t)
+    stopClocks(t)
     const lookUps = await countLookUps(service)
     const isBounded = async (t: Test, answers: readonly Answer[]) => {
       t.equal(await lookUps(), perMinute)
@@ -60,7 +61,7 @@ for (const [name, skip, env] of stores) {
     async (t) => {
       const service = await startService(t, { env: { ...(await env(t)), WORK_MAX: '10000' } })
       const lookUps = await countLookUps(service)
-      stopElapsedTime(t) // however long it takes, what is looked up stays fresh
+      stopClocks(t) // however long it takes, what is looked up stays fresh
       const answers = await Promise.all(Array.from({ length: many }, () => use(service, '', service.key)))
       t.strictSame(statuses(answers), { 200: many })
       t.equal(await lookUps(), 1)
@@ -74,7 +75,7 @@ t.test('unknown keys beyond the allowance of their address', async (t) => {
   const unseen = await service.createKey()
   const others = await Promise.all(Array.from({ length: perMinute * 2 }, () => service.createKey()))
   const lookUps = await countLookUps(service)
-  stopElapsedTime(t) // their minute does not end
+  stopClocks(t) // their minute does not end
   for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
   refusesAddress(t, await guess(service, '192.0.2.1'))
 
@@ -82,7 +83,7 @@ t.test('unknown keys beyond the allowance of their address', async (t) => {
     t.equal((await use(service, '192.0.2.3', seen.key)).status, 200)
     t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
     await lookUps()
-    stopElapsedTime(t, 1_000) // it is to be looked up again
+    stopClocks(t).advance(1_000) // it is to be looked up again
     t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
     t.equal(await lookUps(), 1)
   })
@@ -142,12 +143,6 @@ function guess(service: Service, address: string): Promise<Answer> {
 
 function use({ base }: Service, address: string, key: string): Promise<Answer> {
   return send(`${base}/pets`, 'GET', { authorization: `Bearer ${key}`, 'x-forwarded-for': address })
-}
-
-/** The clock that measures stands still, so many milliseconds from now. */
-function stopElapsedTime(t: Test, aheadMs = 0): void {
-  const now = performance.now() + aheadMs
-  t.intercept(performance, 'now', { value: () => now, configurable: true, writable: true })
 }
 
 function refusesAddress(t: Test, answer: Answer | undefined): void {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../src/database/types.js'
+import { stopClocks } from '../fixtures/clocks.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
@@ -67,9 +68,7 @@ t.test('refusals are counted by plan and window, bans by plan', async (t) => {
   const { base, createKey, samples } = await startMeasured(t)
   const { ban, anonymous } = contract.rateLimits
   // No window ends meanwhile.
-  const clocks = { date: Date.now(), performance: performance.now() }
-  t.intercept(Date, 'now', { value: () => clocks.date, configurable: true, writable: true })
-  t.intercept(performance, 'now', { value: () => clocks.performance, configurable: true, writable: true })
+  stopClocks(t)
   const minute = await createKey({ perMinute: 1, perDay: 99 })
   const day = await createKey({ perMinute: 99, perDay: 1 })
   const times = async (count: number, key: string) => {

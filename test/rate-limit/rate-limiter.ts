@@ -1,4 +1,5 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { stopClocks } from '../fixtures/clocks.js'
 import { free, prefix, prefixEncoded } from '../fixtures/facts.js'
 import { type Answer, contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
@@ -6,25 +7,6 @@ const { plans, anonymous, ban } = contract.rateLimits
 const second = 1000
 const minute = 60 * second
 const day = 24 * 60 * minute
-
-/** The wall clock and the one that measures, which stand still until they are moved. */
-function stopClocks(t: Test) {
-  let now = Date.UTC(2026, 10, 20, 12)
-  let elapsed = performance.now()
-  t.intercept(Date, 'now', { value: () => now, configurable: true, writable: true })
-  t.intercept(performance, 'now', { value: () => elapsed, configurable: true, writable: true })
-  return {
-    now: () => now,
-    advance(ms: number) {
-      now += ms
-      elapsed += ms
-    },
-    /** What an operator does, or NTP: no time passes. */
-    setWallClock(by: number) {
-      now += by
-    },
-  }
-}
 
 async function keyOf(service: Service, perMinute: number, perDay: number) {
   const { key, id } = await service.createKey({ plan: 'enterprise', perMinute, perDay })
