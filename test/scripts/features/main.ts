@@ -6,6 +6,7 @@ import t from 'tap'
 import { expectedOf, type Result, readFeatures, runFeature } from '../../../scripts/features/features.js'
 import { toPage, withoutPlace } from '../../../scripts/features/page.js'
 import { projectRoot } from '../../../src/paths.js'
+import '../../fixtures/compile-once.js'
 
 const features = await readFeatures()
 const results: Result[] = []

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { createTypeChecker } from '../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../scripts/generate/differences.js'
 import { copyProject, edit } from '../../fixtures/copy.js'
+import '../../fixtures/compile-once.js'
 
 // In place of `components:`, the line before which it goes.
 const operation = (name: string, rest: string) => `  /${name}:
