@@ -2,15 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
-import {
-  type Environment as EnvironmentVariables,
-  type Program,
-  type Service,
-  startService,
-} from '../lib/service.js'
+import { type Environment as EnvironmentVariables, type Service, startService } from '../lib/service.js'
 import { DatabaseFaults } from './database.js'
 import { type Balance, Ledger } from './ledger.js'
-import { Load } from './load.js'
+import { type Clients, Load } from './load.js'
 
 /** What a fault came to. */
 export interface Report {
@@ -49,15 +44,16 @@ export const promisedBounds: Bounds = {
   stopMs: 5_000,
 }
 
-const clients = 8
+/** As many as keep an instance busy. */
+export const manyClients: Clients = { count: 8, pauseMs: 0 }
 
 export class Environment {
   readonly faults: DatabaseFaults
 
   constructor(
     readonly database: BenchDatabase,
-    readonly program: Program,
     readonly bounds: Bounds,
+    readonly clients: Clients,
     readonly interruption: AbortSignal,
   ) {
     this.faults = new DatabaseFaults(database)
@@ -65,11 +61,11 @@ export class Environment {
 
   /** @param interruption ends whatever is waited for, so that each gives back what it took */
   static async open(
-    program: Program,
     bounds: Bounds,
+    clients: Clients,
     interruption: AbortSignal = new AbortController().signal,
   ): Promise<Environment> {
-    return new Environment(await startDatabase(undefined, 0, interruption), program, bounds, interruption)
+    return new Environment(await startDatabase(undefined, 0, interruption), bounds, clients, interruption)
   }
 
   close(): Promise<void> {
@@ -83,11 +79,11 @@ export class Environment {
       SHUTDOWN_TIMEOUT_MS: String(this.bounds.stopMs),
       LOG_LEVEL: 'fatal',
     }
-    return startService({ ...own, ...this.database.env, ...env }, this.program)
+    return startService({ ...own, ...this.database.env, ...env })
   }
 
   startLoad(ledger: Ledger, origin: string): Load {
-    const { interruption } = this
+    const { clients, interruption } = this
     const { key } = this.database
     const { answerMs, slackMs } = this.bounds
     return new Load(ledger, { origin, key, clients, boundMs: answerMs + slackMs, interruption })

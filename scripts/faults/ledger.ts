@@ -19,7 +19,8 @@ export interface Balance {
 
 /** The callers' books. */
 export class Ledger {
-  readonly acknowledged = new Map<string, string>()
+  /** Names and ids. */
+  readonly acknowledged: [name: string, id: string][] = []
   readonly unknown = new Set<string>()
   readonly statuses = new Map<string, number>()
   /** Answers that should not have been, in words. */
@@ -50,11 +51,11 @@ export class Ledger {
       where name like ${`${this.#run}-%`}
       group by name`
     const stored = new Map(rows.map((row) => [row.name, row]))
-    const found = [...this.acknowledged].filter(([name, id]) => stored.get(name)?.id === id).length
+    const found = this.acknowledged.filter(([name, id]) => stored.get(name)?.id === id).length
     return {
-      acknowledged: this.acknowledged.size,
+      acknowledged: this.acknowledged.length,
       found,
-      lost: this.acknowledged.size - found,
+      lost: this.acknowledged.length - found,
       unknown: this.unknown.size,
       unknownStored: [...this.unknown].filter((name) => stored.has(name)).length,
       duplicates: rows.filter(({ count }) => count > 1).length,

@@ -7,11 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { unlessAborted } from '../../src/lib/abort.js'
 import type { Ledger } from './ledger.js'
 
+export interface Clients {
+  readonly count: number
+  /** Between an answer and the client's next request. */
+  readonly pauseMs: number
+}
+
 export interface LoadOptions {
   /** `http://127.0.0.1:PORT`, which may be down at times. */
   readonly origin: string
   readonly key: string
-  readonly clients: number
+  readonly clients: Clients
   /** No request may take longer. */
   readonly boundMs: number
   readonly interruption: AbortSignal
@@ -36,7 +42,7 @@ export class Load {
     readonly ledger: Ledger,
     readonly options: LoadOptions,
   ) {
-    this.#clients = Array.from({ length: options.clients }, (_, iteration) => this.#client(iteration))
+    this.#clients = Array.from({ length: options.clients.count }, (_, iteration) => this.#client(iteration))
   }
 
   /** Resolves when the next request that begins from now on is served; with the milliseconds until then. */
@@ -59,6 +65,7 @@ export class Load {
       if (iteration % 3 === 0) await this.#read()
       else if (iteration % 3 === 1) await this.#create()
       else await this.#createOnce()
+      if (this.options.clients.pauseMs > 0) await delay(this.options.clients.pauseMs)
     }
   }
 
@@ -80,8 +87,8 @@ export class Load {
   }
 
   async #read(): Promise<void> {
-    const all = this.ledger.acknowledged
-    const [name, id] = [...all][Math.floor(Math.random() * all.size)] ?? []
+    const { acknowledged } = this.ledger
+    const [name, id] = acknowledged[Math.floor(Math.random() * acknowledged.length)] ?? []
     if (name === undefined) return void (await this.#ask('GET', '/v1/pets?limit=1'))
     const answer = await this.#ask('GET', `/v1/pets/${id}`)
     const isRight = answer?.status !== 200 || answer.text.includes(`{"id":${id},"name":"${name}",`)
@@ -89,7 +96,7 @@ export class Load {
   }
 
   #acknowledge(name: string, { text }: Answer): void {
-    this.ledger.acknowledged.set(name, /"id":(\d+)/.exec(text)?.[1] ?? '')
+    this.ledger.acknowledged.push([name, /"id":(\d+)/.exec(text)?.[1] ?? ''])
   }
 
   // Undefined: the connection failed before there was an answer.

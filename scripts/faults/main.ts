@@ -5,7 +5,7 @@ import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
-import { Environment, promisedBounds, type Report } from './environment.js'
+import { Environment, manyClients, promisedBounds, type Report } from './environment.js'
 import {
   abandonWork,
   cutConnections,
@@ -37,7 +37,7 @@ Exit codes: 0 every promise was kept, 1 one was not, 2 wrong usage, 130 interrup
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   parseArgs({ args: [...args] })
-  const environment = await Environment.open('build', promisedBounds, interruption)
+  const environment = await Environment.open(promisedBounds, manyClients, interruption)
   let broken = 0
   const tell = async ({ title, figures, broken: promises }: Report) => {
     const lines = [...figures, ...promises.map((each) => `NOT KEPT: ${each}`)]

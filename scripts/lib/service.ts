@@ -21,17 +21,9 @@ export interface Service {
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-/** What is run: what `npm run build` made, or in a test that has made nothing, the sources. */
-export type Program = 'build' | 'sources'
-
-const programs: Readonly<Record<Program, readonly string[]>> = {
-  build: [built('src/main.js')],
-  sources: ['--import', 'tsx', path.join(projectRoot, 'src/main.ts')],
-}
-
 /** Starts the service and waits until it says where it listens. */
-export async function startService(environment: Environment, program: Program = 'build'): Promise<Service> {
-  const child = spawn(process.execPath, programs[program], {
+export async function startService(environment: Environment): Promise<Service> {
+  const child = spawn(process.execPath, [built('src/main.js')], {
     cwd: projectRoot,
     env: environmentOf({ PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,7 +69,8 @@ export function createOpenKey(environment: Environment): Promise<string> {
   return runKeys(['create', '--name', 'script', '--plan', 'enterprise', ...quotas], environment)
 }
 
-function built(file: string): string {
+/** A file of what `npm run build:server` makes. */
+export function built(file: string): string {
   return path.join(projectRoot, 'dist', file)
 }
 
