@@ -58,25 +58,19 @@ function validateAll(cxt: KeywordCxt): void {
       gen.code(_`${passing}++`)
       cxt.mergeEvaluated(inner, Name)
       if (copy) gen.assign(fitting, copy)
-      if (copy && keyword === 'anyOf') gen.code(_`${functionIn(cxt, replace)}(${data}, ${copy})`)
+      if (copy && keyword === 'anyOf') settle(cxt, copy)
     })
   }
   for (const [i, each] of (schema as AnySchema[]).entries()) {
     gen.assign(before, names.default.errors)
-    if (!it.opts.useDefaults || it.compositeRule || !hasDefault(each)) validate(i)
-    else
-      gen.if(
-        _`typeof ${data} == "object" && ${data} !== null`,
-        () => validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`)),
-        () => validate(i),
-      )
+    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each)) validate(i)
+    else validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`))
   }
   cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}}` })
   cxt.result(
     keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`,
     () => {
-      if (keyword === 'oneOf')
-        gen.if(fitting, () => gen.code(_`${functionIn(cxt, replace)}(${data}, ${fitting})`))
+      if (keyword === 'oneOf') gen.if(_`${fitting} !== undefined`, () => settle(cxt, fitting))
       cxt.reset()
     },
     () => cxt.error(true),
@@ -89,15 +83,29 @@ function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
   return Object.assign(Object.create(cxt) as KeywordCxt, { it })
 }
 
-// Ajv gives no defaults in alternatives, for one that does not fit would leave them: here each fills a copy, and the one that fits replaces
-// the value.
-function hasDefault(schema: AnySchema): boolean {
+// Ajv gives no defaults in alternatives, for one that does not fit would leave them, as it would its kind of number: here each changes a
+// copy, and the one that fits replaces the value.
+function changesValues(schema: AnySchema): boolean {
   let found = false
   mapSchemas(schema, (each) => {
-    if (each.default !== undefined) found = true
+    if (each.default !== undefined || each.exactNumber !== undefined) found = true
     return each
   })
   return found
+}
+
+function settle(cxt: KeywordCxt, value: Name): void {
+  const { gen, data, it } = cxt
+  gen.if(
+    _`typeof ${data} == "object" && ${data} !== null`,
+    () => gen.code(_`${functionIn(cxt, replace)}(${data}, ${value})`),
+    () => {
+      gen.assign(data, value)
+      gen.if(_`${it.parentData} !== undefined`, () =>
+        gen.assign(_`${it.parentData}[${it.parentDataProperty}]`, value),
+      )
+    },
+  )
 }
 
 function replace(value: object, copy: object): void {

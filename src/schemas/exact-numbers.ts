@@ -130,13 +130,15 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     schemaType: 'object',
     modifying: mode !== 'check',
     errors: true,
-    compile: (rules: Rules) => {
+    compile: (rules: Rules, _, { compositeRule = false }) => {
+      // What is only looked at, as in `not` and `if`, stays as it is.
+      const isConverting = mode !== 'check' && !compositeRule
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
-        if (mode !== 'check' && isNumber(value) && context?.parentData) {
+        if (isConverting && isNumber(value) && context?.parentData) {
           context.parentData[context.parentDataProperty] = converted(value, rules)
         }
         return true

@@ -1,3 +1,4 @@
+import type { Options } from 'ajv'
 import t from 'tap'
 import type { Schema } from '../../src/contract/types.js'
 import { createAjv } from '../../src/schemas/ajv.js'
@@ -11,9 +12,9 @@ interface Outcome {
   readonly value: unknown
 }
 
-function check(mode: NumberMode, schema: Schema, value: unknown): Outcome {
+function check(mode: NumberMode, schema: Schema, value: unknown, options: Options = {}): Outcome {
   const data = { value }
-  const validate = createAjv(mode).compile(
+  const validate = createAjv(mode, options).compile(
     withExactNumbers({ type: 'object', properties: { value: schema } }),
   )
   validate(data)
@@ -185,6 +186,82 @@ for (const [place, schema, value] of places) {
     t.strictSame(check('check', schema, value).problems, [])
   })
 }
+
+const number = { type: 'number' }
+const strict = (properties: object) => ({
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+
+// Whichever is tried last, the value is of the kind that the fitting one declares.
+const alternatives: [title: string, schemas: [object, object], value: unknown, seen: unknown][] = [
+  ['one int64', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1 }, { a: 1n }],
+  ['two numbers', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1, b: 2 }, { a: 1, b: 2 }],
+  [
+    'a large one',
+    [strict({ a: int64 }), strict({ a: number, b: number })],
+    { a: 2n ** 60n },
+    { a: 2n ** 60n },
+  ],
+  [
+    'lists',
+    [
+      { items: int64, minItems: 2 },
+      { items: number, maxItems: 1 },
+    ],
+    [1],
+    [1],
+  ],
+  [
+    'long lists',
+    [
+      { items: int64, minItems: 2 },
+      { items: number, maxItems: 1 },
+    ],
+    [1, 2],
+    [1n, 2n],
+  ],
+  [
+    'numbers',
+    [
+      { ...int64, not: { const: 1 } },
+      { ...number, maximum: 1 },
+    ],
+    1,
+    1,
+  ],
+  [
+    'integers',
+    [
+      { ...int64, not: { const: 1 } },
+      { ...number, maximum: 1 },
+    ],
+    2,
+    2n,
+  ],
+]
+
+for (const [title, [one, other], value, seen] of alternatives) {
+  for (const keyword of ['oneOf', 'anyOf']) {
+    for (const schemas of [
+      [one, other],
+      [other, one],
+    ]) {
+      t.test(`${title}: ${keyword} ${schemas[0] === one ? 'in order' : 'reversed'}`, async (t) => {
+        const given = structuredClone(value)
+        const outcome = check('json', { [keyword]: schemas }, given, { useDefaults: true })
+        t.strictSame(outcome, { problems: [], value: seen })
+      })
+    }
+  }
+}
+
+t.test('a schema that only decides converts nothing', async (t) => {
+  const decide = (schema: Schema) => check('json', schema, { a: 1 }, { useDefaults: true }).value
+  t.strictSame(decide({ not: strict({ a: int64, b: int64 }) }), { a: 1 })
+  t.strictSame(decide({ if: strict({ a: int64, b: int64 }), else: { properties: { a: number } } }), { a: 1 })
+})
 
 t.test('an int64 is exact as a whole body', async (t) => {
   const validate = createAjv('json').compile(withExactNumbers(int64))
