@@ -345,19 +345,23 @@ function fieldMutations(schema: Schema): Arbitrary<Mutation>[] {
   const names = fields.map(([name]) => name)
   const integers = fields.filter(([, { type }]) => type === 'integer').map(([name]) => name)
   const wholes = [null, [], 1, 'x', true, [{}]].filter((value) => validate(value) !== undefined)
+  const unknown =
+    schema.additionalProperties === false
+      ? strayFields.filter((field) => !names.some((name) => field.startsWith(`"${name}":`)))
+      : []
   const of = <Value>(values: readonly Value[], make: (value: Value) => Mutation) =>
-    fc.constantFrom(...values).map(make)
+    values.length > 0 ? [fc.constantFrom(...values).map(make)] : []
   return [
-    of<Json>(wholes, (value) =>
+    ...of<Json>(wholes, (value) =>
       refuse(`a body that is ${JSON.stringify(value)}`, () => String(stringify(value))),
     ),
     ...fields.map(([name, each]) => invalidValue(each).map((value) => put(name, String(stringify(value))))),
-    ...integers.map((name) => of(strayNumbers, (text) => put(name, text))),
-    of(names, (name) => refuse(`${name} is there twice`, (text) => add(text, `"${name}":1,"${name}":1`))),
-    of((schema.required ?? []) as string[], (name) =>
+    ...integers.flatMap((name) => of(strayNumbers, (text) => put(name, text))),
+    ...of(names, (name) => refuse(`${name} is there twice`, (text) => add(text, `"${name}":1,"${name}":1`))),
+    ...of((schema.required ?? []) as string[], (name) =>
       refuse(`no ${name}`, (text) => removeField(text, name)),
     ),
-    of(strayFields, (field) => refuse(`an unknown field ${field}`, (text) => add(text, field))),
+    ...of(unknown, (field) => refuse(`an unknown field ${field}`, (text) => add(text, field))),
   ]
 }
 
