@@ -225,7 +225,7 @@ export interface components {
                 /** @description See the other answers. */
                 "X-RateLimit-Remaining"?: number;
                 /** @description See the other answers. */
-                "X-RateLimit-Reset"?: number;
+                "X-RateLimit-Reset"?: bigint;
                 Allow: components["headers"]["Allow"];
                 Deprecation: components["headers"]["Deprecation"];
                 Sunset: components["headers"]["Sunset"];
@@ -268,9 +268,10 @@ export interface components {
          * @description When that window ends, in seconds since the Unix epoch.
          * @example 1795132860
          */
-        RateLimitReset: number;
+        RateLimitReset: bigint;
         /**
-         * @description RFC 8288. While there are more animals: the next page, `rel="next"`, which the last page lacks.
+         * @description RFC 8288. While there are more animals: the next page, `rel="next"`, which the last page lacks. Follow the link, or
+         *     pass its `cursor` to the same operation.
          * @example </v1/pets?limit=20&cursor=MXwqfDIw>; rel="next"
          */
         NextLink: string;
@@ -488,7 +489,10 @@ export type Error = {
     code: ErrorCode;
     /** @description What is wrong, for a person. Its wording may change. */
     message: string;
-    /** @description The HTTP status code of the answer. */
+    /**
+     * Format: int32
+     * @description The HTTP status code of the answer.
+     */
     status: number;
 };
 /**
