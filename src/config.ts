@@ -40,6 +40,8 @@ export interface Config {
   readonly workers: number
   /** How long a start waits for a database that is not there yet. */
   readonly startTimeoutMs: number
+  /** Variables that nothing reads and that are nearly called like one that is read, a sentence each. */
+  readonly misspelt: readonly string[]
 }
 
 const workersMax = 64
@@ -61,7 +63,9 @@ export class ConfigError extends OperatorError {
  */
 export function readConfig(environment: Environment): Config {
   const problems: string[] = []
+  const names: string[] = []
   const read = <T>(name: string, fallback: T, parse: (text: string) => T | Problem): T => {
+    names.push(name)
     const text = environment[name]?.trim()
     if (text === undefined || text === '') return fallback
     const value = parse(text)
@@ -96,9 +100,33 @@ export function readConfig(environment: Environment): Config {
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
     workers,
+    misspelt: [],
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
-  return Object.freeze(config)
+  return Object.freeze({ ...config, misspelt: misspelt(Object.keys(environment), names) })
+}
+
+// Shorter names are near too many others.
+const tellingLength = 7
+
+function misspelt(given: readonly string[], known: readonly string[]): string[] {
+  const telling = known.filter((name) => name.length >= tellingLength)
+  return given
+    .filter((name) => !known.includes(name))
+    .flatMap((name) => {
+      const meant = telling.find((each) => areNear(name, each))
+      return meant === undefined ? [] : [`${name} is not read: is ${meant} meant?`]
+    })
+}
+
+// By one character that is missing, more, or another, or two that are swapped.
+function areNear(one: string, other: string): boolean {
+  const shorter = ofOneLess(other)
+  return ofOneLess(one).some((each) => shorter.includes(each))
+}
+
+function ofOneLess(name: string): string[] {
+  return [name, ...Array.from(name, (_, i) => name.slice(0, i) + name.slice(i + 1))]
 }
 
 class Problem {

@@ -33,6 +33,7 @@ const forcedTimeoutMs = 5_000
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
+  if (!isWorker(config)) for (const text of config.misspelt) process.stderr.write(`${text}\n`)
   boundShutdown(config)
   if (isWorker(config)) onStop(request)
   const contract = await readContract(contractFile)

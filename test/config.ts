@@ -27,6 +27,7 @@ const defaults = {
   trustProxy: false,
   corsOrigins: [],
   startTimeoutMs: 20_000,
+  misspelt: [],
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   handlerTimeoutMs: 10_000,
@@ -161,4 +162,16 @@ t.test('a password in a URL is never repeated', async (t) => {
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
     t.notMatch(message, 'hunter2')
   }
+})
+
+t.test('variables that are nearly called like one are told of', async (t) => {
+  const misspelt = (...names: string[]) =>
+    readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt
+  t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI'), [
+    'DATABSE_URL is not read: is DATABASE_URL meant?',
+    'DATADIR is not read: is DATA_DIR meant?',
+    'LOG_LEVLE is not read: is LOG_LEVEL meant?',
+    'REDIS_URI is not read: is REDIS_URL meant?',
+  ])
+  t.strictSame(misspelt('HOME', 'POST', 'PATH', 'DATABASE', 'PGDATABASE', 'NODE_ENV', 'LANG'), [])
 })
