@@ -53,7 +53,7 @@ export function runCommand(usage: string, command: Command): void {
 }
 
 function told(error: Error, usage: string): string {
-  if (isUsageError(error)) return `${error.message}\n\n${usage}`
+  if (isUsageError(error)) return `${usage}\n${error.message}\n` // what is wrong last, where a terminal shows it
   return `${error instanceof OperatorError ? error.message : error.stack}\n`
 }
 

@@ -59,7 +59,7 @@ for (const [title, args, message] of usageErrors) {
 t.test('a wrong use of the command exits 2 before there is a database', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const ended = await runProgram('src/commands/keys.ts', ['revoke', 'x'], { DATA_DIR: dataDir })
-  t.match(ended, { code: 2, stdout: '', stderr: /"x" is no ID.*\n\nUsage: / })
+  t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n\n.*"x" is no ID.*\n$/ })
   t.strictSame(await readdir(dataDir), [])
 })
 
