@@ -1,4 +1,4 @@
-// The log: pino's JSON lines on standard output. It neither holds up nor stops what it tells of: the lines of one iteration of the
+// The log: pino's JSON lines on standard output, for a person at a terminal short ones in colour. It neither holds up nor stops what it tells of: the lines of one iteration of the
 // event loop are one write, and where they cannot be written, on a full disk, the service goes on without them.
 
 import { writeSync } from 'node:fs'
@@ -9,6 +9,15 @@ const keptBytesMax = 1_048_576
 
 // What a pipe takes whole, whoever else writes to it: PIPE_BUF of Linux.
 const wholeBytesMax = 4_096
+
+const forPeople = process.stdout.isTTY
+  ? (await import('pino-pretty')).prettyFactory({
+      colorize: process.stdout.hasColors(),
+      translateTime: 'SYS:HH:MM:ss.l',
+      ignore: 'pid,hostname',
+      singleLine: true,
+    })
+  : undefined
 
 /**
  * Makes the log of the process. What it was told is written before the process exits.
@@ -33,7 +42,7 @@ export function createLog(level: string, isShared = false): Logger {
   }
   process.on('exit', flush)
   const write = (line: string) => {
-    if (lines.push(line) === 1) setImmediate(flush)
+    if (lines.push(forPeople?.(line) ?? line) === 1) setImmediate(flush)
   }
   return pino({ level }, { write })
 }

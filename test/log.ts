@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import t from 'tap'
+import { projectRoot } from '../src/paths.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { runProgram, startProcess } from './fixtures/process.js'
 import { send } from './fixtures/service.js'
@@ -16,6 +19,30 @@ t.test('the lines of a turn are one write, in their order', async (t) => {
   t.strictSame(told, ['a', 'b', 'c', 'd'])
   t.equal(stderr, '1 writes\n2 writes\n')
 })
+
+const terminalIsMissing = !existsSync('/usr/bin/script') && 'there is no script(1) to make a terminal'
+
+t.test(
+  'a person at a terminal reads short lines, in colour if wanted',
+  { skip: terminalIsMissing },
+  async (t) => {
+    const program = `${process.execPath} --import tsx test/fixtures/log-program.ts`
+    const read = async (env: Record<string, string>) => {
+      const args = ['-qec', `${program} 'a line' 'another'`, '/dev/null']
+      const { PATH = '' } = process.env
+      const { stdout } = await promisify(execFile)('script', args, {
+        cwd: projectRoot,
+        env: { PATH, ...env },
+      })
+      return stdout
+    }
+    t.match(
+      await read({ TERM: 'xterm-256color', NO_COLOR: '1' }),
+      /^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: a line\r?\n\[.*\] INFO: another\r?\n$/,
+    )
+    t.match(await read({ TERM: 'xterm-256color' }), '\u001b[32mINFO\u001b[39m: \u001b[36ma line')
+  },
+)
 
 for (const end of ['exit', 'crash']) {
   t.test(`what was told before an ${end === 'exit' ? end : 'error nobody caught'} is written`, async (t) => {
