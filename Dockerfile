@@ -11,7 +11,7 @@ RUN npm ci --omit=optional
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
 COPY src src
-RUN npm run build:server
+RUN npx tsc -p tsconfig.build.json
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0

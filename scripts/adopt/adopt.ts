@@ -37,7 +37,7 @@ const houseTests = [
   'test/rate-limit/redis.ts',
   'test/runs.ts',
   'test/schemas',
-  'test/scripts/check-node.ts',
+  'test/scripts/check-setup.ts',
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',
 ]

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { projectRoot } from '../../src/paths.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 
-const script = path.join(projectRoot, 'scripts/check-node.cjs')
+const script = path.join(projectRoot, 'scripts/check-setup.cjs')
 
 // As that version of Node would run it.
 async function check(version: string): Promise<{ code: number; stderr: string }> {
@@ -24,6 +26,16 @@ for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3
     t.match(await check(version), { code: 1, stderr: message })
   })
 }
+
+t.test('a checkout without its packages is told how to get them', async (t) => {
+  const folder = temporaryDirectory(t, {
+    'package.json': readFileSync(path.join(projectRoot, 'package.json'), 'utf8'),
+  })
+  const copy = path.join(folder, 'scripts/check-setup.cjs')
+  cpSync(script, copy)
+  const run = promisify(execFile)(process.execPath, [copy])
+  await t.rejects(run, { code: 1, stderr: 'The packages are not installed yet: npm ci\n' })
+})
 
 for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {
   t.test(`Node ${version} will do`, async (t) => t.strictSame(await check(version), { code: 0, stderr: '' }))

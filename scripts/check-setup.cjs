@@ -1,4 +1,5 @@
-// Says which Node is wanted, in words that an old one can read: later syntax would break before it could be said.
+// Says what is missing before a start: the right Node, in words that an old one can read, for later syntax would break before it could be
+// said; and the packages.
 'use strict'
 
 const { engines } = require('../package.json')
@@ -8,6 +9,13 @@ const wanted = engines.node.replace('>=', '')
 if (isOlder(process.version.slice(1), wanted)) {
   console.error(`This service needs Node ${wanted} or newer, and this is ${process.version}.`)
   console.error('Install it from https://nodejs.org, or by a version manager: nvm install 22 && nvm use 22')
+  process.exit(1)
+}
+
+try {
+  require.resolve('typescript') // what everything here needs, and an installation without it is not whole
+} catch (_) {
+  console.error('The packages are not installed yet: npm ci')
   process.exit(1)
 }
 
