@@ -3,16 +3,14 @@
 import type { FastifyInstance } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Contract } from '../contract/types.js'
+import { kept, sendAsset, toAsset } from './assets.js'
 
-/** Adds `/openapi.yaml` and `/openapi.json`. */
+/** Adds `/openapi.yaml` (RFC 9512) and `/openapi.json`. */
 export function addContractFiles(app: FastifyInstance, { text, document }: Contract): void {
-  app.get('/openapi.yaml', async (_, reply) => {
-    reply.type('application/yaml; charset=utf-8') // RFC 9512
-    return text
-  })
-  const json = stringify(document)
-  app.get('/openapi.json', async (_, reply) => {
-    reply.type('application/json; charset=utf-8')
-    return json
-  })
+  const yaml = kept(() => toAsset('application/yaml; charset=utf-8', Buffer.from(text)))
+  const json = kept(() =>
+    toAsset('application/json; charset=utf-8', Buffer.from(String(stringify(document)))),
+  )
+  app.get('/openapi.yaml', async (request, reply) => sendAsset(request, reply, await yaml()))
+  app.get('/openapi.json', async (request, reply) => sendAsset(request, reply, await json()))
 }

@@ -64,19 +64,19 @@ function withLowerCaseNames(schema: Schema): Schema {
 }
 
 /**
- * Refuses a body of a type or coding that the operation does not take, before it is read.
- * @throws {ApiError} `unsupported_media_type`
+ * Refuses a body where the operation has none, or of a type or coding that it does not take, before it is read.
+ * @throws {ApiError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void {
   if (!hasBody(request)) return
+  if (operation.body === undefined) throw new ApiError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
-    const takes = operation.body?.contents ?? []
+    const takes = operation.body.contents
     const encoding = takes.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
     const types = takes.map(({ mediaType }) => mediaType)
-    const wanted = types.length > 0 ? `of type ${types.join(' or ')}${encoding}` : 'absent'
-    throw new ApiError('unsupported_media_type', `The body must be ${wanted}.`)
+    throw new ApiError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity') {
