@@ -33,6 +33,7 @@ const houseTests = [
   'test/database/api-keys.ts',
   'test/database/driver/transaction.ts',
   'test/database/embedded/server.ts',
+  'test/database/tls.ts',
   'test/http/health.ts',
   'test/rate-limit/redis.ts',
   'test/runs.ts',

@@ -8,6 +8,7 @@ import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
+import { readPlace } from './tls.js'
 import type { Database, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
@@ -47,9 +48,12 @@ export async function connect({
   log,
   interruption = new AbortController().signal,
 }: DatabaseOptions): Promise<Database> {
-  const server = databaseUrl === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
+  const place = databaseUrl === undefined ? undefined : readPlace(databaseUrl)
+  const server = place === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
   const make: Make = (options) =>
-    server ? postgres({ ...server.connection, ...options }) : postgres(databaseUrl ?? '', options)
+    place
+      ? postgres(place.url, { ...options, ...place.tls })
+      : postgres({ ...server?.connection, ...options })
   const sql = make(commandOptions(log))
   const pools = createPools(make, handlerTimeoutMs, log, Math.floor(databaseConnections / workers))
   const close = async (atOnce = new AbortController().signal) => {

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import net, { type AddressInfo } from 'node:net'
+import path from 'node:path'
+import tls from 'node:tls'
+import t, { type Test } from 'tap'
+import { connect } from '../../src/database/connect.js'
+import { readPlace } from '../../src/database/tls.js'
+import type { RootSql } from '../../src/database/types.js'
+import { migrationsFolder, projectRoot } from '../../src/paths.js'
+import { silent } from '../fixtures/cluster.js'
+import { createDatabase, testConfig } from '../fixtures/service.js'
+
+const folder = path.join(projectRoot, 'test/fixtures/tls')
+const authority = path.join(folder, 'ca.pem')
+
+/** What takes TLS in front of the database, as PostgreSQL does, with a certificate of the test's own authority. */
+async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 'name') {
+  const [key, cert, ca] = [`${certificate}.key`, `${certificate}.pem`, 'ca.pem'].map((name) =>
+    readFileSync(path.join(folder, name)),
+  )
+  const sockets = new Set<net.Socket>()
+  const callers: (string | undefined)[] = []
+  const server = net.createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write('S') // the answer to an SSLRequest
+      const secure = new tls.TLSSocket(socket, {
+        isServer: true,
+        key,
+        cert,
+        ca,
+        requestCert: true,
+        rejectUnauthorized: false,
+      })
+      secure.on('error', () => {})
+      secure.on('secure', () => callers.push(secure.getPeerCertificate().subject?.CN as string | undefined))
+      const behind = options.path
+        ? net.connect(String(options.path))
+        : net.connect(options.port[0] ?? 5432, options.host[0])
+      sockets.add(behind)
+      behind.on('error', () => {})
+      secure.pipe(behind).pipe(secure)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const login = `${options.user}${typeof options.pass === 'string' ? `:${encodeURIComponent(options.pass)}` : ''}`
+  const url = (host: string, parameters: Record<string, string>) =>
+    `postgres://${login}@${host}:${port}/${options.database}?${new URLSearchParams(parameters)}`
+  return { url, callers }
+}
+
+async function use(databaseUrl: string): Promise<string> {
+  const config = { ...testConfig(), startTimeoutMs: 0, databaseUrl, migrationsFolder, log: silent }
+  const database = await connect(config)
+  try {
+    await Promise.all(Array.from({ length: 3 }, () => database.pools.reads.sql`select 1`))
+    return 'used'
+  } finally {
+    await database.close()
+  }
+}
+
+const cases: [
+  title: string,
+  'address' | 'name',
+  host: string,
+  parameters: Record<string, string>,
+  RegExp | 'used',
+][] = [
+  ['any certificate will do', 'name', '127.0.0.1', { sslmode: 'require' }, 'used'],
+  ['an unknown authority', 'name', 'localhost', { sslmode: 'verify-full' }, /certificate/],
+  ['its name', 'name', 'localhost', { sslmode: 'verify-full', sslrootcert: authority }, 'used'],
+  ['its address', 'address', '127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority }, 'used'],
+  ['another name', 'address', 'localhost', { sslmode: 'verify-full', sslrootcert: authority }, /localhost/],
+  [
+    'another address',
+    'name',
+    '127.0.0.1',
+    { sslmode: 'verify-full', sslrootcert: authority },
+    /127\.0\.0\.1/,
+  ],
+  ['the authority alone', 'name', '127.0.0.1', { sslmode: 'verify-ca', sslrootcert: authority }, 'used'],
+  ['an unknown authority alone', 'name', '127.0.0.1', { sslmode: 'verify-ca' }, /certificate/],
+  ['an authority without a mode', 'name', '127.0.0.1', { sslrootcert: authority }, 'used'],
+  ['the authorities of Node', 'name', 'localhost', { sslrootcert: 'system' }, /certificate/],
+  [
+    'no such file',
+    'name',
+    'localhost',
+    { sslrootcert: '/nowhere.pem' },
+    /its sslrootcert cannot be read: ENOENT/,
+  ],
+]
+
+for (const [title, certificate, host, parameters, expected] of cases) {
+  t.test(`TLS to the database: ${title}`, async (t) => {
+    const { url } = await startTls(t, await createDatabase(t), certificate)
+    const used = use(url(host, parameters))
+    if (expected === 'used') t.equal(await used, 'used')
+    else await t.rejects(used, { name: 'OperatorError', message: expected })
+  })
+}
+
+t.test('without TLS, its files are not looked for', async (t) => {
+  const { url } = readPlace('postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d')
+  t.equal(url, 'postgres://a@b/c?sslmode=disable&application_name=d')
+  t.strictSame(readPlace('postgres://a@b/c?x=%20'), { url: 'postgres://a@b/c?x=%20', tls: {} })
+})
+
+t.test('TLS to the database: the service shows a certificate of its own', async (t) => {
+  const { url, callers } = await startTls(t, await createDatabase(t), 'address')
+  const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
+  t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
+  t.strictSame([...new Set(callers)], ['name'])
+})
