@@ -5,6 +5,7 @@ import postgres from 'postgres'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import type { Pools } from './types.js'
+import { isLoginRefused } from './unavailable.js'
 
 // A connection answers as many reads as the server has time for, and a second covers the first's pauses. A write waits for the
 // disk, so writes are not pipelined: none waits for another's commit, or for the lock that another waits for.
@@ -12,6 +13,8 @@ const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
 const ampleMs = 2_000
+// Shorter than the pause after which more are asked for.
+const atOnceMs = 500
 // Beyond the statement timeout, for the way there and back.
 const silenceMarginMs = 1_000
 
@@ -48,6 +51,7 @@ export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, c
   const sizes = sizesOf(connections)
   const others = (pool: Pool) => Object.values<Pool>({ ...pools }).filter((each) => each !== pool)
   const shortage = watchShortage(log, () => sum(Object.values<Pool>({ ...pools }).map((pool) => pool.count)))
+  const empty = new Map<Pool, { readonly since: number; readonly isGiven: boolean }>()
   const pool = (name: keyof Pools) =>
     new Pool({
       depth: depths[name],
@@ -56,11 +60,22 @@ export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, c
       onsilence,
       onrefused: (pool, error) => {
         shortage.refused(error)
-        // The one with the most can do without one.
+        if (pool.count > 0 || isLoginRefused(error)) return false
+        // The one with the most can do without one, once: its statements have to end first, and PostgreSQL to see it gone. While all are
+        // opening theirs, it is not known yet which that is.
+        const now = performance.now()
         const [richest] = others(pool).sort((a, b) => b.count - a.count)
-        return pool.count === 0 && richest?.giveOneUp() === true
+        const before = empty.get(pool) ?? { since: now, isGiven: false }
+        const wait = !before.isGiven && richest?.giveOneUp() ? { since: now, isGiven: true } : before
+        const isOver = now - wait.since > timeoutMs + silenceMarginMs
+        if (isOver) empty.delete(pool)
+        else empty.set(pool, wait)
+        return !isOver
       },
-      onopened: shortage.opened,
+      onopened: (pool) => {
+        empty.delete(pool)
+        shortage.opened()
+      },
       make: (hooks: ConnectionHooks) =>
         make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),
     })
@@ -76,15 +91,18 @@ function sizesOf(connections: number): Record<keyof Pools, number> {
 // Says once that there are fewer connections than wanted, and once that there are more again.
 function watchShortage(log: Logger, count: () => number) {
   let had: number | undefined
+  let refusedAt = 0
   return {
     refused: (error: unknown) => {
+      refusedAt = performance.now()
       if (had !== undefined) return
       had = count()
       log.warn({ connections: had, reason: (error as Error).message }, 'the database refuses connections')
     },
     opened: () => {
       const has = count()
-      if (had === undefined || has <= had) return
+      // Of those that are asked for at once, some are given and some are not.
+      if (had === undefined || has <= had || performance.now() - refusedAt < atOnceMs) return
       had = undefined
       log.info({ connections: has }, 'the database takes connections again')
     },

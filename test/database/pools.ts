@@ -82,7 +82,7 @@ t.test('with fewer connections than it wants, an instance serves with those it g
 t.test('those that write leave one each to the others', async (t) => {
   const admin = await createDatabase(t)
   const { pools } = await openAs(t, admin, 3)
-  const sleep = (sql: Sql) => sql`select pg_sleep(0.1)`
+  const sleep = (sql: Sql) => sql`select pg_sleep(0.5)`
   await Promise.all(Array.from({ length: 3 }, () => sleep(pools.writes.sql)))
   const busy = Promise.all(Array.from({ length: 6 }, () => sleep(pools.writes.sql)))
   t.match(await pools.keys.sql`select 1 as one`, [{ one: 1 }])

@@ -19,7 +19,7 @@ export interface PoolOptions {
   readonly onsilence?: () => void
   /** Called when the database will not have another connection; whether to try again at once rather than to fail who waits. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
-  readonly onopened?: () => void
+  readonly onopened?: (pool: Pool) => void
 }
 
 /** Called as a statement is asked for; what it returns, when its rows are there or never will be. */
@@ -208,7 +208,7 @@ export class Pool implements Holding {
       const connection = await Connection.open(make, silenceMs, (lost) => this.#forget(lost))
       if (this.#isEnding || this.#connections.size === size) await connection.end(0)
       else if (!connection.isLost) this.#connections.add(connection)
-      this.options.onopened?.()
+      this.options.onopened?.(this)
     } catch (error) {
       this.#openNotBefore = performance.now() + openPauseMs
       if (!this.#isToBeTriedAgain(error) && this.#connections.size === 0) this.#failWaiting(error)

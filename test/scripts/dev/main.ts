@@ -213,7 +213,7 @@ t.test('an edit that is good is served, and one that is not leaves the last good
 
 t.test('what it cannot run with is said at once', async (t) => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
-    ['an argument', ['now'], {}, 2, /now[\s\S]*Examples:/],
+    ['an argument', ['now'], {}, 2, /Examples:[\s\S]*now/],
     ['a wrong value', [], { PORT: 'x' }, 1, /PORT must be/],
   ]
   for (const [title, args, env, code, message] of cases) {
