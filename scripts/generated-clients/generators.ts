@@ -75,6 +75,20 @@ export const generators: readonly Generator[] = [
       ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" Session.java'],
     ],
   },
+  {
+    name: 'openapi-python-client',
+    folder: 'openapi-python-client',
+    programs: ['openapi-python-client', 'python3'],
+    isOfJar: false,
+    steps: () => [
+      [
+        'openapi-python-client',
+        ...['generate', '--path', contractFile, '--output-path', 'client', '--meta', 'setup'],
+        ...['--custom-template-path', 'templates'],
+      ],
+      ...inEnvironment('./client'),
+    ],
+  },
 ]
 
 function openapiGenerator(jar: string, generator: string, output: string): Step {
