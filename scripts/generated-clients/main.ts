@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { cp } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { runCommand } from '../../src/commands/command.js'
+import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { createOpenKey, type Environment, runKeys, startService } from '../lib/service.js'
@@ -39,6 +39,8 @@ const stepTimeoutMs = 300_000
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values
+  const chosen = generators.filter(({ name }) => name.includes(only))
+  if (chosen.length === 0) throw new UsageError(`--only: no generator's name has ${only}`)
   const { directory, remove } = await makeTemporaryDirectory()
   const own = { DATA_DIR: path.join(directory, 'data') }
   const service = await startService(own)
@@ -46,7 +48,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const addresses = { URL: `${service.origin}/v1`, GROWN_URL: `${grown.origin}/v1` }
   let failures = 0
   try {
-    for (const generator of generators.filter(({ name }) => name.includes(only))) {
+    for (const generator of chosen) {
       const why = missing(generator, jar)
       if (why !== undefined) {
         await print(`${generator.name}: skipped: ${why}\n`)
