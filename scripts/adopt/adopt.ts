@@ -21,6 +21,7 @@ const animalParts = [
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
+  'scripts/generated-clients',
   'test/fixtures/faults-program.ts',
   'test/fixtures/facts.ts',
 ]
@@ -42,7 +43,15 @@ const houseTests = [
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',
 ]
-const animalScripts = ['seed', 'prebench', 'bench', 'prefaults', 'faults']
+const animalScripts = [
+  'seed',
+  'prebench',
+  'bench',
+  'prefaults',
+  'faults',
+  'pregenerated-clients',
+  'generated-clients',
+]
 
 /** What was done. */
 export interface Adopted {

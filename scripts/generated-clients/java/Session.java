@@ -1,0 +1,71 @@
+// A session with the client that openapi-generator makes for Java: its first surprise ends it with 1.
+
+import java.util.regex.Pattern;
+import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.api.AnimalsApi;
+import org.openapitools.client.model.Error;
+import org.openapitools.client.model.ErrorCode;
+import org.openapitools.client.model.NewPet;
+import org.openapitools.client.model.PetStatus;
+
+public class Session {
+  private static final Pattern NEXT = Pattern.compile("[?&]cursor=([^&>]+)[^>]*>; rel=\"next\"");
+
+  private interface Call {
+    void run() throws ApiException;
+  }
+
+  public static void main(String[] args) throws Exception {
+    var store = open("URL", System.getenv("KEY"));
+    var pet = new NewPet().name("Zoë").categoryId(Long.MAX_VALUE).status(PetStatus.SOLD);
+    var created = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"));
+    var read = store.getPet(created.getId());
+    var isRead = read.getName().equals("Zoë") && read.getCategoryId() == Long.MAX_VALUE && read.getStatus() == PetStatus.SOLD;
+    expect("create and read", isRead, read);
+    var again = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"));
+    expect("create again", again.getId().equals(created.getId()), again);
+    store.createPet(new NewPet().name("Bo").categoryId(Long.MIN_VALUE), null);
+
+    var page = store.listPetsWithHttpInfo(1, null, null);
+    var link = NEXT.matcher(page.getHeaders().get("link").get(0));
+    expect("a link", link.find(), page.getHeaders());
+    var second = store.listPets(1, null, link.group(1));
+    expect("next page", second.size() == 1 && second.get(0).getId() > page.getData().get(0).getId(), second);
+
+    refused("400", () -> store.listPets(0, null, null), 400, ErrorCode.INVALID_REQUEST);
+    refused("401", () -> open("URL", "wrong").listPets(null, null, null), 401, ErrorCode.INVALID_API_KEY);
+    refused("404", () -> store.getPet(Long.MAX_VALUE), 404, ErrorCode.PET_NOT_FOUND);
+    var free = open("URL", System.getenv("FREE_KEY"));
+    var error = refused("429", () -> { while (true) free.listPets(null, null, null); }, 429, ErrorCode.RATE_LIMIT_EXCEEDED);
+    expect("Retry-After", error.getResponseHeaders().firstValue("Retry-After").isPresent(), error);
+
+    var grown = open("GROWN_URL", "key");
+    var status = grown.listPets(null, null, null).get(0).getStatus();
+    expect("a field and a status that are new", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status);
+    refused("a code that is new", () -> grown.getPet(1L), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API);
+  }
+
+  private static AnimalsApi open(String url, String key) {
+    var client = new ApiClient();
+    client.updateBaseUri(System.getenv(url));
+    client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + key));
+    return new AnimalsApi(client);
+  }
+
+  private static ApiException refused(String what, Call call, int status, ErrorCode code) throws Exception {
+    try {
+      call.run();
+    } catch (ApiException error) {
+      var body = ApiClient.createDefaultObjectMapper().readValue(error.getResponseBody(), Error.class);
+      expect(what, error.getCode() == status && body.getCode() == code, error.getMessage());
+      return error;
+    }
+    throw new IllegalStateException(what + ": not refused");
+  }
+
+  private static void expect(String what, boolean isSo, Object seen) {
+    if (!isSo) throw new IllegalStateException(what + ": " + seen);
+    System.out.println(what);
+  }
+}

@@ -1,0 +1,73 @@
+"""A session with the client that openapi-generator makes for Python: its first surprise ends it with 1."""
+
+import os
+import re
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+from animal_store import AnimalsApi, ApiClient, ApiException, Configuration, Error, ErrorCode, NewPet, PetStatus
+from pydantic import ValidationError
+
+EXACT = 9223372036854775807
+
+
+def open_store(url, key):
+    configuration = Configuration(host=os.environ[url], access_token=key)
+    configuration.retries = False  # of itself it waits for Retry-After, so that nobody sees a 429
+    return AnimalsApi(ApiClient(configuration))
+
+
+def expect(what, is_so, *seen):
+    if not is_so:
+        sys.exit(f"{what}: {seen}")
+    print(what)
+
+
+def refused(what, call, status, code):
+    try:
+        call()
+    except ApiException as error:
+        typed = isinstance(error.data, Error)
+        expect(what, typed and error.status == status and error.data.code == code, error)
+        return error
+    sys.exit(f"{what}: not refused")
+
+
+store = open_store("URL", os.environ["KEY"])
+pet = NewPet(name="Zoë", category_id=EXACT, status=PetStatus.SOLD)
+created = store.create_pet(pet, idempotency_key=os.environ["IDEMPOTENCY_KEY"])
+read = store.get_pet(created.id)
+expect("create and read", (read.name, read.category_id, read.status) == ("Zoë", EXACT, PetStatus.SOLD), read)
+again = store.create_pet(pet, idempotency_key=os.environ["IDEMPOTENCY_KEY"])
+expect("create again", again.id == created.id, again)
+store.create_pet(NewPet(name="Bo", category_id=-EXACT - 1))
+
+page = store.list_pets_with_http_info(limit=1)
+link = re.search('<([^>]+)>; rel="next"', page.headers["link"])[1]
+second = store.list_pets(limit=1, cursor=parse_qs(urlsplit(link).query)["cursor"][0])
+expect("next page", len(second) == 1 and second[0].id > page.data[0].id, page.data, second)
+
+try:
+    store.list_pets(limit=0)
+    sys.exit("400: not refused by the client")
+except ValidationError:
+    print("400, by the client")
+refused("400", lambda: store.list_pets(cursor="wrong"), 400, ErrorCode.INVALID_REQUEST)
+refused("401", lambda: open_store("URL", "wrong").list_pets(), 401, ErrorCode.INVALID_API_KEY)
+refused("404", lambda: store.get_pet(EXACT), 404, ErrorCode.PET_NOT_FOUND)
+
+free = open_store("URL", os.environ["FREE_KEY"])
+
+
+def use_up():
+    while True:
+        free.list_pets()
+
+
+error = refused("429", use_up, 429, ErrorCode.RATE_LIMIT_EXCEEDED)
+expect("Retry-After", int(error.headers["Retry-After"]) > 0, error.headers)
+
+grown = open_store("GROWN_URL", "key")
+status = grown.list_pets()[0].status
+expect("a field and a status that are new", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status)
+refused("a code that is new", lambda: grown.get_pet(1), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API)
