@@ -34,7 +34,8 @@ export class DatabaseFaults {
       for (const pid of frozen) process.kill(pid, 'SIGSTOP')
       return await act()
     } finally {
-      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      // The server last: it buries those that have ended, and until then each has its number.
+      for (const pid of frozen.toReversed()) process.kill(pid, 'SIGCONT')
     }
   }
 
