@@ -39,6 +39,7 @@ const houseTests = [
   'test/rate-limit/redis.ts',
   'test/runs.ts',
   'test/schemas',
+  'test/scripts/dev/watch.ts',
   'test/scripts/check-setup.ts',
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { watchProject } from '../../../scripts/dev/watch.js'
+
+// Folders in folders with a file, at once and up to 2 ms after each was made: the watcher reads them at some of these times.
+const makeFolders = `
+const { mkdirSync, writeFileSync } = require('node:fs')
+const pause = (ms) => {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+const [root, count] = process.argv.slice(1)
+for (let index = 0; index < Number(count); index++) {
+  mkdirSync(root + '/src/' + index)
+  pause((index % 21) / 10)
+  mkdirSync(root + '/src/' + index + '/in')
+  pause((index % 21) / 10)
+  writeFileSync(root + '/src/' + index + '/in/new.ts', '')
+  pause(10)
+}`
+
+t.test('a file in a new folder is seen, whenever it is written', async (t) => {
+  const root = mkdtempSync(path.join(tmpdir(), 'watched '))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  mkdirSync(path.join(root, 'src'))
+  const count = 210
+  const missing = new Set(Array.from({ length: count }, (_, index) => `src/${index}/in/new.ts`))
+  const bursts = watchProject(root)
+  await bursts.next()
+  const made = promisify(execFile)(process.execPath, ['-e', makeFolders, root, String(count)])
+  while (missing.size > 0) {
+    const { value = [] } = await bursts.next()
+    for (const file of value) missing.delete(file)
+  }
+  await made
+})
