@@ -8,7 +8,7 @@ import { parse as parseJson, stringify } from 'lossless-json'
 import { parse, parseDocument } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
-import { narrowed } from '../../src/lib/exact-number.js'
+import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
@@ -193,7 +193,10 @@ function outcomeOf(
   { statusCode, headers, payload }: LightMyRequestResponse,
 ): Outcome {
   const isRefused = statusCode >= 400
-  const read = isRefused || given === undefined ? {} : (parseExactly(payload) as Node)
+  const read =
+    isRefused || given === undefined
+      ? {}
+      : (parseJson(payload, undefined, { parseNumber: exactNumber }) as Node)
   return {
     ...(statusCode !== (isRefused ? 400 : 200) && { status: statusCode }),
     ...(isRefused && { message: String((JSON.parse(payload) as Node).message) }),
@@ -205,14 +208,6 @@ function outcomeOf(
 
 function picked(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(names.map((name) => [name, node[name]]))
-}
-
-function parseExactly(text: string): unknown {
-  return exact(
-    parseJson(text, undefined, {
-      parseNumber: (each) => (/^-?\d+$/.test(each) ? BigInt(each) : Number(each)),
-    }),
-  )
 }
 
 // A bigint where a number would round it.

@@ -2,6 +2,7 @@
 // other number is a number.
 
 import { parse, stringify } from 'lossless-json'
+import { exactNumber } from '../lib/exact-number.js'
 import type { ClientTable, Place, Places } from './table.js'
 
 /** The text of a value; a bigint is written digit by digit. */
@@ -16,13 +17,8 @@ export function decode(text: string, place: Place | undefined, schemas: ClientTa
 
 /** The value of a JSON text, with a bigint for each integer that a number would round. */
 export function decodeAny(text: string): unknown {
-  return parse(text, undefined, { parseNumber })
-}
-
-// Which are int64 only their place tells, and the parser does not know it yet: no digit may be lost until then.
-function parseNumber(digits: string): number | bigint {
-  const value = Number(digits)
-  return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : BigInt(digits)
+  // Which are int64 only their place tells, and the parser does not know it yet: no digit may be lost until then.
+  return parse(text, undefined, { parseNumber: exactNumber })
 }
 
 function exact(value: unknown, places: readonly Place[], schemas: ClientTable['schemas']): unknown {
