@@ -100,10 +100,10 @@ export function readConfig(environment: Environment): Config {
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: [],
+    misspelt: misspelt(Object.keys(environment), names), // after all were read
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
-  return Object.freeze({ ...config, misspelt: misspelt(Object.keys(environment), names) })
+  return Object.freeze(config)
 }
 
 // Shorter names are near too many others.

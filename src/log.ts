@@ -1,5 +1,6 @@
-// The log: pino's JSON lines on standard output, for a person at a terminal short ones in colour. It neither holds up nor stops what it tells of: the lines of one iteration of the
-// event loop are one write, and where they cannot be written, on a full disk, the service goes on without them.
+// The log: pino's JSON lines on standard output, for a person at a terminal short ones in colour. It neither holds up nor stops what
+// it tells of: the lines of one iteration of the event loop are one write, and where they cannot be written, on a full disk, the service
+// goes on without them.
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
