@@ -58,7 +58,7 @@ export function toRequest(
 }
 
 function targetOf({ operation, pathValues, query }: Draft): string {
-  const path = operation?.path.replace(/\{(\w+)\}/g, (_, name) => pathValues[name] ?? '') ?? '/'
+  const path = operation?.path.replace(/\{([^{}]+)\}/g, (_, name) => pathValues[name] ?? '') ?? '/'
   return query.length > 0 ? `${path}?${query.join('&')}` : path
 }
 
@@ -70,10 +70,14 @@ function frame({ body, chunks, chunkExtension, framing }: Draft): Pick<Request, 
   return { headers: [['Transfer-Encoding', 'chunked']], payload: inChunks(body, chunks, chunkExtension) }
 }
 
+// A body of a megabyte in chunks of a byte takes seconds to write, in which no answer is read.
+const chunksMax = 1_000
+
 function inChunks(body: Uint8Array, sizes: readonly number[], extension: string): Buffer {
   const parts: Uint8Array[] = []
+  const sizeMin = Math.ceil(body.length / chunksMax)
   for (let at = 0, i = 0; at < body.length; i++) {
-    const chunk = body.subarray(at, at + (sizes[i % sizes.length] ?? body.length))
+    const chunk = body.subarray(at, at + Math.max(sizes[i % sizes.length] ?? body.length, sizeMin))
     parts.push(Buffer.from(`${chunk.length.toString(16)}${extension}\r\n`), chunk, Buffer.from('\r\n'))
     at += chunk.length
   }
