@@ -172,7 +172,7 @@ function commonHeaders(operations: readonly Operation[]): HeaderRule[] {
 
 function prefixOf(document: Node): string {
   const server = list(document.servers)[0]
-  const url = String(server?.url).replace(/\{(\w+)\}/g, (_, name) =>
+  const url = String(server?.url).replace(/\{([^{}]+)\}/g, (_, name) =>
     String(server?.variables?.[name]?.default),
   )
   return new URL(url, 'http://localhost').pathname.replace(/\/$/, '')

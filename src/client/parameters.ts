@@ -30,7 +30,7 @@ export function writeParameters(
     // A browser sends the cookies that it has, and no others.
     header: { ...Object.fromEntries(headers), ...(cookies.length > 0 && { Cookie: cookies.join('; ') }) },
     pathSerializer: (path, values) =>
-      path.replace(/\{(\w+)\}/g, (_, name) => writeIn('path', name, values[name], simple, encoded)),
+      path.replace(/\{([^{}]+)\}/g, (_, name) => writeIn('path', name, values[name], simple, encoded)),
     querySerializer: (values) =>
       given(values)
         .map(([name, value]) => writeIn('query', name, value, form, encoded))

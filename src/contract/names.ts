@@ -1,4 +1,4 @@
-// An operationId as the name of a module and of what it exports: most are one already.
+// The names of a contract where others are allowed fewer letters: most are one already.
 
 // Reserved by the language, or names that the generated modules use themselves.
 const taken = new Set(
@@ -7,10 +7,20 @@ const taken = new Set(
   return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
 )
 
-/** `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called `findPetById`; `delete` is `deleteOperation`. */
+/** An operationId as the name of a module and of what it exports: `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called `findPetById`; `delete` is `deleteOperation`. */
 export function moduleName(operationId: string): string {
   const [first = '', ...others] = operationId.split(/[^\w$]+/).filter(Boolean)
   const name = first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
   if (taken.has(name)) return `${name}Operation`
   return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
+}
+
+/** A path with its parameters as the router knows them, by words alone: `/users/{user_2d_id}` for `/users/{user-id}`. */
+export function withRouteNames(path: string): string {
+  return path.replace(/\{([^{}]+)\}/g, (_, name) => `{${routeName(name)}}`)
+}
+
+/** What the router calls a path parameter. */
+export function routeName(name: string): string {
+  return name.replace(/\W/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`)
 }

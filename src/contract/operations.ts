@@ -5,7 +5,7 @@ import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { essence } from './media-types.js'
-import { moduleName } from './names.js'
+import { moduleName, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
 import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
@@ -101,7 +101,7 @@ function readPrefix(reader: Reader): string {
 function pathsOf(reader: Reader, { servers }: Node): string[] {
   return reader.list(servers).map((server) => {
     const variables = reader.node(server.variables)
-    const url = String(server.url).replace(/\{(\w+)\}/g, (whole, name) =>
+    const url = String(server.url).replace(/\{([^{}]+)\}/g, (whole, name) =>
       String(reader.node(variables[name]).default ?? whole),
     )
     if (/^([^/]*\/\/[^/]*)?\/.*\{/.test(url))
@@ -115,14 +115,11 @@ function pathsOf(reader: Reader, { servers }: Node): string[] {
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
-  if (/\{[^}]*[^\w}][^}]*\}/.test(path)) {
-    reader.problem(`${path}: a path parameter's name is letters, digits and underscores`)
-  }
   // Fastify's own marks, and what ends a path.
   if (/[:*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold : or * or ? or #`)
   if (decoded(path) === undefined) reader.problem(`${path}: a path is percent-encoded UTF-8`)
@@ -132,7 +129,7 @@ function checkPath(reader: Reader, path: string, item: Node): void {
 }
 
 function routeOf(path: string): string {
-  return (decoded(path) ?? path).replace(/\{(\w+)\}/g, ':$1')
+  return withRouteNames(decoded(path) ?? path).replace(/\{(\w+)\}/g, ':$1')
 }
 
 function decoded(path: string): string | undefined {

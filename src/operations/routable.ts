@@ -1,5 +1,6 @@
 // The contract as fastify-openapi-glue is to see it.
 
+import { withRouteNames } from '../contract/names.js'
 import type { Contract, Operation, Parameter } from '../contract/types.js'
 import { jsonSchemas, usedParts } from './used-parts.js'
 
@@ -12,7 +13,7 @@ export function routable(contract: Contract, isWritten: (operation: Operation) =
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
     const { id, method, definition, parameters } = operation
-    const path = decodeURI(operation.path)
+    const path = withRouteNames(decodeURI(operation.path))
     const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
     const { requestBody, responses } = definition
     const full = {

@@ -16,6 +16,7 @@ import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
 import { essence, isJson } from '../contract/media-types.js'
+import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
 import type { Content, Contract, Operation, Schema } from '../contract/types.js'
@@ -189,7 +190,7 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
     // Fastify answers HEAD where GET is, unless the contract declares it.
     exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
     onRequest: onRequestHooks(operation, parts),
-    preValidation: sync((request) => parseBody(request, operation)),
+    preValidation: [...renaming(operation), sync((request) => parseBody(request, operation))],
     preHandler: sync((request) => checkRequest(request, operation)),
     handler: routeHandler(operation, parts),
   }
@@ -210,6 +211,21 @@ function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookH
 }
 
 // A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
+// The path parameters that the router knows by other names.
+function renaming({ parameters }: Operation): onRequestHookHandler[] {
+  const names = parameters.flatMap((each) => (each.in === 'path' ? each.name : []))
+  const others = names.filter((name) => routeName(name) !== name)
+  if (others.length === 0) return []
+  const rename = ({ params }: FastifyRequest) => {
+    const values = params as Record<string, unknown>
+    for (const name of others) {
+      values[name] = values[routeName(name)]
+      delete values[routeName(name)]
+    }
+  }
+  return [sync(rename)]
+}
+
 function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, _reply, done) => callBack(() => check(request), done)
 }

@@ -258,14 +258,6 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'openapi must be a version 3.0 or 3.1',
   ],
   [
-    'a path parameter with a dash',
-    (document) => {
-      document.setIn(['paths', '/pets/{pet-id}'], document.getIn(['paths', '/pets/{petId}']))
-      document.deleteIn(['paths', '/pets/{petId}'])
-    },
-    "/pets/{pet-id}: a path parameter's name is letters, digits and underscores",
-  ],
-  [
     'an unknown security scheme',
     (document) => document.setIn([...list, 'security'], document.createNode([{ oauth: [] }])),
     'listPets asks for the unknown security scheme oauth',
