@@ -15,7 +15,8 @@ import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbe
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
-  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }) }
+  // Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
+  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), optimize: false }
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
