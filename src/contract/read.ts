@@ -44,6 +44,9 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
         `jsonSchemaDialect ${jsonSchemaDialect} is not supported: schemas are those of OpenAPI 3.1`,
       ),
     )
+  const specificationText = JSON.stringify(specification)
+  if (specificationText.includes('"$ref":{'))
+    reader.problem('a field is called $ref, a name that references keep for themselves')
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))
@@ -61,7 +64,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     left: reader.left,
-    hasOneWayFields: /"(readOnly|writeOnly)":true/.test(JSON.stringify(specification)),
+    hasOneWayFields: /"(readOnly|writeOnly)":true/.test(specificationText),
   }
   return { contract, problems: reader.problems }
 }
