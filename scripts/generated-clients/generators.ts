@@ -76,6 +76,29 @@ export const generators: readonly Generator[] = [
     ],
   },
   {
+    name: 'oapi-codegen',
+    folder: 'oapi-codegen',
+    programs: ['curl', 'oapi-codegen', 'go'],
+    isOfJar: false,
+    steps: () => [
+      ['sh', '-c', 'mkdir animals && curl -fsS "$ORIGIN/openapi-3.0.yaml" -o openapi-3.0.yaml'],
+      [
+        'oapi-codegen',
+        ...[
+          '-generate',
+          'types,client',
+          '-package',
+          'animals',
+          '-o',
+          'animals/client.go',
+          'openapi-3.0.yaml',
+        ],
+      ],
+      ['go', 'mod', 'tidy'],
+      ['go', 'run', '.'],
+    ],
+  },
+  {
     name: 'openapi-python-client',
     folder: 'openapi-python-client',
     programs: ['openapi-python-client', 'python3'],

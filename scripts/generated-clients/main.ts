@@ -45,7 +45,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const own = { DATA_DIR: path.join(directory, 'data') }
   const service = await startService(own)
   const grown = await startGrown()
-  const addresses = { URL: `${service.origin}/v1`, GROWN_URL: `${grown.origin}/v1` }
+  const addresses = { ORIGIN: service.origin, URL: `${service.origin}/v1`, GROWN_URL: `${grown.origin}/v1` }
   let failures = 0
   try {
     for (const generator of chosen) {

@@ -32,7 +32,7 @@ function sections(contract: Contract): readonly string[] {
       : [name, count(quota.perMinute), count(quota.perDay)],
   )
   return [
-    'The contract itself: [openapi.yaml](openapi.yaml), [openapi.json](openapi.json).',
+    'The contract itself: [openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [in OpenAPI 3.0](openapi-3.0.yaml).',
     ...(isMetered
       ? [
           '## Plans and quotas',

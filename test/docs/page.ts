@@ -52,7 +52,7 @@ t.test('a browser may load nothing from elsewhere', async (t) => {
 
 t.test('what a browser has is not sent again', async (t) => {
   const { origin } = await startService(t)
-  for (const path of ['/docs', '/docs/page.js', '/openapi.yaml', '/openapi.json']) {
+  for (const path of ['/docs', '/docs/page.js', '/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml']) {
     const get = (headers: Record<string, string>) => send(origin + path, 'GET', headers)
     const first = await get({})
     const etag = first.headers.get('etag') ?? ''

@@ -1,0 +1,162 @@
+// The contract in OpenAPI 3.0, for tools that read no 3.1. What 3.0 has no words for is left out: it may allow more than the service does.
+
+import { mapKeywords } from '../contract/upgrade.js'
+
+type Node = Readonly<Record<string, unknown>>
+
+// What they hold is data, which may look like anything.
+const data = ['example', 'default', 'enum', 'const']
+// Where `true` and `false` are schemas.
+const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
+const otherReferences = [
+  ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'links', 'callbacks', 'examples'],
+  ...['paths', 'securitySchemes'],
+]
+const unknownKeywords = [
+  ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
+  ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],
+  ...['patternProperties', 'propertyNames', 'dependentSchemas', 'dependentRequired', 'unevaluatedProperties'],
+  ...['const', 'contentEncoding', 'contentMediaType', 'contentSchema', 'examples'],
+]
+
+/** A document of OpenAPI 3.1 as one of 3.0; one of 3.0 is itself. */
+export function toOpenApi30(document: object): object {
+  if (String((document as Node).openapi).startsWith('3.0')) return document
+  const {
+    openapi: _,
+    info,
+    components = {},
+    jsonSchemaDialect: __,
+    webhooks: ___,
+    ...others
+  } = document as Node
+  const { pathItems, schemas, securitySchemes, ...kept } = components as Node
+  const schemes = Object.entries(nodeOf(securitySchemes))
+  const strange = schemes.filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS').map(([name]) => name)
+  const convert = createConvert(nodeOf(pathItems), strange)
+  return {
+    openapi: '3.0.3',
+    info: infoOf(nodeOf(info)),
+    ...nodeOf(convert({ paths: {}, ...others })),
+    components: convert({
+      ...kept,
+      ...(schemas !== undefined && { schemas: withDefinitions(nodeOf(schemas)) }),
+      ...(schemes.length > 0 && { securitySchemes: without(nodeOf(securitySchemes), strange) }),
+    }),
+  }
+}
+
+// `#/components/schemas/A/$defs/B` is `#/components/schemas/A.B`.
+function withDefinitions(schemas: Node): Node {
+  const all = Object.entries(schemas).flatMap(([name, schema]) => {
+    const own = Object.entries(nodeOf(nodeOf(schema).$defs)).map(([other, each]) => [
+      `${name}.${other}`,
+      each,
+    ])
+    return [[name, schema], ...own]
+  })
+  return Object.fromEntries(all)
+}
+
+function without(node: Node, names: readonly string[]): Node {
+  return Object.fromEntries(Object.entries(node).filter(([name]) => !names.includes(name)))
+}
+
+function infoOf({ summary: _, license, ...info }: Node): Node {
+  if (license === undefined) return info
+  const { identifier, ...known } = nodeOf(license)
+  if (identifier === undefined) return { ...info, license: known }
+  return { ...info, license: { ...known, url: `https://spdx.org/licenses/${identifier}.html` } }
+}
+
+function createConvert(pathItems: Node, strange: readonly string[]): (value: unknown) => unknown {
+  const convert = (value: unknown, of = '', isMap = false): unknown => {
+    if (typeof value === 'boolean' && schemaPlaces.includes(of)) return value ? {} : { not: {} }
+    if (Array.isArray(value)) return value.map((each) => convert(each, of))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, each]) => {
+      if (isMap) return [key, convert(each, of)]
+      const isData = data.includes(key) || key.startsWith('x-') || (key === 'examples' && Array.isArray(each))
+      return [key, isData ? each : convert(each, key, mapKeywords.has(key) || key === 'examples')]
+    })
+    const node: Node = Object.fromEntries(entries)
+    if (isMap) return node
+    if (of === 'security') return without(node, strange)
+    return node.$ref === undefined ? modest(node) : reference(node, of)
+  }
+  // Beside a `$ref`, 3.0 has nothing count.
+  const reference = ({ $ref, ...siblings }: Node, of: string): Node => {
+    const pathItem = /^#\/components\/pathItems\/(.*)$/.exec(String($ref))?.[1]
+    if (pathItem !== undefined) return { ...nodeOf(convert(pathItems[pathItem], of)), ...siblings }
+    const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
+    if (of === 'paths') return { ...target, ...siblings }
+    if (otherReferences.includes(of) || Object.keys(siblings).length === 0) return target
+    const { allOf = [], ...others } = modest(siblings)
+    return { ...others, allOf: [target, ...(allOf as Node[])] }
+  }
+  return convert
+}
+
+// In the keywords that 3.0 has. Most nodes are no schemas, and have none of these.
+function modest(node: Node): Node {
+  const { examples, contentEncoding, contentMediaType } = node
+  const format = /^base64/.test(String(contentEncoding)) ? 'byte' : contentMediaType && 'binary'
+  const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
+  return withTypes({
+    ...(format !== undefined && { format }),
+    ...Object.fromEntries(known),
+    ...('const' in node && { enum: [node.const] }),
+    ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
+    ...bound(node, 'minimum', 'exclusiveMinimum', (limit, exclusive) => limit > exclusive),
+    ...bound(node, 'maximum', 'exclusiveMaximum', (limit, exclusive) => limit < exclusive),
+    ...(node.patternProperties !== undefined && { additionalProperties: true }),
+    ...(node.prefixItems !== undefined && { items: {} }),
+  })
+}
+
+// 3.0 says beside a bound that it is exclusive; of two, the tighter counts.
+function bound(
+  node: Node,
+  name: string,
+  exclusiveName: string,
+  isTighter: (limit: number, exclusive: number) => boolean,
+): Node {
+  const { [name]: limit, [exclusiveName]: exclusive } = node as Readonly<Record<string, number>>
+  if (typeof exclusive !== 'number' && typeof exclusive !== 'bigint') return {}
+  if (limit !== undefined && isTighter(limit, exclusive)) return { [exclusiveName]: false }
+  return { [name]: exclusive, [exclusiveName]: true }
+}
+
+// 3.0 has one type a schema, a list has items, and null is no type.
+function withTypes(node: Node): Node {
+  const types = [node.type].flat()
+  const others = types.filter((each) => each !== 'null')
+  const isNullable = others.length < types.length
+  const { type, ...untyped } = node
+  if (type === undefined) return withoutNull(node)
+  if (others.length === 0) return { ...untyped, enum: [null], nullable: true }
+  const [first, ...more] = others.map((each) => ({
+    type: each,
+    ...(each === 'array' && { items: node.items ?? {} }),
+    ...(isNullable && { nullable: true }),
+  }))
+  if (more.length === 0) return withoutNull({ ...node, ...first })
+  return withoutNull({
+    ...untyped,
+    allOf: [...((node.allOf ?? []) as Node[]), { anyOf: [first, ...more] }],
+  })
+}
+
+// `anyOf: [it, {type: 'null'}]`, as generators know it.
+function withoutNull(node: Node): Node {
+  const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
+  if (keyword === undefined) return node
+  const all = node[keyword] as Node[]
+  const others = all.filter(({ enum: values }) => JSON.stringify(values) !== '[null]')
+  if (others.length === all.length || others.length === 0) return node
+  return { ...node, [keyword]: others, nullable: true }
+}
+
+function nodeOf(value: unknown): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {}
+}
