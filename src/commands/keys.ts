@@ -5,6 +5,7 @@
 import { pino } from 'pino'
 import { readConfig } from '../config.js'
 import { readContract } from '../contract/read.js'
+import type { Contract } from '../contract/types.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
 import { contractFile, migrationsFolder } from '../paths.js'
@@ -12,14 +13,16 @@ import { runCommand } from './command.js'
 import { readSubcommand } from './keys/subcommands.js'
 import { print } from './terminal.js'
 
-const usage = `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
+const usage = (
+  plans: string,
+) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
        keys list [--json]
        keys show ID [--json]
        keys revoke ID [--json]
 
   create   makes a key and prints it, this once, on standard output
     --name        whose key it is, 1 to 255 characters
-    --plan        a plan of the contract
+    --plan        ${plans}
     --expires     when it ends: 2027-01-31, or 2027-01-31T12:00:00Z
     --per-minute  requests a minute \\ for a plan whose quotas are agreed
     --per-day     requests a day    / per key, and for no other
@@ -41,13 +44,24 @@ It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS
 Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
 `
 
+const contract = readContract(contractFile)
+const help = usage(await contract.then(plansOf, () => 'a plan of the contract'))
+
+function plansOf({ rateLimits: { plans } }: Contract): string {
+  const all = [...plans].map(([name, quota]) => {
+    const terms = quota === 'custom' ? 'agreed per key' : `${quota.perMinute} a minute, ${quota.perDay} a day`
+    return `\n                    ${name}: ${terms}`
+  })
+  return `a plan of the contract${all.join('')}`
+}
+
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   if (args[0] === 'help') {
-    await print(usage)
+    await print(help)
     return
   }
   const config = readConfig(process.env)
-  const subcommand = readSubcommand(args, await readContract(contractFile))
+  const subcommand = readSubcommand(args, await contract)
   const log = pino({ level: 'warn' }, process.stderr)
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   try {
@@ -57,4 +71,4 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   }
 }
 
-runCommand(usage, main)
+runCommand(help, main)

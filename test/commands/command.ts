@@ -5,6 +5,7 @@ import t from 'tap'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing } from '../fixtures/redis.js'
+import { contract } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
 const commands = ['src/commands/keys', 'src/commands/seed', 'src/commands/migrate']
@@ -15,6 +16,8 @@ const linuxOnly = process.platform !== 'linux' && 'it is read off Linux'
 t.test('help tells of a command by example, and of the exit codes', async (t) => {
   const ended = await runProgram('src/commands/keys.ts', ['--help'], {})
   t.match(ended, { code: 0, stderr: '', stdout: usage })
+  for (const plan of contract.rateLimits.plans.keys())
+    t.match(ended.stdout, `\n                    ${plan}: `)
 })
 
 t.test('what a command does not know it refuses, with its help, before it does anything', async (t) => {

@@ -22,3 +22,12 @@ t.test('columns line up, with colours or without', async (t) => {
   t.equal(coloured.replace(/\x1b\[\d+m/g, ''), expected)
   t.match(coloured, '\x1b[32mvalid\x1b[39m')
 })
+
+t.test('a table fits the terminal: its widest cells are cut', async (t) => {
+  const rows = [['1', 'a name that is long', 'a plan that is longer'] as const]
+  const at = (width: number) => table(['ID', 'NAME', 'PLAN'], rows, plain, width).split('\n')[1]
+  t.equal(at(46), '1   a name that is long  a plan that is longer')
+  t.equal(at(45), '1   a name that is long  a plan that is long…')
+  t.equal(at(30), '1   a name that…  a plan that…')
+  t.equal(at(10), '1   a name …  a plan …', 'but no cell to less than a word')
+})

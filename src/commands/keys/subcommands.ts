@@ -176,7 +176,8 @@ function keyTable(keys: readonly ApiKey[]): string {
     iso(key.expiresAt),
     { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
   ])
-  return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(process.stdout))
+  const { stdout } = process
+  return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(stdout), stdout.columns)
 }
 
 function planOf({ plan, perMinute, perDay }: ApiKey): string {
