@@ -8,6 +8,7 @@ import { readContract } from '../../src/contract/read.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { statuses } from '../fixtures/facts.js'
 import { type Answer, contract, startService } from '../fixtures/service.js'
 
 type Handler = (request: { body: unknown }) => Promise<unknown>
@@ -174,7 +175,7 @@ t.test('bodies', async (t) => {
       'form',
       urlencoded,
       'name=R&categoryId=9223372036854775808&weight=x&tame=1&status=lost&tags=1&tags=2&tags=3&tags=4&ids=1,x&born=x&address={}',
-      'body.name must have at least 2 characters; body.categoryId must be an integer from -9223372036854775808 to 9223372036854775807; body.weight must be a number; body.tame must be a boolean; body.status must be one of: available, pending, sold; body.tags must have at most 3 items; body.ids[1] must be an integer; body.born must be an integer; body.address.street is required',
+      `body.name must have at least 2 characters; body.categoryId must be an integer from -9223372036854775808 to 9223372036854775807; body.weight must be a number; body.tame must be a boolean; body.status must be one of: ${statuses.join(', ')}; body.tags must have at most 3 items; body.ids[1] must be an integer; body.born must be an integer; body.address.street is required`,
     ],
     ['form', urlencoded, 'name=ab&name=cd&categoryId=1', 'body.name must be given once'],
     ['form', urlencoded, 'name=a%00&categoryId=%FF', `body.name ${unfit}; body.categoryId ${unfit}`],

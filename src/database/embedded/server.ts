@@ -276,7 +276,7 @@ class Server implements EmbeddedServer {
     })
     const interrupt = () => killGroup(child.pid, interruptions[program])
     interruption?.addEventListener('abort', interrupt)
-    process.once('exit', interrupt)
+    process.prependOnceListener('exit', interrupt) // before what it makes is removed
     try {
       const [said, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
       if (code !== 0) throw new Error(said.trim() || `${program} ended with ${code ?? signal}`)
