@@ -48,11 +48,34 @@ function mendRoles() {
       else each.ariaCurrent = null
       each.removeAttribute('aria-selected')
     }
-    for (const each of document.querySelectorAll('aside[role], button[role=search]'))
+    for (const each of document.querySelectorAll('aside[role], button[role=search], button[role=none]'))
       each.removeAttribute('role')
     for (const each of document.querySelectorAll('button[class*="copy-button"]:not([aria-label])'))
       each.ariaLabel = 'Copy'
+    for (const each of document.querySelectorAll('button[class*="copy-button"][aria-controls]'))
+      if (document.getElementById(each.getAttribute('aria-controls')) === null)
+        each.removeAttribute('aria-controls')
+    mendDialog()
   }
-  const attributeFilter = ['aria-selected', 'role']
+  const attributeFilter = ['aria-selected', 'role', 'style']
   new MutationObserver(mend).observe(document.body, { childList: true, subtree: true, attributeFilter })
+}
+
+// What it says of the page it says of the dialog again, and its fields have no names.
+function mendDialog() {
+  const page = document.querySelector('main.references-rendered')
+  const isOpen = document.querySelector('[role=dialog] main')?.checkVisibility() === true
+  if (page !== null) page.ariaHidden = isOpen ? 'true' : null
+  for (const each of document.querySelectorAll('[role=dialog] section:not([role])')) each.role = 'group'
+  const fields = '[role=dialog] .cm-content[role=textbox]:not([aria-label])'
+  for (const each of document.querySelectorAll(fields)) {
+    const name = each.closest('[aria-label]:not([role])')?.ariaLabel.replace('undefined ', '')
+    each.ariaLabel = name === 'Value' ? `Value of ${keyOf(each)}` : (name ?? 'Body')
+  }
+  for (const each of document.querySelectorAll('[role=dialog] td input[type=checkbox]:not([aria-label])'))
+    each.ariaLabel = `Send ${keyOf(each)}`
+}
+
+function keyOf(field) {
+  return field.closest('tr').innerText.split('\n', 1)[0]
 }
