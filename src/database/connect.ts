@@ -8,7 +8,7 @@ import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
-import { readPlace } from './tls.js'
+import { readPlace, type Server, type ServerState, Servers, stateStatement } from './servers.js'
 import type { Database, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
@@ -52,23 +52,30 @@ export async function connect({
   const server = place === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     place
-      ? postgres(place.url, { ...options, ...place.tls })
+      ? postgres(place.url, { ...place.login, ...options })
       : postgres({ ...server?.connection, ...options })
-  const sql = make(commandOptions(log))
-  const pools = createPools(make, handlerTimeoutMs, log, Math.floor(databaseConnections / workers))
+  const servers = place?.servers ?? new Servers()
+  const candidates = servers.all.map((server) => ({
+    server,
+    sql: make({ ...commandOptions(log), ...server }),
+  }))
+  const connections = Math.floor(databaseConnections / workers)
+  const pools = createPools(make, handlerTimeoutMs, log, connections, servers)
   const close = async (atOnce = new AbortController().signal) => {
-    const ends = Promise.all([sql.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
+    const ended = candidates.map(({ sql }) => sql.end({ timeout: closeTimeoutSeconds }))
+    const ends = Promise.all([...ended, endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
   }
   const prepare = async () => {
-    await untilReachable(sql, startTimeoutMs, log)
-    return migrate(sql, migrationsFolder).catch((error) => {
+    const sql = await untilReachable(candidates, servers, startTimeoutMs, log)
+    const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
+    return { sql, applied }
   }
   try {
-    const applied = await unlessAborted(prepare(), interruption)
+    const { sql, applied } = await unlessAborted(prepare(), interruption)
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
     return { sql, pools, embedded: server !== undefined, close }
   } catch (error) {
@@ -87,18 +94,34 @@ function commandOptions(log: Logger) {
   }
 }
 
-async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Promise<void> {
+/** A server, and the connections to it that are for no request. */
+interface Candidate {
+  readonly server: Server
+  readonly sql: RootSql
+}
+
+async function untilReachable(
+  candidates: readonly Candidate[],
+  servers: Servers,
+  timeoutMs: number,
+  log: Logger,
+): Promise<RootSql> {
   const deadline = performance.now() + timeoutMs
   for (let attempt = 1; ; attempt++) {
-    try {
-      await sql`select 1`
-      return
-    } catch (error) {
-      if (!isUnavailable(error) || isLoginRefused(error) || performance.now() > deadline)
-        throw unreachable(sql, error)
-      if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
-      await new Promise((resolve) => setTimeout(resolve, startRetryMs))
+    const failures: Error[] = []
+    for (const { server, sql } of candidates) {
+      try {
+        const [state] = await sql.unsafe<ServerState[]>(stateStatement)
+        servers.accept(server, state, sql.options)
+        return sql
+      } catch (error) {
+        failures.push(error as Error)
+      }
     }
+    const mayPass = failures.every((error) => isUnavailable(error) && !isLoginRefused(error))
+    if (!mayPass || performance.now() > deadline) throw unreachable(candidates, failures)
+    if (attempt === 1) log.warn({ reason: inWords(failures) }, 'waiting for the database')
+    await new Promise((resolve) => setTimeout(resolve, startRetryMs))
   }
 }
 
@@ -114,12 +137,16 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   )
 }
 
-// Host and database, but never the password.
-function unreachable(sql: RootSql, cause: unknown): Error {
-  const { host, port, database } = sql.options
-  const place = `database "${database}" at ${host.map((each, i) => `${each}:${port[i]}`).join(', ')}`
+// Hosts and database, but never the password.
+function unreachable(candidates: readonly Candidate[], failures: readonly Error[]): Error {
+  const hosts = candidates.map(({ sql: { options } }) => `${options.host[0]}:${options.port[0]}`)
+  const place = `database "${candidates[0]?.sql.options.database}" at ${hosts.join(', ')}`
   return new OperatorError(
-    `Cannot use ${place}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
-    { cause },
+    `Cannot use ${place}: ${inWords(failures)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
+    { cause: failures[0] },
   )
+}
+
+function inWords(failures: readonly (Error & { readonly code?: string })[]): string {
+  return failures.map(({ message, code }) => message || String(code)).join('; ')
 }
