@@ -19,6 +19,8 @@ export interface PostgresServer {
   readonly port: number
   /** Connections to its database `postgres`, as its owner. */
   readonly sql: RootSql
+  /** From now on it keeps its connections, and even takes new ones, but answers nothing. */
+  freeze(): Promise<void>
   /** Ends it as a power cut would, as far as a process can tell. */
   kill(): Promise<void>
 }
@@ -87,11 +89,19 @@ async function startServer(
     types: { bigint: postgres.BigInt },
   })
   await untilServed(sql, child)
+  const frozen: number[] = []
+  const freeze = async () => {
+    child.kill('SIGSTOP') // first: it makes no more processes
+    const rows = await sql<{ pid: number }[]>`select pid from pg_stat_activity`
+    frozen.push(...rows.map(({ pid }) => pid))
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  }
   const kill = async () => {
     await sql.end({ timeout: 0 })
     await end(child)
+    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // they hear of no end
   }
-  return { host, port, sql, kill }
+  return { host, port, sql, freeze, kill }
 }
 
 // PostgreSQL writes it, too.
