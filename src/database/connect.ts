@@ -4,11 +4,12 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
+import { Connection, type MakeHandle } from './driver/connection.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
-import { readPlace, type Server, type ServerState, Servers, stateStatement } from './servers.js'
+import { readPlace, Servers } from './servers.js'
 import type { Database, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
@@ -55,20 +56,18 @@ export async function connect({
       ? postgres(place.url, { ...place.login, ...options })
       : postgres({ ...server?.connection, ...options })
   const servers = place?.servers ?? new Servers()
-  const candidates = servers.all.map((server) => ({
-    server,
-    sql: make({ ...commandOptions(log), ...server }),
-  }))
   const connections = Math.floor(databaseConnections / workers)
   const pools = createPools(make, handlerTimeoutMs, log, connections, servers)
+  let commands: RootSql | undefined
   const close = async (atOnce = new AbortController().signal) => {
-    const ended = candidates.map(({ sql }) => sql.end({ timeout: closeTimeoutSeconds }))
-    const ends = Promise.all([...ended, endPools(pools)])
+    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
   }
   const prepare = async () => {
-    const sql = await untilReachable(candidates, servers, startTimeoutMs, log)
+    await untilReachable(make, servers, startTimeoutMs, log)
+    const sql = make({ ...commandOptions(log), ...servers.current })
+    commands = sql
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
@@ -94,34 +93,20 @@ function commandOptions(log: Logger) {
   }
 }
 
-/** A server, and the connections to it that are for no request. */
-interface Candidate {
-  readonly server: Server
-  readonly sql: RootSql
-}
-
-async function untilReachable(
-  candidates: readonly Candidate[],
-  servers: Servers,
-  timeoutMs: number,
-  log: Logger,
-): Promise<RootSql> {
+// Not by the handle for commands: postgres.js would try a server that hangs up, as a balancer without a primary does, without end.
+async function untilReachable(make: Make, servers: Servers, timeoutMs: number, log: Logger): Promise<void> {
   const deadline = performance.now() + timeoutMs
+  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log), ...hooks })
   for (let attempt = 1; ; attempt++) {
-    const failures: Error[] = []
-    for (const { server, sql } of candidates) {
-      try {
-        const [state] = await sql.unsafe<ServerState[]>(stateStatement)
-        servers.accept(server, state, sql.options)
-        return sql
-      } catch (error) {
-        failures.push(error as Error)
-      }
+    try {
+      const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
+      return await connection.end(0)
+    } catch (error) {
+      if (!isUnavailable(error) || isLoginRefused(error) || performance.now() > deadline)
+        throw unreachable(make, servers, error)
+      if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
+      await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
-    const mayPass = failures.every((error) => isUnavailable(error) && !isLoginRefused(error))
-    if (!mayPass || performance.now() > deadline) throw unreachable(candidates, failures)
-    if (attempt === 1) log.warn({ reason: inWords(failures) }, 'waiting for the database')
-    await new Promise((resolve) => setTimeout(resolve, startRetryMs))
   }
 }
 
@@ -138,15 +123,11 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
 }
 
 // Hosts and database, but never the password.
-function unreachable(candidates: readonly Candidate[], failures: readonly Error[]): Error {
-  const hosts = candidates.map(({ sql: { options } }) => `${options.host[0]}:${options.port[0]}`)
-  const place = `database "${candidates[0]?.sql.options.database}" at ${hosts.join(', ')}`
+function unreachable(make: Make, servers: Servers, cause: unknown): Error {
+  const options = servers.all.map((server) => make({ ...server }).options)
+  const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
   return new OperatorError(
-    `Cannot use ${place}: ${inWords(failures)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
-    { cause: failures[0] },
+    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
+    { cause },
   )
-}
-
-function inWords(failures: readonly (Error & { readonly code?: string })[]): string {
-  return failures.map(({ message, code }) => message || String(code)).join('; ')
 }

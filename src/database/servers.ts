@@ -25,12 +25,17 @@ export class Servers {
   /** Called when another one than before takes the writes: connections to that one are of no more use. */
   onmoved = () => {}
   #first = 0
-  #last: Server | undefined
+  #current: Server | undefined
 
   constructor(
     readonly all: readonly Server[] = [{}],
     readonly target: PostgresTarget = 'primary',
   ) {}
+
+  /** The one that was last found. */
+  get current(): Server | undefined {
+    return this.#current
+  }
 
   /** In the order in which they are to be tried: the one that was last found first. */
   inTurn(): readonly Server[] {
@@ -51,8 +56,8 @@ export class Servers {
       ? 'a standby: it only reads'
       : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
     if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
-    const hasMoved = this.#last !== undefined && this.#last !== server
-    this.#last = server
+    const hasMoved = this.#current !== undefined && this.#current !== server
+    this.#current = server
     this.#first = this.all.indexOf(server)
     if (hasMoved) this.onmoved()
   }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import net from 'node:net'
 import t, { type Test } from 'tap'
 import { Replication } from '../../scripts/lib/replication.js'
 import { connect } from '../../src/database/connect.js'
@@ -117,6 +119,17 @@ t.test('a primary that is set to only read, as the other is promoted, is left', 
   await until(async () => {
     const left = await primary.sql`select from pg_stat_activity where application_name = 'animal-store'`
     return left.length === 0
+  })
+})
+
+t.test('a start at what hangs up at once, as a balancer without a primary does, ends in time', async (t) => {
+  const server = net.createServer((socket) => void socket.destroy())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as net.AddressInfo
+  await t.rejects(use(t, `postgres://postgres@127.0.0.1:${port}/postgres`), {
+    name: 'OperatorError',
+    message: new RegExp(`^Cannot use database "postgres" at 127\\.0\\.0\\.1:${port}: `),
   })
 })
 

@@ -61,7 +61,7 @@ export class Connection {
   }
 
   /**
-   * Connects to the first server that takes writes. Rejects with a reason where there is none.
+   * Connects to the first server that takes writes. Rejects where there is none, with what each says and the code of the most telling.
    * @param silenceMs longer than any statement may take; without a byte for so long, what is in flight is given up
    * @param onlost called once, when an open connection has ended
    */
@@ -71,7 +71,7 @@ export class Connection {
     silenceMs: number,
     onlost: (connection: Connection) => void,
   ): Promise<Connection> {
-    const failures: unknown[] = []
+    const failures: Failure[] = []
     for (const server of servers.inTurn()) {
       const connection = new Connection((hooks) => make({ ...hooks, ...server }), silenceMs, onlost)
       try {
@@ -79,10 +79,10 @@ export class Connection {
         return connection
       } catch (error) {
         connection.drop()
-        failures.push(error)
+        failures.push(error as Failure)
       }
     }
-    throw failures.find(isConnectionRefused) ?? failures.at(-1)
+    throw joined(failures)
   }
 
   async #askState(): Promise<ServerState | undefined> {
@@ -171,6 +171,16 @@ export class Connection {
 // How a handle sends: every query that its tag makes carries the function, and this one is never awaited.
 function handlerOf(handle: Handle): Query['handler'] {
   return (handle`` as unknown as Query).handler // postgres.js's types leave it out
+}
+
+type Failure = Error & { readonly code?: string }
+
+function joined(failures: readonly Failure[]): unknown {
+  const [first, ...others] = failures
+  if (others.length === 0) return first
+  const { code } = failures.find(isConnectionRefused) ?? failures.at(-1) ?? {}
+  const message = failures.map((each) => each.message || each.code).join('; ')
+  return Object.assign(new Error(message), { code })
 }
 
 /** The error of statements whose connection has ended. */
