@@ -121,3 +121,11 @@ t.test('TLS to the database: the service shows a certificate of its own', async 
   t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
   t.strictSame([...new Set(callers)], ['name'])
 })
+
+t.test('TLS to the database: of several hosts, each is held to its own name', async (t) => {
+  const { url } = await startTls(t, await createDatabase(t), 'address')
+  const parameters = { sslmode: 'verify-full', sslrootcert: authority }
+  const { port } = new URL(url('localhost', parameters))
+  t.equal(await use(url(`localhost:${port},127.0.0.1`, parameters)), 'used', 'by the address')
+  await t.rejects(use(url(`localhost:${port},localhost`, parameters)), { message: /localhost/ })
+})
