@@ -8,7 +8,7 @@ import type { Database, Sql } from '../../src/database/types.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { type Service, send, startService, testConfig } from '../fixtures/service.js'
+import { createDatabase, type Service, send, startService, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
 async function startReplication(t: Test): Promise<Replication> {
@@ -120,6 +120,21 @@ t.test('a primary that is set to only read, as the other is promoted, is left', 
     const left = await primary.sql`select from pg_stat_activity where application_name = 'animal-store'`
     return left.length === 0
   })
+})
+
+t.test('a database that is set to only read is read, and written again when it may be', async (t) => {
+  const sql = await createDatabase(t, { max: 1 })
+  const service = await startService(t, { sql })
+  const create = async () =>
+    (await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status
+  // For the sessions that begin from now on, the first of those that write among them.
+  const alter = (how: string) => sql.unsafe(`alter database ${sql.options.database} ${how}`)
+  await alter('set default_transaction_read_only = on')
+  for (let i = 0; i < 5; i++) t.equal(await create(), 503)
+  t.equal((await service.call('GET', '/pets')).status, 200)
+  t.equal(await ready(service), 200)
+  await alter('reset default_transaction_read_only')
+  await until(async () => (await create()) === 201)
 })
 
 t.test('a start at what hangs up at once, as a balancer without a primary does, ends in time', async (t) => {
