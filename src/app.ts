@@ -1,7 +1,7 @@
 // The application: the parts in the order a request meets them.
 
 import type { Server } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { createAuthenticate, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
@@ -19,6 +19,7 @@ import { addCors } from './http/cors.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
 import { LoadShedder } from './http/load-shedding.js'
+import { RefusedConnections } from './http/refused-connections.js'
 import { logAborted } from './http/request-log.js'
 import { createServer } from './http/server.js'
 import type { Channel } from './lib/channel.js'
@@ -30,7 +31,7 @@ import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Answers with what is measured; whoever has a port for it lets it listen. Undefined where nothing is measured. */
+    /** Answers with what is measured, and of health; whoever has a port for it lets it listen. Undefined where nothing is measured. */
     metricsServer: Server | undefined
   }
 }
@@ -66,7 +67,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
   const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log, primary)
-  const measured = { pools, counters, loadShedder, lifetimes, isShared: primary !== undefined }
+  const refusedConnections = new RefusedConnections(app.server, log as FastifyBaseLogger)
+  const isShared = primary !== undefined
+  const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,

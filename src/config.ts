@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
+import { readPostgresUrl } from './lib/postgres-url.js'
 import { OperatorError } from './operator-error.js'
 
 /** What an operator chooses. Durations are in milliseconds. */
@@ -79,7 +80,7 @@ export function readConfig(environment: Environment): Config {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
-    databaseUrl: read<string | undefined>('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
+    databaseUrl: read<string | undefined>('DATABASE_URL', undefined, postgresUrl),
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
@@ -167,6 +168,15 @@ function urlOf(...protocols: string[]) {
       : new Problem(
           `must be a valid URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
         )
+}
+
+function postgresUrl(text: string): string | Problem {
+  try {
+    readPostgresUrl(text)
+    return text
+  } catch (error) {
+    return new Problem((error as Error).message)
+  }
 }
 
 function proxies(text: string): boolean | string[] | Problem {

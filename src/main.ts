@@ -82,10 +82,11 @@ async function serve(parts: Parts): Promise<Running> {
 
 async function supervise({ config, contract, log }: Parts): Promise<Running> {
   const workers = new Workers(config.workers, log, createCountsAnswerer(contract.rateLimits))
-  const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log)
+  let origin = ''
+  const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log, () => origin)
   forced.addEventListener('abort', () => workers.kill())
   try {
-    const origin = await unlessAborted(workers.start(), requested)
+    origin = await unlessAborted(workers.start(), requested)
     await listenForMetrics({ metricsServer, log }, config)
     const stop = async () => {
       await workers.stop(requested.reason instanceof Interrupted ? requested.reason.signal : 'SIGTERM')
@@ -98,9 +99,9 @@ async function supervise({ config, contract, log }: Parts): Promise<Running> {
   }
 }
 
-async function createMetrics(log: Logger): Promise<Server> {
+async function createMetrics(log: Logger, originOf: () => string): Promise<Server> {
   const { createWorkersMetrics } = await import('./metrics/metrics.js') // slow to load
-  return createWorkersMetrics(log)
+  return createWorkersMetrics(log, originOf)
 }
 
 function boundShutdown({ shutdownDelayMs, shutdownTimeoutMs }: Config): void {

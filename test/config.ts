@@ -90,6 +90,20 @@ for (const [variable, text, field, value] of accepted) {
   })
 }
 
+for (const url of [
+  'postgres://u:p@h1:5432,h2:6432/x?target_session_attrs=read-write',
+  'postgres://h1,h2/x?target_session_attrs=any',
+  'postgres://h1,h2/x?port=6432',
+  'postgres://[::1]:5432,127.0.0.1:5433/x?target_session_attrs=primary',
+  'postgres://u:p@/x?host=/run/a,/run/b&port=5432,5433',
+  'postgres://u@%2Frun%2Fpostgresql/x',
+  'postgres:///x',
+]) {
+  t.test(`DATABASE_URL=${url} is accepted`, async (t) => {
+    t.equal(readConfig({ DATABASE_URL: url }).databaseUrl, url)
+  })
+}
+
 t.test('several workers have connections for each', async (t) => {
   t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
   t.match(readConfig({ WORKERS: '64' }), { workers: 64, databaseConnections: 384 })
@@ -102,7 +116,25 @@ t.test('several workers have connections for each', async (t) => {
 const refused: [variable: string, ...texts: string[]][] = [
   ['METRICS_PORT', '-1', '65536', 'off'],
   ['PORT', '-1', '65536', '1e3', '0x10', '3000.5', 'http', '80 80'],
-  ['DATABASE_URL', 'localhost', 'mysql://db/x', 'postgres'],
+  [
+    'DATABASE_URL',
+    ...[
+      'localhost',
+      'mysql://db/x',
+      'postgres',
+      'postgres://u:%zz@db/x',
+      'postgres://db:port/x',
+      'postgres://:5432/x',
+    ],
+    ...['postgres://h1,h2:6432/x', 'postgres://h1:5432,h2/x', 'postgres://h1,,h2/x', 'postgres://h1,/x'],
+    ...[
+      'postgres://h1:0/x',
+      'postgres://h1:65536,h2:1/x',
+      'postgres://h1,h2/x?port=1,2,3',
+      'postgres:///x?port=one',
+    ],
+    ...['postgres://h1,h2/x?target_session_attrs=standby', 'postgres://h/x?target_session_attrs=read-only'],
+  ],
   ['DATABASE_CONNECTIONS', '2', '10001', 'many'],
   ['REDIS_URL', 'localhost', 'http://counters', 'redis'],
   ['REDIS_TIMEOUT_MS', '19', '60001', 'soon'],

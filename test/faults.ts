@@ -7,6 +7,7 @@ import {
   abandonWork,
   cutConnections,
   deploy,
+  failOver,
   forgetConnections,
   freezeDatabase,
   killDatabase,
@@ -37,6 +38,14 @@ const scenarios: [
   ['connections to PostgreSQL are cut', (environment) => cutConnections(environment, 10)],
   ['packets to PostgreSQL vanish', (environment) => losePackets(environment, 3_000)],
   ['connections to PostgreSQL fall silent', (environment) => forgetConnections(environment, 1)],
+  [
+    'the primary of PostgreSQL is killed, and its standby promoted',
+    (environment) => failOver(environment, 'kill'),
+  ],
+  [
+    'the primary of PostgreSQL hangs, and its standby is promoted',
+    (environment) => failOver(environment, 'freeze'),
+  ],
   ['connections are to be recycled', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
   ['requests wait beyond their time', (environment) => abandonWork(environment, 1)],

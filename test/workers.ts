@@ -70,6 +70,8 @@ t.test('quotas are exact, whichever worker serves, and so is what is measured', 
   )
   t.match(text, /^animal_store_counters{place="memory"} 1$/m)
   t.match(text, /^animal_store_database_up 1$/m)
+  for (const path of ['/healthz', '/readyz'])
+    t.match(await send(`http://127.0.0.1:${port}${path}`), { status: 200, body: { status: 'ok' } })
   t.match(await service.stop(), { code: 0 })
 })
 

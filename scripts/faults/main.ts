@@ -10,6 +10,7 @@ import {
   abandonWork,
   cutConnections,
   deploy,
+  failOver,
   forgetConnections,
   freezeDatabase,
   killDatabase,
@@ -52,6 +53,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await tell(await cutConnections(environment, 50))
     await tell(await losePackets(environment, 6_000))
     await tell(await forgetConnections(environment, 5))
+    await tell(await failOver(environment, 'kill'))
+    await tell(await failOver(environment, 'freeze'))
     await tell(await recycleConnections(environment, 6_000))
     await tell(await resetConnections(environment, 10))
     await tell(await abandonWork(environment, 3))

@@ -1,14 +1,20 @@
 // The scenarios: each brings about a fault under load, and says what came of it.
 
 import net from 'node:net'
+import { pino } from 'pino'
+import { startEmbedded } from '../../src/database/embedded/server.js'
+import { migrate } from '../../src/database/migrate.js'
+import { migrationsFolder } from '../../src/paths.js'
+import { addKey } from '../bench/database.js'
 import { DatabaseProxy } from '../lib/database-proxy.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { freePort } from '../lib/port.js'
 import { canMeasureProcesses, childrenOf, residentBytes } from '../lib/processes.js'
 import { RedisServer } from '../lib/redis.js'
+import { Replication } from '../lib/replication.js'
 import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
-import { type Environment, type Report, unless } from './environment.js'
+import { Environment, type Report, unless } from './environment.js'
 import type { Ledger } from './ledger.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
@@ -218,6 +224,60 @@ export function abandonWork(environment: Environment, times: number): Promise<Re
     }),
   )
 }
+
+/** The primary of a PostgreSQL with a synchronous standby is killed, or hangs, and the standby is promoted. */
+export async function failOver(environment: Environment, fault: 'kill' | 'freeze'): Promise<Report> {
+  const { directory, remove } = await makeTemporaryDirectory()
+  try {
+    const server = await startEmbedded(directory, pino({ level: 'silent' }), environment.interruption)
+    await server.stop()
+    const replication = await Replication.start(directory)
+    try {
+      return await failOverUnderLoad(environment, replication, fault)
+    } finally {
+      await replication.close()
+    }
+  } finally {
+    await remove()
+  }
+}
+
+async function failOverUnderLoad(
+  { database, bounds, clients, interruption }: Environment,
+  replication: Replication,
+  fault: 'kill' | 'freeze',
+): Promise<Report> {
+  const { primary, standby, url } = replication
+  await migrate(primary.sql, migrationsFolder)
+  const own = { ...database, key: await addKey(primary.sql), env: { DATABASE_URL: url }, sql: standby.sql }
+  const environment = new Environment(own, bounds, clients, interruption)
+  const title = `the primary of PostgreSQL ${fault === 'kill' ? 'killed' : 'frozen'}, and its standby promoted`
+  return withService(environment, shortTime, (origin) =>
+    environment.run(title, origin, async (_, ledger) => {
+      await readAndCreated(environment, ledger)
+      await environment.delay(beforeMs)
+      await primary[fault]()
+      await environment.delay(unpromotedMs)
+      await untilReady(environment, origin, false)
+      await replication.promote()
+      const began = performance.now()
+      await readAndCreated(environment, ledger)
+      const back = performance.now() - began
+      await untilReady(environment, origin, true)
+      return {
+        figures: [`reads and creations again ${Math.round(back)} ms after the promotion`],
+        broken: unless(
+          back < failOverMs + bounds.recoveryMs,
+          `it took ${Math.round(back)} ms to serve again after the promotion`,
+        ),
+      }
+    }),
+  )
+}
+
+const beforeMs = 500
+const unpromotedMs = 3_000
+const failOverMs = 1_000
 
 /** Packets to and from PostgreSQL vanish, while nobody closes a connection. */
 export async function losePackets(environment: Environment, forMs: number): Promise<Report> {

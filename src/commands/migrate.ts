@@ -8,6 +8,7 @@ import { connect } from '../database/connect.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
+import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
 import { runCommand } from './command.js'
@@ -49,10 +50,18 @@ async function prepareRole(sql: RootSql, login: Login, log: Logger): Promise<voi
 }
 
 function readLogin(text: string): Login {
-  const { username, password } = URL.canParse(text) ? new URL(text) : { username: '', password: '' }
+  const { username, password } = readUrl(text) ?? { username: '', password: '' }
   if (username === '' || password === '')
     throw new OperatorError('SERVICE_DATABASE_URL must be a URL with a user and a password.')
-  return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
+  return { name: username, password }
+}
+
+function readUrl(text: string): PostgresUrl | undefined {
+  try {
+    return readPostgresUrl(text)
+  } catch {
+    return undefined
+  }
 }
 
 runCommand(usage, main)

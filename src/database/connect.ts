@@ -4,11 +4,12 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
+import { Connection, type MakeHandle } from './driver/connection.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
 import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
-import { readPlace } from './tls.js'
+import { readPlace, Servers } from './servers.js'
 import type { Database, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
@@ -52,23 +53,28 @@ export async function connect({
   const server = place === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     place
-      ? postgres(place.url, { ...options, ...place.tls })
+      ? postgres(place.url, { ...place.login, ...options })
       : postgres({ ...server?.connection, ...options })
-  const sql = make(commandOptions(log))
-  const pools = createPools(make, handlerTimeoutMs, log, Math.floor(databaseConnections / workers))
+  const servers = place?.servers ?? new Servers()
+  const connections = Math.floor(databaseConnections / workers)
+  const pools = createPools(make, handlerTimeoutMs, log, connections, servers)
+  let commands: RootSql | undefined
   const close = async (atOnce = new AbortController().signal) => {
-    const ends = Promise.all([sql.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
+    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
   }
   const prepare = async () => {
-    await untilReachable(sql, startTimeoutMs, log)
-    return migrate(sql, migrationsFolder).catch((error) => {
+    await untilReachable(make, servers, startTimeoutMs, log)
+    const sql = make({ ...commandOptions(log), ...servers.current })
+    commands = sql
+    const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
+    return { sql, applied }
   }
   try {
-    const applied = await unlessAborted(prepare(), interruption)
+    const { sql, applied } = await unlessAborted(prepare(), interruption)
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
     return { sql, pools, embedded: server !== undefined, close }
   } catch (error) {
@@ -87,15 +93,17 @@ function commandOptions(log: Logger) {
   }
 }
 
-async function untilReachable(sql: RootSql, timeoutMs: number, log: Logger): Promise<void> {
+// Not by the handle for commands: postgres.js would try a server that hangs up, as a balancer without a primary does, without end.
+async function untilReachable(make: Make, servers: Servers, timeoutMs: number, log: Logger): Promise<void> {
   const deadline = performance.now() + timeoutMs
+  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log), ...hooks })
   for (let attempt = 1; ; attempt++) {
     try {
-      await sql`select 1`
-      return
+      const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
+      return await connection.end(0)
     } catch (error) {
       if (!isUnavailable(error) || isLoginRefused(error) || performance.now() > deadline)
-        throw unreachable(sql, error)
+        throw unreachable(make, servers, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
@@ -114,12 +122,12 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   )
 }
 
-// Host and database, but never the password.
-function unreachable(sql: RootSql, cause: unknown): Error {
-  const { host, port, database } = sql.options
-  const place = `database "${database}" at ${host.map((each, i) => `${each}:${port[i]}`).join(', ')}`
+// Hosts and database, but never the password.
+function unreachable(make: Make, servers: Servers, cause: unknown): Error {
+  const options = servers.all.map((server) => make({ ...server }).options)
+  const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
   return new OperatorError(
-    `Cannot use ${place}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
+    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
     { cause },
   )
 }

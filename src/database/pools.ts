@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
+import { Servers } from './servers.js'
 import type { Pools } from './types.js'
 import { isLoginRefused } from './unavailable.js'
 
@@ -42,11 +43,21 @@ export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bi
  * Makes the pools of requests, on the database that `make` reaches. They connect with their first statements.
  * @param connections of all of them together, three at least
  */
-export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, connections = 11): Pools {
+export function createPools(
+  make: Make,
+  handlerTimeoutMs: number,
+  log: Logger,
+  connections = 11,
+  servers = new Servers(),
+): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
   // What lost the packets of one connection lost those of the others: none is to be found out by a request of its own.
-  const onsilence = () => {
-    for (const each of Object.values<Pool>({ ...pools })) each.dropIdle()
+  const giveUp = () => {
+    for (const each of Object.values<Pool>({ ...pools })) each.giveUp()
+  }
+  servers.onmoved = () => {
+    log.warn('another server of the database takes the writes')
+    giveUp()
   }
   const sizes = sizesOf(connections)
   const others = (pool: Pool) => Object.values<Pool>({ ...pools }).filter((each) => each !== pool)
@@ -57,7 +68,8 @@ export function createPools(make: Make, handlerTimeoutMs: number, log: Logger, c
       depth: depths[name],
       size: sizes[name],
       silenceMs: timeoutMs + silenceMarginMs,
-      onsilence,
+      onsilence: giveUp,
+      servers,
       onrefused: (pool, error) => {
         shortage.refused(error)
         if (pool.count > 0 || isLoginRefused(error)) return false

@@ -5,53 +5,40 @@ import { readFileSync } from 'node:fs'
 import tls from 'node:tls'
 import { OperatorError } from '../operator-error.js'
 
-/** For postgres.js: a URL, and what it is not to read there. */
-export interface Place {
-  readonly url: string
-  readonly tls: { readonly ssl?: tls.ConnectionOptions }
-}
-
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
+/** Of postgres.js's options for a host, those of TLS; none where it reads them in the URL itself. */
+export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
+
 /**
- * Reads what a URL says of TLS: `sslmode`, and the files `sslrootcert`, `sslcert` and `sslkey`. As to libpq, a certificate authority that is
- * given counts also where the mode asks for no verification.
+ * Reads what a URL's parameters say of TLS: `sslmode`, and the files `sslrootcert`, `sslcert` and `sslkey`, and takes away what
+ * postgres.js is not to read there. As to libpq, a certificate authority that is given counts also where the mode asks for no verification.
  * @throws {OperatorError} when a file cannot be read
  */
-export function readPlace(databaseUrl: string): Place {
-  const url = new URL(databaseUrl)
-  const { searchParams, hostname } = url
-  const authority = searchParams.get('sslrootcert')
-  const mode = searchParams.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
+export function readTls(parameters: URLSearchParams): TlsOf {
+  const authority = parameters.get('sslrootcert')
+  const mode = parameters.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
   const named = Object.entries(files).flatMap(([name, option]) => {
-    const file = searchParams.get(name)
-    searchParams.delete(name)
+    const file = parameters.get(name)
+    parameters.delete(name)
     return file === null ? [] : [{ name, option, file }]
   })
   const isForNode = mode !== 'disable' && (named.length > 0 || mode.startsWith('verify-'))
-  if (!isForNode) return { url: named.length > 0 ? url.href : databaseUrl, tls: {} }
-  searchParams.delete('sslmode')
+  if (!isForNode) return () => ({})
+  parameters.delete('sslmode')
   const contents = named
     .filter(({ file }) => file !== 'system') // those that Node knows
     .map(({ name, option, file }) => [option, readCertificate(name, file)])
-  const ssl = { ...Object.fromEntries(contents), ...verification(mode, authority, hostname) }
-  return { url: url.href, tls: { ssl } }
+  const common = Object.fromEntries(contents)
+  return (host) => ({ ssl: { ...common, ...verification(mode, authority, host) } })
 }
 
-function verification(mode: string, authority: string | null, hosts: string): tls.ConnectionOptions {
+function verification(mode: string, authority: string | null, host: string): tls.ConnectionOptions {
   if (mode === 'verify-full')
-    return { checkServerIdentity: (_, certificate) => checkHosts(hosts, certificate) }
+    return { checkServerIdentity: (_, certificate) => tls.checkServerIdentity(host, certificate) }
   return mode === 'verify-ca' || authority !== null
     ? { checkServerIdentity: () => undefined }
     : { rejectUnauthorized: false }
-}
-
-// Of several hosts, whichever answers is one of them.
-function checkHosts(hosts: string, certificate: tls.PeerCertificate): Error | undefined {
-  const problems = hosts
-    .split(',')
-    .map((host) => tls.checkServerIdentity(host.replace(/^\[|\]$/g, ''), certificate))
-  return problems.includes(undefined) ? undefined : problems[0]
 }
 
 function readCertificate(name: string, file: string): string {

@@ -29,6 +29,11 @@ export function isLoginRefused(error: unknown): boolean {
   return code === '28000' || code === '28P01'
 }
 
+/** Whether a statement would write, and the server or its transaction only reads. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '25006'
+}
+
 /**
  * Whether an error says that the database cannot answer for now, rather than that a statement is wrong:
  * a connection that fails, or SQLSTATE 08 (connection), 53 (resources), 57 (operator intervention, which

@@ -7,10 +7,11 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { Pools } from '../database/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { LoadShedder } from '../http/load-shedding.js'
+import type { RefusedConnections } from '../http/refused-connections.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
-import { closeMetricsServer, createMetricsServer } from './server.js'
+import { type AskHealth, closeMetricsServer, createMetricsServer } from './server.js'
 
 /** What is measured beside the server itself. */
 export interface MeasuredParts {
@@ -18,6 +19,7 @@ export interface MeasuredParts {
   readonly counters: Counters
   readonly loadShedder: LoadShedder
   readonly lifetimes: Lifetimes
+  readonly refusedConnections: RefusedConnections
   /** Whether a primary asks for what is measured, and adds it up. */
   readonly isShared: boolean
 }
@@ -30,19 +32,23 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, loadShedder, lifetimes, isShared }: MeasuredParts,
+  { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, processor time, the event loop's delay, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
   measureRequests(app, registry, lifetimes)
-  measureCallers(app, registry)
+  measureCallers(app, registry, refusedConnections)
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
   measureConnections(registry, pools.keys.sql)
   if (isShared) shareMetrics(registry)
-  const server = createMetricsServer(registry, app.log)
+  const health: AskHealth = async (url) => {
+    const { statusCode, body } = await app.inject(url)
+    return { status: statusCode, body }
+  }
+  const server = createMetricsServer(registry, health, app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
 }
@@ -53,16 +59,36 @@ function shareMetrics(registry: Registry): void {
   new AggregatorRegistry()
 }
 
-/** The sums of what the workers of this process measure; it does not listen yet. */
-export function createWorkersMetrics(log: FastifyBaseLogger): Server {
+/**
+ * The sums of what the workers of this process measure; it does not listen yet.
+ * @param originOf where the workers listen: whether they are ready, one of them is asked
+ */
+export function createWorkersMetrics(log: FastifyBaseLogger, originOf: () => string): Server {
   const registry = new AggregatorRegistry()
   return createMetricsServer(
     { contentType: registry.contentType, metrics: () => registry.clusterMetrics() },
+    async (url) => {
+      if (url === '/healthz') return { status: 200, body: JSON.stringify({ status: 'ok' }) }
+      const answer = await fetch(originOf() + url, { signal: AbortSignal.timeout(healthTimeoutMs) })
+      return { status: answer.status, body: await answer.text() }
+    },
     log,
   )
 }
 
-function measureCallers(app: FastifyInstance, registry: Registry): void {
+// Longer than a worker takes to tell.
+const healthTimeoutMs = 2_000
+
+function measureCallers(app: FastifyInstance, registry: Registry, refused: RefusedConnections): void {
+  new Counter({
+    name: 'animal_store_refused_connections_total',
+    help: 'Connections closed because CONNECTIONS_MAX were open',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(refused.count)
+    },
+  })
   new Gauge({
     name: 'animal_store_connections',
     help: 'Open connections of callers',

@@ -16,7 +16,9 @@ t.test('the service serves as a role that can change no table', async (t) => {
   serviceUrl.password = 'it%27s'
   const service = { DATABASE_URL: serviceUrl.href }
 
-  const owner = { DATABASE_URL: ownerUrl, SERVICE_DATABASE_URL: service.DATABASE_URL }
+  // As for a service that is to find the primary of two.
+  const two = service.DATABASE_URL.replace(/:(\d+)\//, ':$1,standby.example:5432/')
+  const owner = { DATABASE_URL: ownerUrl, SERVICE_DATABASE_URL: two }
   const first = await runProgram('src/commands/migrate.ts', [], owner)
   t.match(first, { code: 0, stdout: /0001-pets\.sql[\s\S]*may read and write rows/ })
   t.notMatch(first.stdout + first.stderr, /it's|it%27s/, 'without its password')

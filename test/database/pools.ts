@@ -135,7 +135,7 @@ t.test('connections that are replaced in health cost no answer to what is commit
   const callers = Array.from({ length: 40 }, async (_, i) => {
     statuses.push((await create(i)).status)
     for (const pool of [pools.keys, pools.reads, pools.writes]) {
-      pool.dropIdle()
+      pool.giveUp()
       pool.giveOneUp()
     }
   })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/database/connect.js'
-import { readPlace } from '../../src/database/tls.js'
+import { readPlace } from '../../src/database/servers.js'
 import type { RootSql } from '../../src/database/types.js'
 import { migrationsFolder, projectRoot } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
@@ -108,9 +108,11 @@ for (const [title, certificate, host, parameters, expected] of cases) {
 }
 
 t.test('without TLS, its files are not looked for', async (t) => {
-  const { url } = readPlace('postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d')
-  t.equal(url, 'postgres://a@b/c?sslmode=disable&application_name=d')
-  t.strictSame(readPlace('postgres://a@b/c?x=%20'), { url: 'postgres://a@b/c?x=%20', tls: {} })
+  const { url, servers } = readPlace(
+    'postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d',
+  )
+  t.equal(url, 'postgres:///c?sslmode=disable&application_name=d')
+  t.strictSame(servers.all, [{ host: ['b'], port: [5432] }])
 })
 
 t.test('TLS to the database: the service shows a certificate of its own', async (t) => {
@@ -118,4 +120,12 @@ t.test('TLS to the database: the service shows a certificate of its own', async 
   const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
   t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
   t.strictSame([...new Set(callers)], ['name'])
+})
+
+t.test('TLS to the database: of several hosts, each is held to its own name', async (t) => {
+  const { url } = await startTls(t, await createDatabase(t), 'address')
+  const parameters = { sslmode: 'verify-full', sslrootcert: authority }
+  const { port } = new URL(url('localhost', parameters))
+  t.equal(await use(url(`localhost:${port},127.0.0.1`, parameters)), 'used', 'by the address')
+  await t.rejects(use(url(`localhost:${port},localhost`, parameters)), { message: /localhost/ })
 })

@@ -1,6 +1,7 @@
 // Clients that misbehave, over raw sockets: each has a bound, a status and the error body, and none is in another's way.
 
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
@@ -352,14 +353,23 @@ t.test('thousands of connections that say nothing, or little, do not hold others
 })
 
 t.test('connections beyond the bound are closed, and those within it go on', async (t) => {
-  const service = await startService(t, { env: { CONNECTIONS_MAX: '5' } })
+  const service = await startService(t, { env: { CONNECTIONS_MAX: '5', METRICS_PORT: '9464' } })
   const { port } = new URL(service.origin)
   const sockets = Array.from({ length: 5 }, () => net.connect(Number(port), '127.0.0.1').setEncoding('utf8'))
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-  t.equal(await sendRaw(service.origin, '').catch(() => ''), '', 'the sixth is closed without a word')
+  for (let i = 0; i < 3; i++)
+    t.equal(await sendRaw(service.origin, '').catch(() => ''), '', 'the sixth is closed without a word')
+  const lines = service.log.filter(({ msg }) => String(msg).startsWith('connections are refused'))
+  t.match(lines, [{ level: 40, refused: 1 }], 'which the log tells once')
+  const metrics = service.app.metricsServer as Server
+  await once(metrics.listen(0, '127.0.0.1'), 'listening')
+  const beside = `http://127.0.0.1:${(metrics.address() as net.AddressInfo).port}`
+  t.match((await send(`${beside}/metrics`)).text, /^animal_store_refused_connections_total 3$/m)
+  for (const path of ['/healthz', '/readyz'])
+    t.match(await send(beside + path), { status: 200, body: { status: 'ok' } }, 'health is told beside them')
   sockets[0]?.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
   const [answer] = await once(sockets[0] as net.Socket, 'data')
   t.match(answer, /^HTTP\/1.1 200 /)

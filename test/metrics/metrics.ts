@@ -135,6 +135,8 @@ t.test('a database that is gone is told of, and so is all else', async (t) => {
   const found = await service.samples()
   t.equal(found.get('animal_store_database_up'), 0)
   t.notOk(found.has('animal_store_database_connections{state="active"}'))
+  t.equal((await send(new URL('/readyz', service.metrics).href)).status, 503)
+  t.equal((await send(new URL('/healthz', service.metrics).href)).status, 200)
 })
 
 t.test('the process is measured: memory, event loop, connections', async (t) => {
@@ -213,7 +215,7 @@ t.test('no label takes a value that a caller chooses', async (t) => {
   t.strictSame(ownNames(await samples()), before)
 })
 
-t.test('callers cannot ask for the metrics, and whoever can asks for nothing else', async (t) => {
+t.test('callers cannot ask for the metrics, and whoever can asks for nothing else but health', async (t) => {
   const service = await startProcess(t, { DATA_DIR: dataDirectory(t), METRICS_PORT: '0' })
   const { port } = await service.logged('metrics at a port of their own')
   const { origin } = new URL(service.base)
@@ -221,9 +223,11 @@ t.test('callers cannot ask for the metrics, and whoever can asks for nothing els
   const metrics = `http://127.0.0.1:${port}`
   t.equal((await scrape(`${metrics}/metrics`)).get(requests('none', 404)), 1)
   t.match((await send(`${metrics}/metrics`)).headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
-  for (const path of ['/', `${prefix}/pets`, '/healthz'])
+  for (const path of ['/', `${prefix}/pets`, '/readyz/x'])
     t.equal((await send(metrics + path)).status, 404, path)
   t.equal((await send(`${metrics}/metrics`, 'POST')).status, 404)
+  for (const path of ['/healthz', '/readyz'])
+    t.strictSame((await send(metrics + path)).body, (await send(origin + path)).body)
   t.match(await service.stop(), { code: 0 })
 })
 

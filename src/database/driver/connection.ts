@@ -4,13 +4,15 @@
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
+import { type Server, type ServerState, type Servers, stateStatement } from '../servers.js'
+import { isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
 /** A handle of postgres.js, with int8 as bigint. */
 export type Handle = postgres.Sql<{ bigint: bigint }>
 
-/** What postgres.js is given of a connection, beside where the server is. */
-export interface ConnectionHooks {
+/** What postgres.js is given of a connection. */
+export interface ConnectionHooks extends Server {
   readonly max: 1
   readonly onclose: () => void
   /** For postgres.js's options, whose types leave it out. */
@@ -37,6 +39,7 @@ export class Connection {
   #socket: Socket | undefined
   #isLost = false
   #isSilent = false
+  #isReadOnly = false
 
   private constructor(
     make: MakeHandle,
@@ -58,25 +61,35 @@ export class Connection {
   }
 
   /**
-   * Connects. Rejects with the reason where that fails.
+   * Connects to the first server that takes writes. Rejects where there is none, with what each says and the code of the most telling.
    * @param silenceMs longer than any statement may take; without a byte for so long, what is in flight is given up
    * @param onlost called once, when an open connection has ended
    */
   static async open(
     make: MakeHandle,
+    servers: Servers,
     silenceMs: number,
     onlost: (connection: Connection) => void,
   ): Promise<Connection> {
-    const connection = new Connection(make, silenceMs, onlost)
-    try {
-      const first = connection.#handle.unsafe('select 1') as unknown as Query
-      first.handler = (query) => connection.send(query)
-      await first
-      return connection
-    } catch (error) {
-      connection.drop()
-      throw error
+    const failures: Failure[] = []
+    for (const server of servers.inTurn()) {
+      const connection = new Connection((hooks) => make({ ...hooks, ...server }), silenceMs, onlost)
+      try {
+        servers.accept(server, await connection.#askState(), connection.#handle.options)
+        return connection
+      } catch (error) {
+        connection.drop()
+        failures.push(error as Failure)
+      }
     }
+    throw joined(failures)
+  }
+
+  async #askState(): Promise<ServerState | undefined> {
+    const query = this.#handle.unsafe(stateStatement) as unknown as Query
+    query.handler = (query) => this.send(query)
+    const [state] = await query
+    return state as ServerState | undefined
   }
 
   get isLost(): boolean {
@@ -86,6 +99,11 @@ export class Connection {
   /** Lost because nothing came for what was in flight. */
   get isSilent(): boolean {
     return this.#isSilent
+  }
+
+  /** A statement could not write, where it could before: the server is no primary any more. */
+  get isReadOnly(): boolean {
+    return this.#isReadOnly
   }
 
   get bytesRead(): number {
@@ -104,7 +122,11 @@ export class Connection {
       this.#inFlight.delete(query)
       if (!this.#isLost) this.#silence.refresh()
     }
-    query.then(settled, settled)
+    const failed = (error: unknown) => {
+      settled()
+      if (isReadOnly(error)) this.#leave()
+    }
+    query.then(settled, failed)
     this.#send(query)
   }
 
@@ -130,6 +152,12 @@ export class Connection {
     })
   }
 
+  #leave(): void {
+    this.#isReadOnly = true
+    this.isLeaving = true
+    if (this.places === 0) this.drop()
+  }
+
   #lose(): void {
     if (this.#isLost) return
     this.#isLost = true
@@ -143,6 +171,16 @@ export class Connection {
 // How a handle sends: every query that its tag makes carries the function, and this one is never awaited.
 function handlerOf(handle: Handle): Query['handler'] {
   return (handle`` as unknown as Query).handler // postgres.js's types leave it out
+}
+
+type Failure = Error & { readonly code?: string }
+
+function joined(failures: readonly Failure[]): unknown {
+  const [first, ...others] = failures
+  if (others.length === 0) return first
+  const { code } = failures.find(isConnectionRefused) ?? failures.at(-1) ?? {}
+  const message = failures.map((each) => each.message || each.code).join('; ')
+  return Object.assign(new Error(message), { code })
 }
 
 /** The error of statements whose connection has ended. */

@@ -3,19 +3,22 @@
 // sends whatever it is given, however late, and slows down while it is saturated (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
+import { Servers } from '../servers.js'
 import { isConnectionRefused } from '../unavailable.js'
 import { Connection, connectionLost, type Handle, type MakeHandle, type Query } from './connection.js'
 import { createSql, type HeldConnection, type Holding, type Signal, type Sql } from './sql.js'
 
 export interface PoolOptions {
   readonly make: MakeHandle
+  /** Without them, `make` knows the one server. */
+  readonly servers?: Servers
   /** Connections at the most. They are opened as they are needed. */
   readonly size: number
   /** Statements in flight on one connection: more than one are pipelined, and each waits for those before it. */
   readonly depth: number
   /** Without a byte for so long, a connection with statements in flight is replaced. */
   readonly silenceMs: number
-  /** Called when one was silent: others that go the same way may be, too. Without it, the pool drops what is idle. */
+  /** Called when one was silent: others that go the same way may be, too. Without it, the pool gives up its own. */
   readonly onsilence?: () => void
   /** Called when the database will not have another connection; whether to try again at once rather than to fail who waits. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
@@ -43,6 +46,7 @@ export class Pool implements Holding {
   /** Statements by whichever connection has a place, for as long as anybody waits. */
   readonly sql: Sql
   readonly #template: Handle
+  readonly #servers: Servers
   readonly #connections = new Set<Connection>()
   readonly #waiting: Waiter[] = []
   #opening = 0
@@ -52,6 +56,7 @@ export class Pool implements Holding {
   #begins: StatementBegins | undefined
 
   constructor(readonly options: PoolOptions) {
+    this.#servers = options.servers ?? new Servers()
     // Never connects: its tag makes the queries, which the connections send.
     this.#template = options.make({
       max: 1,
@@ -126,9 +131,12 @@ export class Pool implements Holding {
     return true
   }
 
-  /** Gives up the connections that nobody uses: others are opened as they are needed. */
-  dropIdle(): void {
-    for (const connection of this.#connections) if (connection.places === 0) connection.drop()
+  /** Gives all connections up, each as soon as nobody uses it: others are opened as they are needed. */
+  giveUp(): void {
+    for (const connection of this.#connections) {
+      connection.isLeaving = true
+      if (connection.places === 0) connection.drop()
+    }
   }
 
   /** Ends the connections when their statements are done, or after so many seconds. Whoever waits for a place is rejected. */
@@ -205,7 +213,7 @@ export class Pool implements Holding {
     const attempt = this.#beginOpening()
     try {
       await this.#pause()
-      const connection = await Connection.open(make, silenceMs, (lost) => this.#forget(lost))
+      const connection = await Connection.open(make, this.#servers, silenceMs, (lost) => this.#forget(lost))
       if (this.#isEnding || this.#connections.size === size) await connection.end(0)
       else if (!connection.isLost) this.#connections.add(connection)
       this.options.onopened?.(this)
@@ -226,14 +234,16 @@ export class Pool implements Holding {
 
   #forget(lost: Connection): void {
     this.#connections.delete(lost)
+    if (lost.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
     if (!lost.isSilent) return
-    if (this.options.onsilence === undefined) this.dropIdle()
+    if (this.options.onsilence === undefined) this.giveUp()
     else this.options.onsilence()
   }
 
   // An attempt that gets no answer may be lost, and is no longer waited for: another may begin, and the first of them serves.
   #beginOpening(): { end(): void } {
     this.#opening++
+    const [first] = this.#servers.inTurn()
     let isWaitedFor = true
     const end = () => {
       clearTimeout(timer)
@@ -242,6 +252,7 @@ export class Pool implements Holding {
     }
     const timer = setTimeout(() => {
       end()
+      this.#servers.skip(first)
       this.#serve()
     }, openPatienceMs).unref()
     return { end }

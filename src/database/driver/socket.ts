@@ -14,28 +14,26 @@ export interface Target {
 // A SYN that got no answer is sent again after a second, then after two more: a new attempt notices the network's return sooner.
 const connectTimeoutMs = 800
 
-let attempts = 0
-
 /** For postgres.js's options, whose types leave it out. */
 export const socketOption = { socket: createSocket }
 
 /**
  * A socket for postgres.js that is on its way to the server, gives up where there is no answer in time, and always ends as if
- * without an error; the error itself has been told by then. It takes the hosts of the URL in turn.
+ * without an error; the error itself has been told by then.
  */
 export function createSocket({ host, port, path }: Target): net.Socket {
-  const next = attempts++ % host.length
-  const socket =
-    typeof path === 'string' && path !== '' ? net.connect(path) : net.connect(port[next] ?? 5432, host[next])
+  const [name = ''] = host
+  const file = path || (name.startsWith('/') && `${name}/.s.PGSQL.${port[0]}`)
+  const socket = typeof file === 'string' ? net.connect(file) : net.connect(port[0] ?? 5432, name)
   let timer: NodeJS.Timeout | undefined
   const giveUp = () => {
-    if (socket.connecting) socket.destroy(timedOut(host[next]))
+    if (socket.connecting) socket.destroy(timedOut(name))
   }
   const startTimer = () => {
     // A starved process finds its timers due before it has heard of its connections.
     timer = setTimeout(() => setImmediate(giveUp), connectTimeoutMs)
   }
-  if (net.isIP(host[next] ?? '') !== 0) startTimer()
+  if (net.isIP(name) !== 0) startTimer()
   const emit = socket.emit.bind(socket)
   // Not by listeners: postgres.js removes them all.
   socket.emit = (event: string, ...args: unknown[]) => {
@@ -44,10 +42,10 @@ export function createSocket({ host, port, path }: Target): net.Socket {
     return emit(event, ...(event === 'close' ? [false] : args))
   }
   // postgres.js reads the name for TLS from here.
-  return Object.assign(socket, { host: host[next], port: port[next] })
+  return Object.assign(socket, { host: name, port: port[0] })
 }
 
-function timedOut(host: string | undefined): Error {
+function timedOut(host: string): Error {
   return Object.assign(new Error(`no connection to ${host} within ${connectTimeoutMs} ms`), {
     code: 'ETIMEDOUT',
   })

@@ -1,0 +1,93 @@
+// The servers that a database is on, one of which takes writes: the primary. Which of them it is changes, so each new connection asks.
+
+import type tls from 'node:tls'
+import postgres from 'postgres'
+import { type PostgresTarget, readPostgresUrl } from '../lib/postgres-url.js'
+import { readTls } from './tls.js'
+
+/** Of postgres.js's options, those that say where a server is; none: they are given another way. */
+export interface Server {
+  readonly host?: string
+  readonly port?: number
+  readonly ssl?: tls.ConnectionOptions
+}
+
+/** What a server says of itself. */
+export interface ServerState {
+  readonly isStandby: boolean
+  readonly isReadOnly: boolean
+}
+
+/** A statement for that. Without parameters, so that it is one round trip. */
+export const stateStatement = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`
+
+export class Servers {
+  /** Called when another one than before takes the writes: connections to that one are of no more use. */
+  onmoved = () => {}
+  #first = 0
+  #current: Server | undefined
+
+  constructor(
+    readonly all: readonly Server[] = [{}],
+    readonly target: PostgresTarget = 'primary',
+  ) {}
+
+  /** The one that was last found. */
+  get current(): Server | undefined {
+    return this.#current
+  }
+
+  /** In the order in which they are to be tried: the one that was last found first. */
+  inTurn(): readonly Server[] {
+    return [...this.all.slice(this.#first), ...this.all.slice(0, this.#first)]
+  }
+
+  /** No answer has come from this one for long: another is to be tried first. */
+  skip(server: Server | undefined): void {
+    if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
+  }
+
+  /**
+   * Takes a server that was connected to for the one that takes writes.
+   * @throws {Error} with SQLSTATE 25006, when it only reads
+   */
+  accept(server: Server, state: ServerState | undefined, { host, port }: Address): void {
+    const refusal = state?.isStandby
+      ? 'a standby: it only reads'
+      : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
+    if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
+    const hasMoved = this.#current !== undefined && this.#current !== server
+    this.#current = server
+    this.#first = this.all.indexOf(server)
+    if (hasMoved) this.onmoved()
+  }
+}
+
+type Address = Pick<postgres.ParsedOptions, 'host' | 'port'>
+
+/** Where a database is, for postgres.js. */
+export interface Place {
+  readonly url: string
+  readonly login: { readonly username: string; readonly password: string }
+  readonly servers: Servers
+}
+
+/**
+ * Reads DATABASE_URL. What it leaves out is in libpq's variables (PGHOST), as postgres.js reads them.
+ * @throws {OperatorError} when a file that it names cannot be read
+ */
+export function readPlace(databaseUrl: string): Place {
+  const { username, password, path, parameters, hosts, target } = readPostgresUrl(databaseUrl)
+  const sslOf = readTls(parameters)
+  const url = `postgres://${path || '/'}${parameters.size > 0 ? `?${parameters}` : ''}`
+  const { host, port } = postgres(url).options
+  const all = hosts.flatMap((each) =>
+    (each.name === undefined ? host : [each.name]).map((name, i) => ({
+      // Lists, which its types leave out: in a text, it takes what follows a colon of an IPv6 address for the port.
+      host: [name] as unknown as string,
+      port: [each.port ?? port[i] ?? 5432] as unknown as number,
+      ...sslOf(name),
+    })),
+  )
+  return { url, login: { username, password }, servers: new Servers(all, target) }
+}

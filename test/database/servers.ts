@@ -1,0 +1,200 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import t, { type Test } from 'tap'
+import { Replication } from '../../scripts/lib/replication.js'
+import { connect } from '../../src/database/connect.js'
+import { readPlace } from '../../src/database/servers.js'
+import type { Database, Sql } from '../../src/database/types.js'
+import { migrationsFolder } from '../../src/paths.js'
+import { silent } from '../fixtures/cluster.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
+import { createDatabase, type Service, send, startService, testConfig } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
+
+async function startReplication(t: Test): Promise<Replication> {
+  const replication = await Replication.start(dataDirectory(t))
+  t.teardown(() => replication.close())
+  return replication
+}
+
+async function use(t: Test, databaseUrl: string, startTimeoutMs = 0): Promise<Database> {
+  const config = { ...testConfig(), databaseUrl, startTimeoutMs, migrationsFolder, log: silent }
+  const database = await connect(config)
+  t.teardown(() => database.close(AbortSignal.abort()))
+  return database
+}
+
+async function serve(t: Test, { sql, pools }: Database) {
+  const service = await startService(t, { sql, pools })
+  const acknowledged: string[] = []
+  let count = 0
+  const create = async () => {
+    const name = `Rex ${count++}`
+    const { status } = await service.call('POST', '/pets', { body: { name, categoryId: 1 } })
+    if (status === 201) acknowledged.push(name)
+    return status
+  }
+  const areFound = async (sql: Sql) => {
+    const names = (await sql<{ name: string }[]>`select name from pets`).map(({ name }) => name)
+    return acknowledged.every((name) => names.includes(name))
+  }
+  return { ...service, acknowledged, create, areFound }
+}
+
+const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).status
+
+t.test('of a primary and its standby', async (t) => {
+  const replication = await startReplication(t)
+  const { primary, standby, url } = replication
+  const at = (...servers: { port: number }[]) =>
+    `postgres://postgres@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}/postgres`
+  const portOf = async (sql: Sql) => {
+    const [row] = await sql<{ port: number }[]>`select current_setting('port')::int as port`
+    return row?.port
+  }
+
+  t.test('the standby alone is no place to start, and is told of plainly', async (t) => {
+    for (const attributes of ['any', 'primary', 'read-write'])
+      await t.rejects(use(t, `${at(standby)}?target_session_attrs=${attributes}`), {
+        name: 'OperatorError',
+        message: new RegExp(
+          `^Cannot use database "postgres" at 127\\.0\\.0\\.1:${standby.port}: 127\\.0\\.0\\.1:${standby.port} is a standby: it only reads\n`,
+        ),
+      })
+  })
+
+  t.test('the primary is found, wherever the URL names it', async (t) => {
+    const nobody = { port: 1 }
+    for (const servers of [[primary], [standby, primary], [nobody, standby, primary], [primary, nobody]]) {
+      const { sql, pools } = await use(t, at(...servers))
+      for (const each of [sql, pools.keys.sql, pools.reads.sql, pools.writes.sql])
+        t.equal(await portOf(each), primary.port)
+    }
+    const byParameters = `postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=${standby.port},${primary.port}`
+    t.equal(await portOf((await use(t, byParameters)).sql), primary.port)
+  })
+
+  t.test('a start that finds none says what is with each', async (t) => {
+    const [one, other] = [1, standby.port]
+    await t.rejects(use(t, at({ port: one }, standby)), {
+      name: 'OperatorError',
+      message: new RegExp(
+        `^Cannot use .* at 127\\.0\\.0\\.1:1, 127\\.0\\.0\\.1:${other}: .*ECONNREFUSED.*; .*:${other} is a standby`,
+      ),
+    })
+  })
+
+  t.test('when the primary is gone, the other serves once it is promoted', async (t) => {
+    const service = await serve(t, await use(t, url))
+    const statuses = await Promise.all(Array.from({ length: 20 }, service.create))
+    t.strictSame([...new Set(statuses)], [201])
+    await primary.kill()
+    await until(async () => (await ready(service)) === 503)
+    t.equal(await service.create(), 503)
+    const later = use(t, url, 600_000) // waits for the promotion, too
+    await replication.promote()
+    await until(async () => (await ready(service)) === 200)
+    t.equal(await service.create(), 201)
+    t.equal((await service.call('GET', '/pets')).status, 200)
+    t.equal(service.acknowledged.length, 21)
+    t.ok(await service.areFound(standby.sql), 'with all that was acknowledged')
+    t.equal(await portOf((await later).sql), standby.port)
+  })
+})
+
+t.test('a primary that is set to only read, as the other is promoted, is left', async (t) => {
+  const replication = await startReplication(t)
+  const { primary, standby } = replication
+  const service = await serve(t, await use(t, replication.url))
+  t.equal(await service.create(), 201)
+  await primary.sql`alter system set default_transaction_read_only = on`
+  await primary.sql`select pg_reload_conf()`
+  await until(async () => (await service.create()) === 503)
+  await until(async () => (await ready(service)) === 503)
+  await replication.promote()
+  await until(async () => (await service.create()) === 201)
+  t.ok(await service.areFound(standby.sql))
+  await until(async () => (await ready(service)) === 200)
+  // With all connections to it, also those that only read.
+  await until(async () => {
+    const left = await primary.sql`select from pg_stat_activity where application_name = 'animal-store'`
+    return left.length === 0
+  })
+})
+
+t.test('a database that is set to only read is read, and written again when it may be', async (t) => {
+  const sql = await createDatabase(t, { max: 1 })
+  const service = await startService(t, { sql })
+  const create = async () =>
+    (await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status
+  // For the sessions that begin from now on, the first of those that write among them.
+  const alter = (how: string) => sql.unsafe(`alter database ${sql.options.database} ${how}`)
+  await alter('set default_transaction_read_only = on')
+  for (let i = 0; i < 5; i++) t.equal(await create(), 503)
+  t.equal((await service.call('GET', '/pets')).status, 200)
+  t.equal(await ready(service), 200)
+  await alter('reset default_transaction_read_only')
+  await until(async () => (await create()) === 201)
+})
+
+t.test('a start at what hangs up at once, as a balancer without a primary does, ends in time', async (t) => {
+  const server = net.createServer((socket) => void socket.destroy())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as net.AddressInfo
+  await t.rejects(use(t, `postgres://postgres@127.0.0.1:${port}/postgres`), {
+    name: 'OperatorError',
+    message: new RegExp(`^Cannot use database "postgres" at 127\\.0\\.0\\.1:${port}: `),
+  })
+})
+
+const urls: [url: string, hosts: [name: string, port: number][], target: string][] = [
+  ['postgres://h/x', [['h', 5432]], 'primary'],
+  ['postgres://h:1/x?target_session_attrs=read-write', [['h', 1]], 'read-write'],
+  [
+    'postgres://h1:1,h2:2/x',
+    [
+      ['h1', 1],
+      ['h2', 2],
+    ],
+    'read-write',
+  ],
+  [
+    'postgres://h1,h2/x?port=6432&target_session_attrs=primary',
+    [
+      ['h1', 6432],
+      ['h2', 6432],
+    ],
+    'primary',
+  ],
+  [
+    'postgres://h0/x?host=/run/a,::1&port=1,2',
+    [
+      ['/run/a', 1],
+      ['::1', 2],
+    ],
+    'read-write',
+  ],
+  [
+    'postgres://[::1]:1,%2Frun%2Fa:2/x',
+    [
+      ['::1', 1],
+      ['/run/a', 2],
+    ],
+    'read-write',
+  ],
+]
+
+for (const [url, hosts, target] of urls) {
+  t.test(`the servers of ${url}`, async (t) => {
+    const { servers } = readPlace(url)
+    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port] }))
+    t.strictSame([servers.all, servers.target], [expected, target])
+  })
+}
+
+t.test('a login in a URL is decoded, and other parameters are PostgreSQL’s', async (t) => {
+  const { url, login } = readPlace('postgres://me%40here:p%3Aw@h1:1,h2:2/x?application_name=a%20b')
+  t.strictSame(login, { username: 'me@here', password: 'p:w' })
+  t.equal(url, 'postgres:///x?application_name=a+b')
+})
