@@ -52,7 +52,7 @@ export interface AppParts {
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
-  const { handlerTimeoutMs, redisUrl, redisTimeoutMs } = config
+  const { handlerTimeoutMs } = config
   const lifetimes = new Lifetimes(
     { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) },
     contract,
@@ -65,7 +65,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
-  const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log, primary)
+  const counters = await createCounters(app, rateLimits, config, log, primary)
   const measured = { pools, counters, loadShedder, lifetimes, isShared: primary !== undefined }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
