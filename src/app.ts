@@ -53,7 +53,7 @@ export interface AppParts {
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
-  const { handlerTimeoutMs, redisUrl, redisTimeoutMs } = config
+  const { handlerTimeoutMs } = config
   const lifetimes = new Lifetimes(
     { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) },
     contract,
@@ -66,7 +66,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
-  const counters = await createCounters(app, rateLimits, redisUrl, redisTimeoutMs, log, primary)
+  const counters = await createCounters(app, rateLimits, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, log as FastifyBaseLogger)
   const isShared = primary !== undefined
   const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }

@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
 import { readPostgresUrl } from './lib/postgres-url.js'
+import { readRedisUrl } from './lib/redis-url.js'
 import { OperatorError } from './operator-error.js'
 
 /** What an operator chooses. Durations are in milliseconds. */
@@ -50,6 +51,9 @@ const databaseConnectionsMax = 10_000
 // Of a process: one for keys, one that reads, one that writes.
 const processConnectionsMin = 3
 const processConnections = { alone: 11, ofSeveral: 6 }
+// A container that used up its processor is stopped for up to 100 ms at a time, and a Redis with much to save stands still as long while it
+// forks. Requests in flight wait so long once in an outage, those after them not at all.
+const redisTimeoutMs = 500
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -86,8 +90,8 @@ export function readConfig(environment: Environment): Config {
       workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
       integerBetween(connectionsMin, databaseConnectionsMax),
     ),
-    redisUrl: read<string | undefined>('REDIS_URL', undefined, urlOf('redis:', 'rediss:')),
-    redisTimeoutMs: read('REDIS_TIMEOUT_MS', 60, integerBetween(20, 60_000)),
+    redisUrl: read<string | undefined>('REDIS_URL', undefined, redisUrl),
+    redisTimeoutMs: read('REDIS_TIMEOUT_MS', redisTimeoutMs, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -161,15 +165,6 @@ function oneOf(values: readonly string[]) {
     values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
 }
 
-function urlOf(...protocols: string[]) {
-  return (text: string): string | Problem =>
-    URL.canParse(text) && protocols.includes(new URL(text).protocol)
-      ? text
-      : new Problem(
-          `must be a valid URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
-        )
-}
-
 function postgresUrl(text: string): string | Problem {
   try {
     readPostgresUrl(text)
@@ -177,6 +172,14 @@ function postgresUrl(text: string): string | Problem {
   } catch (error) {
     return new Problem((error as Error).message)
   }
+}
+
+function redisUrl(text: string): string | Problem {
+  return readRedisUrl(text) !== undefined
+    ? text
+    : new Problem(
+        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/master/0, or one of them with rediss',
+      )
 }
 
 function proxies(text: string): boolean | string[] | Problem {

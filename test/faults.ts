@@ -49,7 +49,7 @@ const scenarios: [
   ['connections are to be recycled', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
   ['requests wait beyond their time', (environment) => abandonWork(environment, 1)],
-  ['Redis is killed and hangs', (environment) => loseRedis(environment, 2, 500), redisIsMissing],
+  ['Redis is killed and hangs', (environment) => loseRedis(environment, 2, 1_500), redisIsMissing],
   ['the service is stopped', (environment) => stopService(environment, 2)],
   ['instances are replaced', (environment) => deploy(environment, 2)],
 ]

@@ -14,11 +14,12 @@ export class RedisServer {
   private constructor(
     readonly port: number,
     readonly directory: string,
+    readonly settings: readonly string[],
   ) {}
 
-  /** Starts one on a free port, which keeps nothing, and waits until it answers. */
-  static async start(directory: string): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), directory)
+  /** Starts one on a free port, which keeps nothing, and waits until it answers. `settings` are further arguments of its, a file before all others. */
+  static async start(directory: string, ...settings: readonly string[]): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), directory, settings)
     await server.start()
     return server
   }
@@ -30,12 +31,12 @@ export class RedisServer {
   /** Starts it again, empty, at the same address. */
   async start(): Promise<void> {
     const args = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', '']
-    const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn('redis-server', [...this.settings, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
     const said: string[] = []
     for await (const line of createInterface({ input: child.stdout })) {
       said.push(line)
-      if (!line.includes('Ready to accept connections')) continue
+      if (!/Ready to accept connections|\+monitor/.test(line)) continue // the latter says a sentinel
       child.stdout.resume() // read on, or a full pipe would hold it up
       return
     }

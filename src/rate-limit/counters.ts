@@ -2,16 +2,19 @@
 // Redis is away or slow, the instance counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two
 // windows are looked at and counted in one step, where the plugin would take a step for each.
 
-import rateLimit, { type RateLimitOptions, type RateLimitPluginOptions } from '@fastify/rate-limit'
+import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
+import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { addressesMax, MemoryClientCounter, MemoryStore } from './memory.js'
+import { LastTold } from './last-told.js'
+import { MemoryClientCounter, MemoryStore } from './memory.js'
 import { PrimaryCounts } from './primary.js'
 import { RedisClientCounter } from './redis.js'
+import type { RedisConfig } from './redis-connection.js'
 import { type ClientCounter, minuteMs, type WindowState } from './windows.js'
 
 /** Counts the requests of addresses: a flood of them pushes out no client. */
@@ -38,47 +41,69 @@ export function networkOf(address: string): string {
   return rateLimit.normalizeIP(address, networkBits)
 }
 
-/** Makes the counters; with a Redis URL, shared ones. One of several workers has a channel to its primary. The server's close ends them. */
+/**
+ * Makes the counters; with a Redis URL, shared ones. One of several workers has a channel to its primary. The server's close ends them.
+ * @throws {OperatorError} where Redis cannot be used, and will not mend itself
+ */
 export async function createCounters(
   app: FastifyInstance,
   limits: RateLimits,
-  redisUrl: string | undefined,
-  redisTimeoutMs: number,
+  config: RedisConfig,
   log: Logger,
   primary?: Channel,
 ): Promise<Counters> {
   const own =
     primary === undefined ? await createMemoryCounters(app, limits) : await askPrimary(app, limits, primary)
-  if (redisUrl === undefined) return { ...own, state: () => 'memory' }
+  if (config.redisUrl === undefined) return { ...own, state: () => 'memory' }
   const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
-  const connection = new RedisConnection(redisUrl, redisTimeoutMs, log)
+  const connection = new RedisConnection(config.redisUrl, config, log)
+  app.addHook('onClose', async () => connection.close())
   const clients = new RedisClientCounter(connection.redis, limits.ban)
   const address = await createRedisAddressCounter(app, limits, connection.redis)
   await connection.open()
-  app.addHook('onClose', async () => connection.close())
-  const shared = async <T>(ask: () => MaybePromise<T>, fallback: () => MaybePromise<T>): Promise<T> => {
+  const lastTold = new LastTold()
+  // `caller` is what its keys in Redis have in braces.
+  const shared = async <T>(
+    caller: string,
+    ask: () => MaybePromise<T>,
+    fallback: () => MaybePromise<T>,
+  ): Promise<T> => {
+    if (!connection.isUp) return fallback()
     try {
-      return await connection.whileListening(ask)
+      return await ask()
     } catch (error) {
-      connection.lost(error)
+      connection.lost(error, caller)
       return fallback()
     }
   }
-  const either = <T>(ask: () => MaybePromise<T>, fallback: () => MaybePromise<T>): MaybePromise<T> =>
-    connection.isUp ? shared(ask, fallback) : fallback()
   return {
-    count: (client) =>
-      either(
-        () => clients.count(client),
-        () => own.count(client),
-      ),
-    reject: (client) =>
-      either(
+    count: async (client) => {
+      const { keyId } = client
+      const askedAtMs = elapsedMs()
+      const known = lastTold.of(keyId)
+      const windows = await shared(
+        keyId,
+        () => clients.count(client, known),
+        () => own.count(client, known),
+      )
+      lastTold.keep(keyId, windows, askedAtMs)
+      return windows
+    },
+    reject: async (client) => {
+      const { keyId } = client
+      const askedAtMs = elapsedMs()
+      const ban = await shared(
+        keyId,
         () => clients.reject(client),
         () => own.reject(client),
-      ),
-    address: async (request, options) =>
-      either(
+      )
+      const known = lastTold.of(keyId, askedAtMs)
+      if (ban !== undefined && known !== undefined) lastTold.keep(keyId, { ...known, ban }, askedAtMs)
+      return ban
+    },
+    address: (request, options) =>
+      shared(
+        networkOf(request.ip),
         () => address(request, options),
         () => own.address(request, options),
       ),
@@ -103,7 +128,7 @@ async function createOwnCounters(
   store: NonNullable<RateLimitPluginOptions['store']>,
 ): Promise<OwnCounters> {
   return {
-    count: (client) => clients.count(client),
+    count: (client, known) => clients.count(client, known),
     reject: (client) => clients.reject(client),
     address: await createAddressCounter(app, limits, { store }),
   }
@@ -112,7 +137,7 @@ async function createOwnCounters(
 async function createRedisAddressCounter(
   app: FastifyInstance,
   limits: RateLimits,
-  redis: Redis,
+  redis: Redis | Cluster,
 ): Promise<AddressCounter> {
   const count = await createAddressCounter(app, limits, { redis })
   return async (request, options) => {
@@ -126,17 +151,19 @@ async function createAddressCounter(
   { anonymous }: RateLimits,
   store: Pick<RateLimitPluginOptions, 'redis' | 'store'>,
 ): Promise<AddressCounter> {
-  const options: RateLimitOptions = {
+  const options: RateLimitPluginOptions = {
+    global: false,
+    nameSpace: 'animal-store:',
     max: anonymous.perMinute,
     timeWindow: minuteMs,
-    cache: addressesMax,
-    keyGenerator: ({ ip }) => `address:${networkOf(ip)}`,
+    keyGenerator: ({ ip }) => `address:{${networkOf(ip)}}`,
+    ...store,
   }
   let counter: AddressCounter | undefined
   // The plugin keeps to its scope, so that several kinds of store can stand side by side.
   await app.register(async (scope) => {
-    await scope.register(rateLimit, { global: false, nameSpace: 'animal-store:', ...store })
-    const count = scope.createRateLimit(options)
+    await scope.register(rateLimit, options)
+    const count = scope.createRateLimit() // with options of its own it would name its keys after a route that is none
     // Without an allow list the plugin always answers with a count.
     counter = async (request, how) => (await count(request, how)) as WindowState
   })

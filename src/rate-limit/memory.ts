@@ -9,7 +9,9 @@ import {
   type ClientCounter,
   type ClientWindows,
   dayMs,
+  type KnownWindows,
   minuteMs,
+  used,
   type WindowState,
   windowState,
 } from './windows.js'
@@ -36,13 +38,20 @@ class Window {
     this.#count++
   }
 
+  /** Counts what was counted elsewhere, where that is more. */
+  raise(known: WindowState): void {
+    if (used(known) <= this.current) return
+    this.#count = used(known)
+    this.#endsAt = elapsedMs() + known.ttl
+  }
+
   state(max: number): WindowState {
     return windowState(this.current, this.ttl, max)
   }
 }
 
-// As many as valid keys were made.
-const keysMax = 100_000
+/** As many as valid keys were made. */
+export const keysMax = 100_000
 
 interface Windows {
   readonly ban: Window
@@ -57,8 +66,11 @@ export class MemoryClientCounter implements ClientCounter {
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  count({ keyId, quotas }: Client): ClientWindows {
-    const { ban, minute, day } = this.#windowsOf(keyId)
+  count({ keyId, quotas }: Client, known?: KnownWindows): ClientWindows {
+    const windows = this.#windowsOf(keyId)
+    const { ban, minute, day } = windows
+    if (known !== undefined)
+      for (const name of ['ban', 'minute', 'day'] as const) windows[name].raise(known[name])
     const isAdmitted = ban.current === 0 && minute.current < quotas.perMinute && day.current < quotas.perDay
     if (isAdmitted) {
       minute.increment(minuteMs)
@@ -98,19 +110,15 @@ export interface StoredWindow {
 /** How it is told. */
 export type StoreCallback = (error: Error | null, result?: StoredWindow) => void
 
-/** An attacker has as many as he likes. */
-export const addressesMax = 50_000
+// An attacker has as many as he likes.
+const addressesMax = 50_000
 
 /**
  * A store for @fastify/rate-limit, whose own hands out its live entry: the plugin reads that only after others may have counted on
  * it, and of many requests at once, all would see the last one's count and be refused. The least recently counted make room.
  */
 export class MemoryStore implements FastifyRateLimitStore {
-  readonly #windows: LRUCache<string, Window>
-
-  constructor({ cache = 1 }: { readonly cache?: number }) {
-    this.#windows = new LRUCache({ max: cache })
-  }
+  readonly #windows = new LRUCache<string, Window>({ max: addressesMax })
 
   /** Counts once in a key's window. */
   increment(key: string, windowMs: number): StoredWindow {
@@ -134,8 +142,7 @@ export class MemoryStore implements FastifyRateLimitStore {
     callback(null, this.look(key))
   }
 
-  /** The store of one limiter. */
-  child(options: object): MemoryStore {
-    return new MemoryStore(options) // the limiter's, though the plugin's types say a route's
+  child(): MemoryStore {
+    return this
   }
 }

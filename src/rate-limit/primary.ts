@@ -6,17 +6,11 @@ import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { createCoalesce } from '../lib/coalesce.js'
-import {
-  addressesMax,
-  MemoryClientCounter,
-  MemoryStore,
-  type StoreCallback,
-  type StoredWindow,
-} from './memory.js'
-import type { ClientCounter, ClientWindows, WindowState } from './windows.js'
+import { MemoryClientCounter, MemoryStore, type StoreCallback, type StoredWindow } from './memory.js'
+import type { ClientCounter, ClientWindows, KnownWindows, WindowState } from './windows.js'
 
 type Question =
-  | { readonly kind: 'count'; readonly client: Client }
+  | { readonly kind: 'count'; readonly client: Client; readonly known: KnownWindows | undefined }
   | { readonly kind: 'reject'; readonly client: Client }
   | { readonly kind: 'increment'; readonly key: string; readonly windowMs: number }
   | { readonly kind: 'read'; readonly key: string }
@@ -40,11 +34,11 @@ export type AnswerCounts = (message: unknown) => object | undefined
 /** Keeps the counts of all workers. */
 export function createCountsAnswerer(limits: RateLimits): AnswerCounts {
   const clients = new MemoryClientCounter(limits.ban)
-  const addresses = new MemoryStore({ cache: addressesMax })
+  const addresses = new MemoryStore()
   const answer = (question: Question): unknown => {
     switch (question.kind) {
       case 'count':
-        return clients.count(question.client)
+        return clients.count(question.client, question.known)
       case 'reject':
         return clients.reject(question.client) ?? null
       case 'increment':
@@ -78,8 +72,8 @@ export class PrimaryCounts implements ClientCounter {
     })
   }
 
-  count(client: Client): Promise<ClientWindows> {
-    return this.#ask({ kind: 'count', client })
+  count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
+    return this.#ask({ kind: 'count', client, known })
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {

@@ -1,7 +1,7 @@
 // Counts of clients that all instances share: one script looks and counts, for step by step it would take three round trips for every
 // request, and others could come in between. What the requests of one iteration of the event loop ask of a client is one call.
 
-import type { ChainableCommander, Redis } from 'ioredis'
+import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import { createCoalesce } from '../lib/coalesce.js'
@@ -9,7 +9,9 @@ import {
   type ClientCounter,
   type ClientWindows,
   dayMs,
+  type KnownWindows,
   minuteMs,
+  used,
   type WindowState,
   windowState,
 } from './windows.js'
@@ -23,11 +25,20 @@ const count = `
   end
 `
 
-// KEYS: ban, minute, day. ARGV: how many requests ask (0: only look), what the minute and the day allow, their lengths. Most
-// requests are admitted, so the ends of windows are asked for where they were not just counted in.
+// KEYS: ban, minute, day. ARGV: how many requests ask (0: only look), what the minute and the day allow, their lengths; then what whoever
+// asks knows of each: how many were counted, and until when. Most requests are admitted, so the ends of windows are asked for where they
+// were not just counted in.
 const admit = `${count}
-  local ban, minute, day = unpack(redis.call('mget', unpack(KEYS)))
-  ban, minute, day = tonumber(ban or 0), tonumber(minute or 0), tonumber(day or 0)
+  local current = redis.call('mget', unpack(KEYS))
+  for i, key in ipairs(KEYS) do
+    current[i] = tonumber(current[i] or 0)
+    local missing = tonumber(ARGV[4 + 2 * i]) - current[i]
+    if missing > 0 then
+      current[i] = redis.call('incrby', key, missing)
+      redis.call('pexpire', key, ARGV[5 + 2 * i])
+    end
+  end
+  local ban, minute, day = unpack(current)
   local admitted = math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - minute, tonumber(ARGV[3]) - day)
   if ban == 0 and admitted > 0 then
     local minuteTtl, dayTtl
@@ -57,33 +68,34 @@ type Counted = readonly [
 ]
 
 interface Scripts {
-  admitClient(...args: (string | number)[]): Promise<Counted>
-  rejectClient(...args: (string | number)[]): Promise<[ban: number, banTtl: number]>
+  admitClient(...args: Arguments): Promise<Counted>
+  rejectClient(...args: Arguments): Promise<[ban: number, banTtl: number]>
 }
 
 // One request of a client.
 interface Asker {
   readonly client: Client
+  readonly known: KnownWindows | undefined
 }
 
 type Answers = ReadonlyMap<Asker, ClientWindows | Error>
 
 /** Counts the requests of clients in Redis. */
 export class RedisClientCounter implements ClientCounter {
-  readonly #redis: Redis & Scripts
+  readonly #redis: (Redis | Cluster) & Scripts
   readonly #coalesce = createCoalesce<Asker, Answers>()
 
   constructor(
-    redis: Redis,
+    redis: Redis | Cluster,
     readonly rules: RateLimits['ban'],
   ) {
     redis.defineCommand('admitClient', { numberOfKeys: 3, lua: admit })
     redis.defineCommand('rejectClient', { numberOfKeys: 2, lua: reject })
-    this.#redis = redis as Redis & Scripts
+    this.#redis = redis as (Redis | Cluster) & Scripts
   }
 
-  async count(client: Client): Promise<ClientWindows> {
-    const asker = { client }
+  async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
+    const asker = { client, known }
     const answers = await this.#coalesce('', asker, (askers) => this.#countAll(askers))
     const answer = answers.get(asker) as ClientWindows | Error // each has one
     if (answer instanceof Error) throw answer
@@ -92,7 +104,7 @@ export class RedisClientCounter implements ClientCounter {
 
   /** The same without counting. */
   async look(client: Client): Promise<ClientWindows> {
-    return windowsOf(client, await this.#redis.admitClient(...admission(client, 0)), 1)
+    return windowsOf(client, await this.#redis.admitClient(...admission(client, 0, undefined)), 1)
   }
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
@@ -103,7 +115,6 @@ export class RedisClientCounter implements ClientCounter {
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
-  // A pipeline is one write, and need not wait for the one before it.
   async #countAll(askers: readonly Asker[]): Promise<Answers> {
     const byClient = new Map<Client, Asker[]>()
     for (const asker of askers) {
@@ -111,9 +122,10 @@ export class RedisClientCounter implements ClientCounter {
       if (together === undefined) byClient.set(asker.client, [asker])
       else together.push(asker)
     }
-    const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
-    for (const [client, { length }] of byClient) void pipeline.admitClient(...admission(client, length))
-    const results = (await pipeline.exec()) as [Error | null, Counted][]
+    const calls = Array.from(byClient, ([client, together]) =>
+      admission(client, together.length, together.at(-1)?.known),
+    )
+    const results = await this.#admitAll(calls)
     const answers = new Map<Asker, ClientWindows | Error>()
     for (const [i, [client, together]] of [...byClient].entries()) {
       const [error, counted] = results[i] as [Error | null, Counted]
@@ -122,11 +134,33 @@ export class RedisClientCounter implements ClientCounter {
     }
     return answers
   }
+
+  // A pipeline is one write, and need not wait for the one before it. In a cluster it would fail where its slots are on several servers, or
+  // one of them is being moved; single calls are sent on to where their slot is.
+  async #admitAll(calls: readonly Arguments[]): Promise<[Error | null, Counted?][]> {
+    if (this.#redis.isCluster)
+      return Promise.all(
+        calls.map((call) =>
+          this.#redis.admitClient(...call).then(
+            (counted): [null, Counted] => [null, counted],
+            (error): [Error] => [error],
+          ),
+        ),
+      )
+    const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
+    for (const call of calls) void pipeline.admitClient(...call)
+    return (await pipeline.exec()) as [Error | null, Counted?][]
+  }
 }
 
-function admission({ keyId, quotas }: Client, requests: number): (string | number)[] {
+type Arguments = (string | number)[]
+
+function admission({ keyId, quotas }: Client, requests: number, known: KnownWindows | undefined): Arguments {
   const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)]
-  return [...keys, requests, quotas.perMinute, quotas.perDay, minuteMs, dayMs]
+  const before = known
+    ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
+    : [0, 0, 0, 0, 0, 0]
+  return [...keys, requests, quotas.perMinute, quotas.perDay, minuteMs, dayMs, ...before]
 }
 
 // The braces keep a key's counts together in a cluster of Redis servers, as a script wants them.

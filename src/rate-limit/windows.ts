@@ -22,10 +22,16 @@ export interface ClientWindows {
   readonly day: WindowState
 }
 
+/** A client's windows as they were told before. */
+export type KnownWindows = Pick<ClientWindows, 'ban' | 'minute' | 'day'>
+
 /** Counts the requests of clients. */
 export interface ClientCounter {
-  /** Counts a request in both windows, if the client is not banned and neither of them is used up. */
-  count(client: Client): MaybePromise<ClientWindows>
+  /**
+   * Counts a request in both windows, if the client is not banned and neither of them is used up.
+   * @param known what was counted elsewhere: a window begins from no less
+   */
+  count(client: Client, known?: KnownWindows): MaybePromise<ClientWindows>
   /** Counts a rejected request; gives the ban that it began or met, if it was one too many. */
   reject(client: Client): MaybePromise<WindowState | undefined>
 }
@@ -46,6 +52,11 @@ export function unused(max: number): WindowState {
 /** What has become of a window since: it ends, and the next has not begun. */
 export function aged(window: WindowState, ms: number): WindowState {
   return window.ttl > ms ? { ...window, ttl: window.ttl - ms } : unused(window.max)
+}
+
+/** How many requests were counted in it. */
+export function used({ max, remaining }: WindowState): number {
+  return max - remaining
 }
 
 /** The window with the least left; of two alike the later, which is the longer. */

@@ -172,12 +172,53 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
 
     redis.thaw()
     await told(pair, back)
-    t.equal(remaining(await list(first, free)), perMinute - 1, 'none of these requests went to Redis')
-    t.equal(remaining(await list(second, free)), perMinute - 2, 'which is shared again')
+    t.match(await list(first, free), { status: 429 }, 'which it does not begin anew when Redis is back')
+    t.match(await list(second, free), { status: 429 }, 'nor does the other, which is told by Redis')
     for (const { log } of pair) {
       t.strictSame(levels(log, away), [40])
       t.strictSame(levels(log, back), [30])
     }
+    await stop(t, pair)
+  })
+
+  t.test('a quota that is used up, and a ban, outlive Redis, and what it forgets', async (t) => {
+    const pair = await startPair(t, redis)
+    const { perMinute } = freeQuotas
+    const [used, banned, half] = [await createKey('free'), await createKey('free'), await createKey('free')]
+    const spread = (headers: Headers, times: number) =>
+      Promise.all(Array.from({ length: times }, (_, i) => list(pair[i % 2], headers)))
+    t.strictSame(count(await spread(used, perMinute)), { 200: perMinute })
+    await spread(banned, perMinute + ban.rejections + 1)
+    t.strictSame(count(await spread(half, perMinute / 2)), { 200: perMinute / 2 })
+    // One after the other, so that the first is told of all.
+    for (const each of pair.toReversed()) {
+      const last = await Promise.all([used, banned, half].map((headers) => list(each, headers)))
+      t.strictSame(
+        last.map(({ status, body }) => body.code ?? status),
+        ['rate_limit_exceeded', 'key_banned', 200],
+      )
+    }
+
+    await redis.kill()
+    await t.test('while it is away, each goes on from what it was told', async (t) => {
+      for (const each of pair)
+        t.match(await list(each, used), { status: 429, body: { code: 'rate_limit_exceeded' } })
+      for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
+      const more = perMinute / 2 - 2
+      const [first] = pair
+      const answers = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
+      t.strictSame(count(answers.filter(({ status }) => status === 200)), { 200: more })
+    })
+    await redis.start()
+    await told(pair, back)
+    await t.test(
+      'and when it comes back empty, all go on from the most that one of them knows',
+      async (t) => {
+        for (const each of pair) t.match(await list(each, used), { status: 429 })
+        for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
+        for (const each of pair) t.match(await list(each, half), { status: 429 })
+      },
+    )
     await stop(t, pair)
   })
 
@@ -194,8 +235,8 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       await comeBack()
       await told(pair, back)
       t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
-      t.equal(remaining(await list(pair[0], free)), freeQuotas.perMinute - 1)
-      t.equal(remaining(await list(pair[1], free)), freeQuotas.perMinute - 2, 'they share their counts')
+      t.equal(remaining(await list(pair[0], free)), freeQuotas.perMinute - 2, 'it goes on where it was')
+      t.equal(remaining(await list(pair[1], free)), freeQuotas.perMinute - 3, 'they share their counts')
       for (const { log } of pair) t.strictSame(levels(log, away), [40])
       await stop(t, pair)
     })

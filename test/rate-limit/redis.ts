@@ -2,9 +2,11 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
 import { MemoryClientCounter } from '../../src/rate-limit/memory.js'
+import { createCountsAnswerer, PrimaryCounts } from '../../src/rate-limit/primary.js'
 import { RedisClientCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
+import { contract } from '../fixtures/service.js'
 
 const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
 
@@ -58,6 +60,33 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     },
   )
 
+  t.test(
+    'a window begins from no less than what is known, in memory, of a primary, and in Redis',
+    async (t) => {
+      const state = (max: number, remaining: number, ttl: number) => ({
+        max,
+        remaining,
+        ttl,
+        isExceeded: false,
+      })
+      const known = { ban: state(1, 1, 0), minute: state(10, 4, 5_000), day: state(20, 8, 50_000) }
+      for (const [where, counter] of Object.entries({
+        memory: new MemoryClientCounter(rules),
+        primary: primary(),
+        redis: counts,
+      })) {
+        const client = clientOf(`known in ${where}`, 10, 20)
+        const { minute, day } = await counter.count(client, known)
+        t.match({ minute, day }, { minute: { remaining: 3 }, day: { remaining: 7 } }, where)
+        t.ok(minute.ttl > 3_000 && minute.ttl <= 5_001 && day.ttl > 48_000 && day.ttl <= 50_001)
+        t.match(await counter.count(client, known), { minute: { remaining: 2 } }, 'which is known once')
+        const banned = { ...known, ban: state(1, 0, 3_000) }
+        t.match(await counter.count(client, banned), { isAdmitted: false, ban: { remaining: 0 } })
+        t.match(await counter.count(client), { isAdmitted: false, minute: { remaining: 2 } })
+      }
+    },
+  )
+
   t.test('a ban admits none, though both windows have room', async (t) => {
     const client = clientOf('banned', 10, 10)
     await counts.count(client)
@@ -98,6 +127,18 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })
 })
+
+/** A worker's counts, with the primary that answers it at the other end of its channel. */
+function primary(): PrimaryCounts {
+  const answer = createCountsAnswerer({ ...contract.rateLimits, ban: rules })
+  let hear: (message: unknown) => void = () => {}
+  return new PrimaryCounts({
+    send: (message) => hear(answer(JSON.parse(JSON.stringify(message)))),
+    listen: (callBack) => {
+      hear = callBack
+    },
+  })
+}
 
 function clientOf(keyId: string, perMinute: number, perDay: number): Client {
   return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }

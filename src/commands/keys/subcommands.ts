@@ -5,7 +5,6 @@ import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
-import type { Config } from '../../config.js'
 import type { Contract, RateLimits } from '../../contract/types.js'
 import {
   type ApiKey,
@@ -17,12 +16,12 @@ import {
 import type { RootSql } from '../../database/types.js'
 import { OperatorError } from '../../operator-error.js'
 import { RedisClientCounter } from '../../rate-limit/redis.js'
-import { RedisConnection } from '../../rate-limit/redis-connection.js'
+import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { UsageError, wholeNumber } from '../command.js'
 import { paintFor, table } from '../terminal.js'
 
 /** What a subcommand does; it gives what goes to standard output. */
-export type Subcommand = (sql: RootSql, redis: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>) => Promise<string>
+export type Subcommand = (sql: RootSql, redis: RedisConfig) => Promise<string>
 
 /**
  * The subcommand that the arguments call for.
@@ -123,12 +122,12 @@ function revoke(id: bigint, json: boolean): Subcommand {
 }
 
 function show(id: bigint, contract: Contract, json: boolean): Subcommand {
-  return async (sql, { redisUrl, redisTimeoutMs }) => {
+  return async (sql, redis) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, contract)
-    const used =
-      redisUrl === undefined ? null : await readUsage(client, contract.rateLimits, redisUrl, redisTimeoutMs)
+    const { redisUrl } = redis
+    const used = redisUrl === undefined ? null : await readUsage(client, contract.rateLimits, redisUrl, redis)
     const { quotas } = client
     if (json) return toJson({ ...key, state: state(key), quotas, used })
     const amount = (name: 'minute' | 'day') =>
@@ -150,14 +149,14 @@ async function readUsage(
   client: Client,
   { ban }: RateLimits,
   redisUrl: string,
-  redisTimeoutMs: number,
+  config: RedisConfig,
 ): Promise<{ minute: number; day: number }> {
-  const connection = new RedisConnection(redisUrl, redisTimeoutMs, quiet)
+  const connection = new RedisConnection(redisUrl, config, quiet)
   try {
     await connection.open()
     if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
     const counter = new RedisClientCounter(connection.redis, ban)
-    const { minute, day } = await connection.whileListening(() => counter.look(client))
+    const { minute, day } = await counter.look(client)
     return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
   } finally {
     connection.close()
