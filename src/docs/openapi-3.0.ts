@@ -152,7 +152,9 @@ function withoutNull(node: Node): Node {
   const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
   if (keyword === undefined) return node
   const all = node[keyword] as Node[]
-  const others = all.filter(({ enum: values }) => JSON.stringify(values) !== '[null]')
+  const others = all.filter(
+    ({ enum: values }) => !(Array.isArray(values) && values.every((each) => each === null)),
+  )
   if (others.length === all.length || others.length === 0) return node
   return { ...node, [keyword]: others, nullable: true }
 }

@@ -68,6 +68,11 @@ const schemas: [title: string, schema: unknown, old: object][] = [
     { anyOf: [{ $ref: '#/a' }], nullable: true },
   ],
   ['one value', { const: 5n }, { enum: [5n] }],
+  [
+    'one of two values or null',
+    { oneOf: [{ enum: [5n, 6n] }, { const: null }] },
+    { oneOf: [{ enum: [5n, 6n] }], nullable: true },
+  ],
   ['an exclusive bound', { exclusiveMinimum: 5 }, { minimum: 5, exclusiveMinimum: true }],
   [
     'an exclusive bound that another exceeds',
