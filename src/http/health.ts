@@ -34,9 +34,10 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
     return migrated
   })
 
-  app.get('/healthz', async () => ({ status: 'ok' }))
+  const isProbe = { config: { isProbe: true } } as const
+  app.get('/healthz', isProbe, async () => ({ status: 'ok' }))
 
-  app.get('/readyz', async (_, reply) => {
+  app.get('/readyz', isProbe, async (_, reply) => {
     // Whatever the reason, the answer is the same: send the requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
       throw unavailable(error)

@@ -13,7 +13,7 @@ import { createClientErrorHandler, createConnectHandler } from './client-errors.
 import { afterPacket, comesAfterTheLast, isLast } from './connections.js'
 import { createAnswerError } from './error-answers.js'
 import type { Lifetimes } from './lifetime.js'
-import { RequestLog } from './request-log.js'
+import { createRequestLogger, RequestLog } from './request-log.js'
 
 // A client that sends its headers slower than this keeps a connection for nothing.
 const headersTimeoutMs = 10_000
@@ -31,6 +31,7 @@ export function createServer(
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new RequestLog(),
+    childLoggerFactory: createRequestLogger,
     genReqId: createRequestId(contract),
     trustProxy: config.trustProxy,
     bodyLimit: contract.limits.body,
