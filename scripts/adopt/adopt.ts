@@ -35,6 +35,7 @@ const houseTests = [
   'test/database/driver/transaction.ts',
   'test/database/embedded/server.ts',
   'test/database/tls.ts',
+  'test/deploy',
   'test/http/health.ts',
   'test/rate-limit/redis.ts',
   'test/runs.ts',

@@ -126,8 +126,11 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
   const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
+  const advice = isLoginRefused(cause)
+    ? 'Correct the user or the password in DATABASE_URL, or change those of the database.'
+    : 'Start it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.'
   return new OperatorError(
-    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\nStart it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.`,
+    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\n${advice}`,
     { cause },
   )
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
+import type { RootSql } from '../../src/database/types.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -31,6 +32,13 @@ t.test('the service serves as a role that can change no table', async (t) => {
     { code: 0, stderr: '' },
     'again, with nothing to do',
   )
+
+  const [before, rotated] = [await passwordOf(sql, role), new URL(serviceUrl)]
+  rotated.password = 'another'
+  const rotation = { ...owner, SERVICE_DATABASE_URL: rotated.href }
+  t.match(await runProgram('src/commands/migrate.ts', [], rotation), { code: 0, stderr: '' })
+  t.not(await passwordOf(sql, role), before, 'another password is the new one of the same role')
+  await runProgram('src/commands/migrate.ts', [], owner)
 
   const { base, stop } = await startProcess(t, service)
   const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', '--plan', 'pro'], service)
@@ -67,6 +75,24 @@ t.test('the service serves as a role that can change no table', async (t) => {
     code: 1,
     stderr: /lacks migrations[\s\S]*npm run migrate/,
   })
+})
+
+// As PostgreSQL keeps it.
+async function passwordOf(sql: RootSql, role: string): Promise<unknown> {
+  const [row] = await sql`select rolpassword from pg_authid where rolname = ${role}`
+  return row?.rolpassword
+}
+
+t.test('a login that is refused is said at once, and what to correct', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const refused = new URL(url)
+  refused.username = `nobody_${randomBytes(4).toString('hex')}`
+  const { code, stdout, stderr } = await runProgram('src/commands/migrate.ts', [], {
+    DATABASE_URL: refused.href,
+    START_TIMEOUT_MS: '600000',
+  })
+  t.match({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /Cannot use database [\s\S]*Correct the user or the password in DATABASE_URL/)
 })
 
 t.test('wrong use says what is right and exits 1', async (t) => {

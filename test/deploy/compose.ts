@@ -1,0 +1,71 @@
+// The stack of docker-compose.yml fits the service, and its parts fit each other.
+
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { readConfig } from '../../src/config.js'
+import { projectRoot } from '../../src/paths.js'
+
+interface Composed {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly environment?: Readonly<Record<string, string | number>>
+        readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+        readonly healthcheck?: { readonly test?: readonly string[] }
+        readonly restart?: string
+        readonly stop_grace_period?: string
+        readonly ports?: readonly string[]
+        readonly volumes?: readonly string[]
+      }
+    >
+  >
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+
+const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
+
+const { services, volumes } = parse(read('docker-compose.yml')) as Composed
+const { service, migrations } = services
+
+t.test('every variable that is set is one that is read', async (t) => {
+  const cases: [file: string, environment: object | undefined][] = [
+    ['src/config.ts', service?.environment],
+    ['src/commands/migrate.ts', migrations?.environment],
+  ]
+  for (const [file, environment = {}] of cases) {
+    const known: readonly string[] = read(file).match(/[A-Z][A-Z_]+/g) ?? []
+    t.ok(Object.keys(environment).length > 0)
+    for (const name of Object.keys(environment)) t.ok(known.includes(name), name)
+  }
+})
+
+t.test('a stop has the time that it takes', async (t) => {
+  const delayMs = Number(/:-(\d+)\}/.exec(String(service?.environment?.SHUTDOWN_DELAY_MS))?.[1])
+  const graceMs = Number.parseInt(service?.stop_grace_period ?? '', 10) * 1000
+  t.ok(graceMs > delayMs + readConfig({}).shutdownTimeoutMs)
+})
+
+t.test('the stack waits for what is there, and for nothing without end', async (t) => {
+  t.equal(migrations?.restart, 'no', 'what fails of a password would fail again')
+  for (const { depends_on = {} } of Object.values(services)) {
+    for (const [name, { condition }] of Object.entries(depends_on)) {
+      if (condition === 'service_healthy') t.ok(services[name]?.healthcheck?.test, name)
+      else
+        t.match(
+          { condition, restart: services[name]?.restart },
+          { condition: 'service_completed_successfully', restart: 'no' },
+        )
+    }
+  }
+})
+
+t.test('callers of this machine alone reach it, and what is mounted is there', async (t) => {
+  for (const { ports = [], volumes: mounted = [] } of Object.values(services)) {
+    for (const port of ports) t.match(port, /^127\.0\.0\.1:/)
+    for (const [place = ''] of mounted.map((each) => each.split(':')))
+      t.ok(place.startsWith('./') ? existsSync(path.join(projectRoot, place)) : place in volumes, place)
+  }
+})

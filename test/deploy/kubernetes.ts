@@ -1,0 +1,262 @@
+// The manifests of deploy/kubernetes/ fit the service and its image, and each other.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { parse, parseAllDocuments } from 'yaml'
+import { readConfig } from '../../src/config.js'
+import { projectRoot } from '../../src/paths.js'
+import { startProcess } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { createDatabase, send } from '../fixtures/service.js'
+
+type Labels = Readonly<Record<string, string>>
+type Security = Readonly<Record<string, unknown>>
+
+interface Variable {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } }
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string }
+  readonly periodSeconds: number
+  readonly failureThreshold: number
+}
+
+interface Container {
+  readonly image: string
+  readonly args?: readonly string[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly env: readonly Variable[]
+  readonly startupProbe: Probe
+  readonly livenessProbe: Probe
+  readonly readinessProbe: Probe
+  readonly securityContext: Security
+}
+
+interface Pod {
+  readonly metadata: { readonly labels: Labels }
+  readonly spec: {
+    readonly enableServiceLinks: boolean
+    readonly automountServiceAccountToken: boolean
+    readonly terminationGracePeriodSeconds: number
+    readonly securityContext: Security
+    readonly topologySpreadConstraints: readonly { readonly labelSelector: Selector }[]
+    readonly containers: readonly [Container]
+  }
+}
+
+interface Selector {
+  readonly matchLabels: Labels
+}
+
+interface Manifest<Spec> {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly labels: Labels }
+  readonly spec: Spec
+}
+
+interface Deployment {
+  readonly replicas?: number
+  readonly minReadySeconds: number
+  readonly selector: Selector
+  readonly strategy: {
+    readonly rollingUpdate: { readonly maxSurge: number; readonly maxUnavailable: number }
+  }
+  readonly template: Pod
+}
+
+interface Service {
+  readonly selector: Labels
+  readonly ports: readonly { readonly name: string; readonly targetPort: string }[]
+}
+
+interface Autoscaler {
+  readonly minReplicas: number
+  readonly maxReplicas: number
+  readonly scaleTargetRef: { readonly kind: string; readonly name: string }
+}
+
+interface Policy {
+  readonly podSelector: Selector
+  readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[] }[]
+}
+
+interface Monitor {
+  readonly selector: Selector
+  readonly endpoints: readonly { readonly port: string }[]
+}
+
+const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
+
+const folder = 'deploy/kubernetes'
+const manifests = readdirSync(path.join(projectRoot, folder))
+  .filter((name) => name !== 'kustomization.yaml')
+  .flatMap((name) => parseAllDocuments(read(`${folder}/${name}`)))
+  .map((document) => document.toJS() as Manifest<unknown>)
+
+function ofKind<Spec>(kind: string): readonly Manifest<Spec>[] {
+  return manifests.filter((each) => each.kind === kind) as Manifest<Spec>[]
+}
+
+function only<Spec>(kind: string): Manifest<Spec> {
+  const [found, ...others] = ofKind<Spec>(kind)
+  if (found === undefined || others.length > 0) throw new Error(`one ${kind} is expected`)
+  return found
+}
+
+const deployment = only<Deployment>('Deployment')
+const job = only<{ readonly template: Pod }>('Job')
+const pods = [deployment.spec.template, job.spec.template]
+const [container] = deployment.spec.template.spec.containers
+const dockerfile = read('Dockerfile')
+
+const literal = Object.fromEntries(
+  container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
+)
+const config = readConfig(literal)
+
+const matches = ({ matchLabels }: Selector, labels: Labels) =>
+  Object.entries(matchLabels).every(([name, value]) => labels[name] === value)
+
+t.test('every manifest has its place in the kustomization', async (t) => {
+  const text = read(`${folder}/kustomization.yaml`)
+  const { images } = parse(text) as { images: readonly { readonly name: string }[] }
+  for (const name of readdirSync(path.join(projectRoot, folder)))
+    if (name !== 'kustomization.yaml') t.match(text, new RegExp(`^ +(# )?- ${name}$`, 'm'))
+  for (const { spec } of pods) t.equal(spec.containers[0].image, images[0]?.name)
+  for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
+})
+
+t.test('every variable that is set is one that is read', async (t) => {
+  const known = (file: string): readonly string[] => read(file).match(/[A-Z][A-Z_]+/g) ?? []
+  const service = known('src/config.ts')
+  const migrate = known('src/commands/migrate.ts')
+  for (const { name } of container.env) t.ok(service.includes(name), name)
+  for (const { name } of job.spec.template.spec.containers[0].env) t.ok(migrate.includes(name), name)
+  t.strictSame(config.misspelt, [])
+})
+
+t.test('the service is not told the password of the owner', async (t) => {
+  const secrets = (pod: Pod) => pod.spec.containers[0].env.map(({ valueFrom }) => valueFrom?.secretKeyRef)
+  const owner = job.spec.template.spec.containers[0].env.find(({ name }) => name === 'DATABASE_URL')
+  const names = secrets(deployment.spec.template).flatMap((each) => each?.name ?? [])
+  t.ok(names.length > 0)
+  t.notOk(names.includes(owner?.valueFrom?.secretKeyRef.name ?? ''))
+  t.ok(
+    secrets(job.spec.template).some((each) => names.includes(each?.name ?? '')),
+    'the migrations make the role that the service is',
+  )
+  for (const pod of pods)
+    for (const { name, value } of pod.spec.containers[0].env)
+      if (name.endsWith('_URL')) t.equal(value, undefined, `${name} is from a secret`)
+})
+
+t.test('ports are those of the image, by their names', async (t) => {
+  const ports = new Map(container.ports?.map(({ name, containerPort }) => [name, containerPort]))
+  t.strictSame(
+    [...ports],
+    [
+      ['http', Number(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1])],
+      ['metrics', config.metricsPort],
+    ],
+  )
+  t.equal(ports.get('http'), config.port)
+  const named = [
+    ...ofKind<Service>('Service').flatMap(({ spec }) => spec.ports.map(({ targetPort }) => targetPort)),
+    ...ofKind<Policy>('NetworkPolicy')
+      .flatMap(({ spec }) => spec.ingress ?? [])
+      .flatMap(({ ports }) => ports.map(({ port }) => port)),
+    ...[container.startupProbe, container.livenessProbe, container.readinessProbe].map(
+      ({ httpGet }) => httpGet.port,
+    ),
+  ]
+  t.ok(named.length >= 7)
+  for (const name of named) t.ok(ports.has(name), name)
+})
+
+t.test('selectors find the pods that they are for, and no others', async (t) => {
+  const [service, migrations] = pods.map(({ metadata }) => metadata.labels) as [Labels, Labels]
+  const selectors: readonly [name: string, selector: Selector][] = [
+    ['Deployment', deployment.spec.selector],
+    ...deployment.spec.template.spec.topologySpreadConstraints.map(
+      ({ labelSelector }): [string, Selector] => ['topology', labelSelector],
+    ),
+    ['PodDisruptionBudget', only<{ readonly selector: Selector }>('PodDisruptionBudget').spec.selector],
+    ...ofKind<Service>('Service').map(({ metadata, spec }): [string, Selector] => [
+      metadata.name,
+      { matchLabels: spec.selector },
+    ]),
+  ]
+  for (const [name, selector] of selectors) {
+    t.ok(matches(selector, service), name)
+    t.notOk(matches(selector, migrations), name)
+  }
+  const policies = ofKind<Policy>('NetworkPolicy').map(({ spec }) => spec.podSelector)
+  for (const labels of [service, migrations])
+    t.equal(policies.filter((each) => matches(each, labels)).length, 1, 'one policy for each')
+  const { scaleTargetRef } = only<Autoscaler>('HorizontalPodAutoscaler').spec
+  t.match(scaleTargetRef, { kind: 'Deployment', name: deployment.metadata.name })
+  const monitor = only<Monitor>('ServiceMonitor').spec
+  const monitored = ofKind<Service>('Service').filter(({ metadata }) =>
+    matches(monitor.selector, metadata.labels),
+  )
+  t.strictSame(
+    monitored.flatMap(({ spec }) => spec.ports.map(({ name }) => name)),
+    monitor.endpoints.map(({ port }) => port),
+  )
+})
+
+t.test('a pod has the time that a start and a stop take', async (t) => {
+  const { terminationGracePeriodSeconds: graceSeconds } = deployment.spec.template.spec
+  const forcedMs = Number(/forcedTimeoutMs = ([\d_]+)/.exec(read('src/main.ts'))?.[1]?.replaceAll('_', ''))
+  t.ok(graceSeconds * 1000 >= config.shutdownDelayMs + config.shutdownTimeoutMs + forcedMs)
+  t.ok(config.shutdownDelayMs > 0)
+  const { periodSeconds, failureThreshold } = container.startupProbe
+  t.ok(periodSeconds * failureThreshold * 1000 > config.startTimeoutMs)
+})
+
+t.test('no rollout takes more connections than PostgreSQL has by default', async (t) => {
+  const { minReplicas, maxReplicas } = only<Autoscaler>('HorizontalPodAutoscaler').spec
+  const { minReadySeconds, strategy, template, replicas } = deployment.spec
+  const { maxSurge, maxUnavailable } = strategy.rollingUpdate
+  t.ok(minReadySeconds > template.spec.terminationGracePeriodSeconds, 'one pod at most is stopping')
+  const startConnections = Number(/commandConnectionsMax = (\d+)/.exec(read('src/database/connect.ts'))?.[1])
+  const perPod = config.databaseConnections + startConnections * config.workers
+  const [postgresMax, superuserReserved] = [100, 3]
+  t.ok((maxReplicas + maxSurge + 1) * perPod + startConnections <= postgresMax - superuserReserved)
+  t.equal(maxUnavailable, 0)
+  t.ok(minReplicas >= 2)
+  t.equal(replicas, undefined, 'or each apply would undo what the autoscaler has done')
+})
+
+t.test('pods may do no more than they need', async (t) => {
+  for (const { spec } of pods) {
+    t.match(spec, { enableServiceLinks: false, automountServiceAccountToken: false })
+    t.match(spec.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    t.strictSame(spec.containers[0].securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+  }
+})
+
+t.test('the command of the migrations is one that the image has', async (t) => {
+  const [name = ''] = job.spec.template.spec.containers[0].args ?? []
+  t.ok(existsSync(path.join(projectRoot, `src/commands/${name}.ts`)))
+  t.ok(/for name in ([a-z ]+);/.exec(dockerfile)?.[1]?.split(' ').includes(name))
+})
+
+t.test('with the environment of the Deployment a service starts, and the probes are answered', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const own = { DATABASE_URL: url, PORT: '0', METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '0' }
+  const service = await startProcess(t, { ...literal, ...own })
+  const { port } = await service.logged('metrics at a port of their own')
+  const { startupProbe, livenessProbe, readinessProbe } = container
+  for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe])
+    t.equal((await send(`http://127.0.0.1:${port}${httpGet.path}`)).status, 200, httpGet.path)
+  t.match(await service.stop(), { code: 0 })
+})

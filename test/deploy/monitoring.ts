@@ -1,0 +1,108 @@
+// The dashboard and the alert rules of deploy/monitoring/ ask for what the service tells.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { projectRoot } from '../../src/paths.js'
+import { startProcess } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { createDatabase, send } from '../fixtures/service.js'
+
+const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
+
+interface Dashboard {
+  readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[]
+}
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly expr: string }[]
+  }[]
+}
+
+interface Prometheus {
+  readonly scrape_configs: readonly {
+    readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[]
+  }[]
+}
+
+interface Composed {
+  readonly services: Readonly<
+    Record<
+      string,
+      { readonly profiles?: readonly string[]; readonly environment?: { readonly METRICS_PORT?: number } }
+    >
+  >
+}
+
+const dashboard = JSON.parse(read('deploy/monitoring/grafana/dashboards/animal-store.json')) as Dashboard
+const shown = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+const alerts = (parse(read('deploy/monitoring/alerts.yaml')) as Rules).groups.flatMap(({ rules }) => rules)
+const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w+/g) ?? []
+
+const asked = [...shown, ...alerts.map(({ expr }) => expr)]
+
+t.test('a service that has answered once', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const service = await startProcess(t, { DATABASE_URL: url, METRICS_PORT: '0' })
+  const { port } = await service.logged('metrics at a port of their own')
+  await send(`${new URL(service.base).origin}/healthz`)
+  const { text } = await send(`http://127.0.0.1:${port}/metrics`)
+  t.match(await service.stop(), { code: 0 })
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type]),
+  )
+
+  t.test('has every metric that a file of deploy/ names', async (t) => {
+    const files = readdirSync(path.join(projectRoot, 'deploy'), { recursive: true, encoding: 'utf8' })
+    for (const file of files.filter((name) => /\.(json|yaml)$/.test(name))) {
+      for (const name of new Set(namesIn(read(path.join('deploy', file))))) {
+        const isPart = types.get(name.replace(/_(bucket|sum|count)$/, '')) === 'histogram'
+        t.ok(isPart || types.has(name), `${file}: ${name}`)
+      }
+    }
+  })
+
+  t.test('has the labels that are asked for', async (t) => {
+    const matched = asked.flatMap((expr) => [...expr.matchAll(/\b(animal_store_\w+)\{([^}]*)\}/g)])
+    t.ok(matched.length > 20)
+    for (const [, name = '', matchers = ''] of matched) {
+      const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(text)?.[1] ?? ''
+      for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=|!)/g))
+        t.ok(label === 'job' || labels.includes(`${label}="`), `${label} of ${name}`)
+    }
+  })
+
+  t.test('has no metric of its own that the dashboard does not show', async (t) => {
+    for (const name of [...types.keys()].filter((name) => name.startsWith('animal_store_'))) {
+      const isShown = shown.some((expr) => expr.includes(name))
+      t.ok(isShown, name)
+    }
+  })
+})
+
+t.test('compose has Prometheus where it is asked for, which asks where the service tells', async (t) => {
+  const { scrape_configs } = parse(read('deploy/monitoring/prometheus.yml')) as Prometheus
+  const { services } = parse(read('docker-compose.yml')) as Composed
+  for (const name of ['prometheus', 'grafana']) t.strictSame(services[name]?.profiles, ['monitoring'])
+  const targets = scrape_configs.flatMap(({ dns_sd_configs }) => dns_sd_configs)
+  t.ok(targets.length > 0)
+  for (const { names, port } of targets)
+    for (const name of names) t.equal(services[name]?.environment?.METRICS_PORT, port)
+})
+
+t.test('each alert is one that the rules’ own test has fire', async (t) => {
+  const text = read('deploy/monitoring/alerts-test.yaml')
+  for (const { alert } of alerts) t.ok(text.includes(`alertname="${alert}"`), alert)
+})
+
+const promtoolIsMissing = spawnSync('promtool', ['--version']).error !== undefined && 'there is no promtool'
+
+t.test('promtool takes the rules, and they fire when they should', { skip: promtoolIsMissing }, async (t) => {
+  const promtool = (...args: string[]) =>
+    execFileSync('promtool', args, { cwd: path.join(projectRoot, 'deploy/monitoring'), encoding: 'utf8' })
+  t.match(promtool('check', 'config', 'prometheus.yml'), /SUCCESS/)
+  t.match(promtool('test', 'rules', 'alerts-test.yaml'), /SUCCESS/)
+})
