@@ -10,25 +10,23 @@ export function generateOperations(contract: Contract): string {
   const { operations, hasOneWayFields, describesErrors } = contract
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const members = ordered.map((operation) => operationType(operation, hasOneWayFields))
-  const imports = [
-    ...(describesErrors ? ['components'] : []),
-    ...(ordered.length > 0 ? ['operations'] : []),
-    ...(hasOneWayFields ? ['Readable', 'Writable'] : []),
-  ]
-  return `${header}import type { ${imports.join(', ')} } from './types.js'
-
-/** Parameters with a default are always there. */
+  const text = members.join('\n')
+  const named = ['operations', 'Readable', 'Writable'].filter((name) =>
+    new RegExp(`\\b${name}[[<]`).test(text),
+  )
+  const imports = [...(describesErrors ? ['components'] : []), ...named]
+  return `${header}${imports.length > 0 ? `import type { ${imports.join(', ')} } from './types.js'\n\n` : ''}/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => members.join().includes(`${name}<`))
-  .map(([, text]) => text)
+  .filter(([name]) => text.includes(`${name}<`))
+  .map(([, helper]) => helper)
   .join('')}/** What each operation takes, and the answers that the contract declares for it. */
 export interface Operations {
-${members.join('\n')}
+${text}
 }
 
 export type OperationId = keyof Operations

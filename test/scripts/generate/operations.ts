@@ -5,6 +5,9 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { createTypeChecker } from '../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../scripts/generate/differences.js'
+import { generateOperations } from '../../../scripts/generate/operations.js'
+import { readContract } from '../../../src/contract/read.js'
+import { contractFile } from '../../../src/paths.js'
 import { copyProject, edit } from '../../fixtures/copy.js'
 import '../../fixtures/compile-once.js'
 
@@ -284,4 +287,19 @@ t.test('a refusal of a status that the operation does not declare stops generate
     name: 'ContractError',
     message: 'src/handlers/getPet.ts: refuses with pet_not_found, but getPet declares no answer 404',
   })
+})
+
+t.test('nothing is imported that is not used', async (t) => {
+  const bare = `openapi: 3.1.0
+info: { title: Bare, version: 1.0.0 }
+paths:
+  /a: { post: { operationId: a, responses: { '204': { description: Done } } } }
+`
+  const importsOf = async (text: string) => {
+    const contract = await readContract(contractFile, async () => text)
+    return /^import .*/m.exec(generateOperations(contract))?.[0]
+  }
+  t.equal(await importsOf(bare), undefined)
+  const query = 'parameters: [{ name: q, in: query, schema: { type: string } }], responses'
+  t.equal(await importsOf(bare.replace('responses', query)), "import type { operations } from './types.js'")
 })
