@@ -14,6 +14,7 @@ import { type Config, readConfig } from './config.js'
 import { readContract } from './contract/read.js'
 import type { Contract } from './contract/types.js'
 import { connect } from './database/connect.js'
+import { checkPooled } from './database/roles.js'
 import type { Database } from './database/types.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog } from './log.js'
@@ -41,6 +42,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel, config.workers > 1)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
+    await checkPooled(database, config.handlerTimeoutMs)
     await checkPlans(database.sql, contract)
     const parts = { config, contract, database, log }
     const { origin, stop } = await (config.workers > 1 && cluster.isPrimary ? supervise(parts) : serve(parts))

@@ -17,9 +17,11 @@ import {
   loseRedis,
   recycleConnections,
   resetConnections,
+  restartPooler,
   stopService,
 } from '../scripts/faults/scenarios.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
+import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from './fixtures/redis.js'
 
 const scenarios: [
@@ -50,6 +52,16 @@ const scenarios: [
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
   ['requests wait beyond their time', (environment) => abandonWork(environment, 1)],
   ['Redis is killed and hangs', (environment) => loseRedis(environment, 2, 1_500), redisIsMissing],
+  [
+    'PgBouncer pools by the session, and is killed',
+    (environment) => restartPooler(environment, 'session', 1),
+    pgBouncerIsMissing,
+  ],
+  [
+    'PgBouncer pools by the transaction, and is killed',
+    (environment) => restartPooler(environment, 'transaction', 1),
+    pgBouncerIsMissing,
+  ],
   ['the service is stopped', (environment) => stopService(environment, 2)],
   ['instances are replaced', (environment) => deploy(environment, 2)],
 ]

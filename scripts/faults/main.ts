@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
+import { hasPgBouncer } from '../lib/pgbouncer.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { Environment, manyClients, promisedBounds, type Report } from './environment.js'
@@ -20,12 +21,13 @@ import {
   loseRedis,
   recycleConnections,
   resetConnections,
+  restartPooler,
   stopService,
 } from './scenarios.js'
 
 const usage = `Usage: npm run faults
 
-Starts services, a PostgreSQL, and a Redis where there is a redis-server; kills, freezes and replaces them under load, about three
+Starts services, a PostgreSQL, and a Redis and a PgBouncer where there are these; kills, freezes and replaces them under load, about three
 minutes long, and says what became of every request. Nothing else on this machine is touched.
 
   --help  this
@@ -58,6 +60,10 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await tell(await recycleConnections(environment, 6_000))
     await tell(await resetConnections(environment, 10))
     await tell(await abandonWork(environment, 3))
+    if (hasPgBouncer) {
+      await tell(await restartPooler(environment, 'session', 5))
+      await tell(await restartPooler(environment, 'transaction', 5))
+    } else await print('PgBouncer: not tried, for there is no pgbouncer in PATH\n')
     if (hasRedis) await tell(await loseRedis(environment, 10, 3_000))
     else await print('Redis: not tried, for there is no redis-server in PATH\n')
     await tell(await stopService(environment, 10))

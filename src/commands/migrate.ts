@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { readConfig } from '../config.js'
+import { type Config, readConfig } from '../config.js'
 import { connect } from '../database/connect.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import type { RootSql } from '../database/types.js'
@@ -16,7 +16,8 @@ import { runCommand } from './command.js'
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
 Applies the migrations that are missing. With SERVICE_DATABASE_URL, the address that the service is to use, it also makes
-the role in it, with that password, which may read and write rows and do nothing else.
+the role in it, with that password, which may read and write rows and do nothing else, and whose statements are bounded as
+HANDLER_TIMEOUT_MS asks for.
 
   --help  this
 
@@ -33,19 +34,25 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   if (!DATABASE_URL) throw new OperatorError(usage.trimEnd())
   const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
-  const database = await connect({ ...readConfig(process.env), migrationsFolder, log, interruption })
+  const config = readConfig(process.env)
+  const database = await connect({ ...config, migrationsFolder, log, interruption })
   try {
-    if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, log), interruption)
+    if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, config, log), interruption)
   } finally {
     await database.close(interruption)
   }
 }
 
-async function prepareRole(sql: RootSql, login: Login, log: Logger): Promise<void> {
+async function prepareRole(
+  sql: RootSql,
+  login: Login,
+  { handlerTimeoutMs }: Config,
+  log: Logger,
+): Promise<void> {
   const [row] = await sql<{ name: string }[]>`select current_user as name`
   if (row?.name === login.name)
     throw new OperatorError(`SERVICE_DATABASE_URL must name another role than ${login.name}, the owner.`)
-  await prepareServiceRole(sql, login)
+  await prepareServiceRole(sql, login, handlerTimeoutMs)
   log.info({ role: login.name }, 'the role may read and write rows')
 }
 

@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { readConfig } from '../config.js'
 import { connect } from '../database/connect.js'
 import { copyIn } from '../database/driver/copy.js'
-import type { RootSql } from '../database/types.js'
+import type { Database, RootSql } from '../database/types.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
@@ -61,7 +61,7 @@ function readOrder(args: readonly string[]): Order {
   }
 }
 
-async function add(sql: RootSql, order: Order, interruption: AbortSignal): Promise<void> {
+async function add({ sql, isPooled }: Database, order: Order, interruption: AbortSignal): Promise<void> {
   const progress = createProgress(order.count, process.stderr, () => performance.now())
   try {
     await sql.begin(async (transaction) => {
@@ -78,8 +78,8 @@ async function add(sql: RootSql, order: Order, interruption: AbortSignal): Promi
   } finally {
     progress.end()
   }
-  // They are there, whatever becomes of this.
-  await Promise.race([tidy(sql), untilAborted(interruption)])
+  // They are there, whatever becomes of this. Its session has to be its own.
+  if (!isPooled) await Promise.race([tidy(sql), untilAborted(interruption)])
 }
 
 // What the database itself says needs no stack of ours.
@@ -124,7 +124,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   const startedAt = performance.now()
   try {
-    await add(database.sql, order, interruption)
+    await add(database, order, interruption)
   } finally {
     await database.close(interruption)
   }

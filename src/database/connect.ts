@@ -8,9 +8,16 @@ import { Connection, type MakeHandle } from './driver/connection.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
-import { closeTimeoutSeconds, connectionOptions, createPools, endPools, type Make } from './pools.js'
+import {
+  boundsOf,
+  closeTimeoutSeconds,
+  connectionOptions,
+  createPools,
+  endPools,
+  type Make,
+} from './pools.js'
 import { readPlace, Servers } from './servers.js'
-import type { Database, RootSql } from './types.js'
+import type { Database, Pools, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
 export interface DatabaseOptions {
@@ -57,35 +64,38 @@ export async function connect({
       : postgres({ ...server?.connection, ...options })
   const servers = place?.servers ?? new Servers()
   const connections = Math.floor(databaseConnections / workers)
-  const pools = createPools(make, handlerTimeoutMs, log, connections, servers)
+  let pools: Pools | undefined
   let commands: RootSql | undefined
   const close = async (atOnce = new AbortController().signal) => {
-    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), endPools(pools)])
+    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), pools && endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
   }
   const prepare = async () => {
     await untilReachable(make, servers, startTimeoutMs, log)
-    const sql = make({ ...commandOptions(log), ...servers.current })
+    const { isPooled } = servers
+    const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
     commands = sql
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
-    return { sql, applied }
+    pools = createPools(make, handlerTimeoutMs, log, connections, servers)
+    return { sql, pools, isPooled, applied }
   }
   try {
-    const { sql, applied } = await unlessAborted(prepare(), interruption)
+    const { applied, ...database } = await unlessAborted(prepare(), interruption)
     if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    return { sql, pools, embedded: server !== undefined, close }
+    if (database.isPooled) log.info('the database is behind a pooler: no statement is prepared or pipelined')
+    return { ...database, embedded: server !== undefined, close }
   } catch (error) {
     await close(interruption)
     throw error
   }
 }
 
-function commandOptions(log: Logger) {
+function commandOptions(log: Logger, isPooled: boolean) {
   return {
-    ...connectionOptions(log, commandTimeoutMs, {}),
+    ...connectionOptions(log, isPooled, boundsOf(commandTimeoutMs)),
     max: commandConnectionsMax,
     idle_timeout: commandIdleSeconds,
     backoff: () => startRetryMs / 1000,
@@ -96,7 +106,8 @@ function commandOptions(log: Logger) {
 // Not by the handle for commands: postgres.js would try a server that hangs up, as a balancer without a primary does, without end.
 async function untilReachable(make: Make, servers: Servers, timeoutMs: number, log: Logger): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log), ...hooks })
+  // As behind a pooler, which refuses settings; whether there is one, it is to tell.
+  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   for (let attempt = 1; ; attempt++) {
     try {
       const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})

@@ -65,7 +65,8 @@ export function createPools(
   const empty = new Map<Pool, { readonly since: number; readonly isGiven: boolean }>()
   const pool = (name: keyof Pools) =>
     new Pool({
-      depth: depths[name],
+      // PgBouncer before 1.21 gives a session away after a statement, though the description of the next is asked for there.
+      depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
       silenceMs: timeoutMs + silenceMarginMs,
       onsilence: giveUp,
@@ -89,7 +90,7 @@ export function createPools(
         shortage.opened()
       },
       make: (hooks: ConnectionHooks) =>
-        make({ ...connectionOptions(log, timeoutMs, requestSettings), ...hooks }),
+        make({ ...connectionOptions(log, servers.isPooled, boundsOf(timeoutMs), requestSettings), ...hooks }),
     })
   const pools: Pools = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
   return pools
@@ -130,8 +131,20 @@ export async function endPools(pools: Pools): Promise<void> {
   await Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.end(closeTimeoutSeconds)))
 }
 
-/** What all connections have in common: no age, int8 as bigint, and bounds that PostgreSQL keeps by itself. */
-export function connectionOptions(log: Logger, timeoutMs: number, settings: object) {
+/** PostgreSQL's settings for what it ends by itself. */
+export function boundsOf(timeoutMs: number) {
+  return {
+    statement_timeout: timeoutMs,
+    // Of a service that froze in the midst of a transaction, which holds locks.
+    idle_in_transaction_session_timeout: timeoutMs,
+  }
+}
+
+/**
+ * What all connections have in common: no age, int8 as bigint, and settings of the session. Behind a pooler there is no session to set: the
+ * role has its settings (`roles.ts`), and no statement a name.
+ */
+export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
   return {
     connect_timeout: connectTimeoutSeconds,
     // A connection is used until it fails: to end one, for its age or its rest, would fail what is just sent on it.
@@ -139,13 +152,8 @@ export function connectionOptions(log: Logger, timeoutMs: number, settings: obje
     idle_timeout: 0,
     types: { bigint: postgres.BigInt },
     fetch_types: false, // only needed for arrays of types of one's own
-    connection: {
-      application_name: 'animal-store',
-      statement_timeout: timeoutMs,
-      // Of a service that froze in the midst of a transaction, which holds locks.
-      idle_in_transaction_session_timeout: timeoutMs,
-      ...settings,
-    },
+    ...(isPooled && { prepare: false }),
+    connection: Object.assign({ application_name: 'animal-store' }, ...(isPooled ? [] : settings)),
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
   }
 }

@@ -16,25 +16,39 @@ export interface Server {
 export interface ServerState {
   readonly isStandby: boolean
   readonly isReadOnly: boolean
+  /** The process that answers is not the one that it was connected to: there is a pooler in between. */
+  readonly isPooled: boolean
 }
 
-/** A statement for that. Without parameters, so that it is one round trip. */
-export const stateStatement = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`
+/** A statement for that, and for the process that answers. Without parameters, so that it is one round trip. */
+export const stateStatement = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`
 
 export class Servers {
   /** Called when another one than before takes the writes: connections to that one are of no more use. */
   onmoved = () => {}
   #first = 0
   #current: Server | undefined
+  #isPooled: boolean | undefined
 
   constructor(
     readonly all: readonly Server[] = [{}],
     readonly target: PostgresTarget = 'primary',
-  ) {}
+    isPooled = false,
+  ) {
+    this.#isPooled = isPooled || undefined
+  }
 
   /** The one that was last found. */
   get current(): Server | undefined {
     return this.#current
+  }
+
+  /**
+   * Whether they are behind a pooler, as the first connection was: then each transaction may have another session, and what is set
+   * in one, or prepared, is not there for the next.
+   */
+  get isPooled(): boolean {
+    return this.#isPooled === true
   }
 
   /** In the order in which they are to be tried: the one that was last found first. */
@@ -49,13 +63,17 @@ export class Servers {
 
   /**
    * Takes a server that was connected to for the one that takes writes.
-   * @throws {Error} with SQLSTATE 25006, when it only reads
+   * @throws {Error} with SQLSTATE 25006 when it only reads, 08004 when a pooler has come between
    */
   accept(server: Server, state: ServerState | undefined, { host, port }: Address): void {
     const refusal = state?.isStandby
       ? 'a standby: it only reads'
       : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
     if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
+    this.#isPooled ??= state?.isPooled
+    // The settings of such a connection would be lost.
+    if (state?.isPooled && !this.isPooled)
+      throw Object.assign(new Error(`${host[0]}:${port[0]} is behind a pooler now`), { code: '08004' })
     const hasMoved = this.#current !== undefined && this.#current !== server
     this.#current = server
     this.#first = this.all.indexOf(server)
@@ -89,5 +107,9 @@ export function readPlace(databaseUrl: string): Place {
       ...sslOf(name),
     })),
   )
-  return { url, login: { username, password }, servers: new Servers(all, target) }
+  return {
+    url,
+    login: { username, password },
+    servers: new Servers(all, target, parameters.get('prepare') === 'false'),
+  }
 }

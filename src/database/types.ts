@@ -13,6 +13,8 @@ export interface Database {
   readonly sql: RootSql
   readonly pools: Pools
   readonly embedded: boolean
+  /** Behind a pooler each transaction may have another session. */
+  readonly isPooled: boolean
   /** Ends the connections once their statements are done, or at once when told so, and the embedded server if no one else uses it. */
   close(atOnce?: AbortSignal): Promise<void>
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
+import { requestSettings } from '../../src/database/pools.js'
 import type { RootSql } from '../../src/database/types.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -55,6 +56,11 @@ t.test('the service serves as a role that can change no table', async (t) => {
 
   const limited = postgres(service.DATABASE_URL, { max: 1, fetch_types: false, onnotice: () => {} })
   t.teardown(() => limited.end())
+  const rows = await limited<{ name: string; setting: string }[]>`
+    select name, setting from pg_settings where source = 'database user'`
+  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
+  const bounds = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
+  t.strictSame(settings, { ...bounds, ...requestSettings }, 'which bounds what a pooler gives it')
   for (const statement of [
     'drop table pets',
     'truncate pets',

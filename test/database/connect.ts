@@ -147,3 +147,24 @@ t.test('PostgreSQL has its settings on every connection for requests, and on no 
       t.strictSame(settings, requestSettings)
   t.strictSame(await settingsOf(database.sql), {})
 })
+
+t.test('a pooler that nothing tells of is told of by the URL', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  for (const [prepare, isPooled] of [
+    ['', false],
+    ['?prepare=false', true],
+  ] as const) {
+    const databaseUrl = `${url}${prepare}`
+    const database = await connect({ ...testConfig(), databaseUrl, migrationsFolder, log: silent })
+    t.teardown(() => database.close())
+    t.equal(database.isPooled, isPooled)
+    for (const sql of [database.sql, database.pools.reads.sql]) {
+      await sql`select ${1}::integer`
+      const prepared = await sql`select name from pg_prepared_statements where statement like '%::integer'`
+      t.equal(prepared.length, isPooled ? 0 : 1)
+    }
+    const [row] = await database.pools.reads.sql<{ isSet: boolean }[]>`
+      select source = 'client' as "isSet" from pg_settings where name = 'statement_timeout'`
+    t.equal(row?.isSet, !isPooled)
+  }
+})

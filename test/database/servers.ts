@@ -193,6 +193,25 @@ for (const [url, hosts, target] of urls) {
   })
 }
 
+t.test(
+  'a server that comes to be behind a pooler is left: what its connections were set to would be lost',
+  async (t) => {
+    const address = { host: ['h'], port: [1] }
+    const state = { isStandby: false, isReadOnly: false }
+    const { servers } = readPlace('postgres://h:1/x')
+    const [server = {}] = servers.all
+    servers.accept(server, { ...state, isPooled: false }, address)
+    t.throws(() => servers.accept(server, { ...state, isPooled: true }, address), {
+      code: '08004',
+      message: 'h:1 is behind a pooler now',
+    })
+    const pooled = readPlace('postgres://h:1/x').servers
+    pooled.accept(server, { ...state, isPooled: true }, address)
+    pooled.accept(server, { ...state, isPooled: false }, address)
+    t.ok(pooled.isPooled)
+  },
+)
+
 t.test('a login in a URL is decoded, and other parameters are PostgreSQL’s', async (t) => {
   const { url, login } = readPlace('postgres://me%40here:p%3Aw@h1:1,h2:2/x?application_name=a%20b')
   t.strictSame(login, { username: 'me@here', password: 'p:w' })

@@ -88,8 +88,9 @@ export class Connection {
   async #askState(): Promise<ServerState | undefined> {
     const query = this.#handle.unsafe(stateStatement) as unknown as Query
     query.handler = (query) => this.send(query)
-    const [state] = await query
-    return state as ServerState | undefined
+    const rows = await query
+    const [row] = rows
+    return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
   get isLost(): boolean {
