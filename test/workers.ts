@@ -93,13 +93,11 @@ t.test('a worker that is killed is replaced, and nothing acknowledged is lost', 
   await service.logged('a worker ended, and is replaced')
   await until(() => pidsOf(service, workerMessage).size === workers + 1)
   isOver = true
-  await Promise.all(clients)
+  const known = [...acknowledged]
   t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 200 })
   const { origin } = new URL(service.base)
-  const found = await Promise.all(
-    acknowledged.map((location) => send(`${origin}${location}`, 'GET', headers)),
-  )
-  t.strictSame(tally(found.map(({ status }) => status)), { 200: acknowledged.length }, 'all are there')
+  const found = await Promise.all(known.map((location) => send(`${origin}${location}`, 'GET', headers)))
+  t.strictSame(tally(found.map(({ status }) => status)), { 200: known.length }, 'all are there')
 
   const { port } = new URL(service.base)
   const second = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, PORT: port, WORKERS: '2' })
@@ -109,6 +107,7 @@ t.test('a worker that is killed is replaced, and nothing acknowledged is lost', 
   const [, ...pids] = [...pidsOf(service, workerMessage)].map(Number)
   t.equal(pids.length, workers)
   await service.stop('SIGKILL')
+  await Promise.all(clients) // a connection that was being handed to the killed worker had no answer before
   await until(() => !pids.some(isRunning))
   t.pass('workers end with their primary, though it is killed')
 })
