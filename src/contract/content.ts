@@ -2,7 +2,7 @@
 // their schema.
 
 import { essence, isJson, isRange, isUtf8 } from './media-types.js'
-import type { Node, Reader } from './reader.js'
+import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Content, Field } from './types.js'
 
 /** What is declared for a body or an answer. */
@@ -27,7 +27,7 @@ interface Declared {
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Contents {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
     const media = reader.node(value)
-    const schema = media.schema === undefined ? undefined : schemaOf(reader.inlined(media.schema))
+    const schema = media.schema === undefined ? undefined : nodeOf(reader.inlined(media.schema))
     return { place, mediaType, media, schema }
   })
   checkTypes(reader, declared)
@@ -116,7 +116,7 @@ function readForm(
     problem('patternProperties are not supported in a form')
   const schemas = new Map<string, Node[]>()
   for (const [name, each] of parts.flatMap((part) => Object.entries(reader.node(part.properties)))) {
-    schemas.set(name, [...(schemas.get(name) ?? []), schemaOf(each)])
+    schemas.set(name, [...(schemas.get(name) ?? []), nodeOf(each)])
   }
   for (const name of Object.keys(encodings))
     if (!schemas.has(name)) problem(`encoding.${name} is of no field of its schema`)
@@ -158,7 +158,7 @@ function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolea
   if (listed.length > 1) return 'may be a list or something else, which text cannot tell apart'
   const items = schemas
     .flatMap(partsOf)
-    .flatMap((part) => (part.items === undefined ? [] : [schemaOf(part.items)]))
+    .flatMap((part) => (part.items === undefined ? [] : [nodeOf(part.items)]))
   const item = readSingle(items, unionOf(items.map(typesOf)), encoding, isMultipart)
   if (typeof item === 'string') return item
   return { ...item, isList: true, separator: separatorOf(encoding) }
@@ -229,7 +229,7 @@ function readSingle(
 function partsOf(schema: Node): Node[] {
   const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => listOf(schema[keyword]))
   const conditional = ['then', 'else'].flatMap((keyword) =>
-    schema[keyword] === undefined ? [] : [schemaOf(schema[keyword])],
+    schema[keyword] === undefined ? [] : [nodeOf(schema[keyword])],
   )
   return [schema, ...[...composed, ...conditional].flatMap(partsOf)]
 }
@@ -261,10 +261,5 @@ function typeOf(value: unknown): string {
 }
 
 function listOf(value: unknown): Node[] {
-  return Array.isArray(value) ? value.map(schemaOf) : []
-}
-
-// `true` allows anything, as no keyword does; of `false` no field can come.
-function schemaOf(value: unknown): Node {
-  return typeof value === 'object' && value !== null ? (value as Node) : {}
+  return Array.isArray(value) ? value.map(nodeOf) : []
 }

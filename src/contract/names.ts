@@ -7,7 +7,10 @@ const taken = new Set(
   return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
 )
 
-/** An operationId as the name of a module and of what it exports: `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called `findPetById`; `delete` is `deleteOperation`. */
+/**
+ * An operationId as the name of a module and of what it exports: `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called
+ * `findPetById`; `delete` is `deleteOperation`.
+ */
 export function moduleName(operationId: string): string {
   const [first = '', ...others] = operationId.split(/[^\w$]+/).filter(Boolean)
   const name = first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')

@@ -1,7 +1,7 @@
 // The parameters of an operation: where each stands, how its value is written there (`style`, `explode`, `content`), and
 // what OpenAPI leaves undefined of that, which no server could read.
 
-import type { Node, Reader } from './reader.js'
+import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
 type Shape = 'text' | 'list' | 'object' | 'any'
@@ -176,12 +176,12 @@ function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined
 
 // Of null no style speaks.
 function shapesOf(schema: unknown): ReadonlySet<Shape> {
-  const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = node(schema)
+  const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
   const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
   if (types.length > 0) return new Set(types.map(shapeOfType))
   const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
   if (allowed.length > 0) return new Set(allowed.filter((each) => each !== null).map(shapeOfValue))
-  const either = [...list(anyOf), ...list(oneOf)].filter((each) => node(each).type !== 'null')
+  const either = [...list(anyOf), ...list(oneOf)].filter((each) => nodeOf(each).type !== 'null')
   const choices = [...new Set(either.flatMap((each) => [...shapesOf(each)]))]
   const known = [choices, ...list(allOf).map((each) => [...shapesOf(each)])].filter(
     (each) => each.length > 0 && !each.includes('any'),
@@ -207,14 +207,14 @@ function holdsNested(schema: Node): boolean {
   const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
     ...[items, additionalProperties].filter((each) => each !== undefined),
     ...list(prefixItems),
-    ...Object.values(node(patternProperties)),
+    ...Object.values(nodeOf(patternProperties)),
   ])
   const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
   return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'list' || shape === 'object'))
 }
 
 function propertiesOf(schema: Node): [name: string, schema: unknown][] {
-  return parts(schema).flatMap(({ properties }) => Object.entries(node(properties)))
+  return parts(schema).flatMap(({ properties }) => Object.entries(nodeOf(properties)))
 }
 
 // One that names no fields has them all.
@@ -228,11 +228,7 @@ function takesOthers(schema: Node): boolean {
 
 function parts(schema: Node): Node[] {
   const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[...list(allOf), ...list(anyOf), ...list(oneOf)].flatMap((each) => parts(node(each)))]
-}
-
-function node(value: unknown): Node {
-  return typeof value === 'object' && value !== null ? (value as Node) : {}
+  return [schema, ...[...list(allOf), ...list(anyOf), ...list(oneOf)].flatMap((each) => parts(nodeOf(each)))]
 }
 
 function list(value: unknown): unknown[] {

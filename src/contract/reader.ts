@@ -7,6 +7,11 @@ export interface Node {
   readonly [key: string]: unknown
 }
 
+/** A part as a mapping; what is none, such as a schema that is `true`, as an empty one. */
+export function nodeOf(value: unknown): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {}
+}
+
 /** The document under inspection. */
 export class Reader {
   readonly #problems = new Map<string, Problem>()

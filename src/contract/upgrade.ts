@@ -13,8 +13,8 @@ export const mapKeywords: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
   ...['schemas', 'responses', 'parameters', 'headers', 'requestBodies', 'pathItems', 'paths', 'content'],
 ])
-// What they hold is data, which may look like anything.
-const data = new Set(['example', 'examples', 'default', 'enum', 'const'])
+/** Keywords that hold data, which may look like anything. */
+export const dataKeywords: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 
 /** The document in OpenAPI 3.1, whichever it was written in. */
 export function toOneDialect(document: object): object {
@@ -23,14 +23,22 @@ export function toOneDialect(document: object): object {
   return { ...(converted(document, false, isOld) as object), openapi: '3.1.0' }
 }
 
-// Where references stand that are none of schemas.
-const referring = ['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'links', 'callbacks']
+/** Where references stand that are none of schemas. */
+export const referring: readonly string[] = [
+  'parameters',
+  'responses',
+  'headers',
+  'requestBodies',
+  'requestBody',
+  'links',
+  'callbacks',
+]
 
 function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unknown {
   if (Array.isArray(value)) return value.map((each) => converted(each, false, isOld, of))
   if (typeof value !== 'object' || value === null) return rounded(value)
   const entries = Object.entries(value).map(([key, each]) => {
-    const isData = !isMap && (data.has(key) || key.startsWith('x-'))
+    const isData = !isMap && (dataKeywords.has(key) || key.startsWith('x-'))
     if (!isMap && exactKeywords.has(key)) return [key, each] // rounded below
     if (isData) return [key, rounded(each)]
     return [key, converted(each, !isMap && mapKeywords.has(key), isOld, isMap ? of : key)]

@@ -1,17 +1,11 @@
 // The contract in OpenAPI 3.0, for tools that read no 3.1. What 3.0 has no words for is left out: it may allow more than the service does.
 
-import { mapKeywords } from '../contract/upgrade.js'
+import { type Node, nodeOf } from '../contract/reader.js'
+import { dataKeywords, mapKeywords, referring } from '../contract/upgrade.js'
 
-type Node = Readonly<Record<string, unknown>>
-
-// What they hold is data, which may look like anything.
-const data = ['example', 'default', 'enum', 'const']
 // Where `true` and `false` are schemas.
 const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
-const otherReferences = [
-  ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'links', 'callbacks', 'examples'],
-  ...['paths', 'securitySchemes'],
-]
+const otherReferences = [...referring, 'examples', 'paths', 'securitySchemes']
 const unknownKeywords = [
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
   ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],
@@ -76,8 +70,9 @@ function createConvert(pathItems: Node, strange: readonly string[]): (value: unk
     if (typeof value !== 'object' || value === null) return value
     const entries = Object.entries(value).map(([key, each]) => {
       if (isMap) return [key, convert(each, of)]
-      const isData = data.includes(key) || key.startsWith('x-') || (key === 'examples' && Array.isArray(each))
-      return [key, isData ? each : convert(each, key, mapKeywords.has(key) || key === 'examples')]
+      const isExamples = key === 'examples' && !Array.isArray(each) // by their names, elsewhere than in a schema
+      const isData = (dataKeywords.has(key) && !isExamples) || key.startsWith('x-')
+      return [key, isData ? each : convert(each, key, mapKeywords.has(key) || isExamples)]
     })
     const node: Node = Object.fromEntries(entries)
     if (isMap) return node
@@ -157,8 +152,4 @@ function withoutNull(node: Node): Node {
   )
   if (others.length === all.length || others.length === 0) return node
   return { ...node, [keyword]: others, nullable: true }
-}
-
-function nodeOf(value: unknown): Node {
-  return typeof value === 'object' && value !== null ? (value as Node) : {}
 }
