@@ -213,14 +213,16 @@ function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookH
 // A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
 // The path parameters that the router knows by other names.
 function renaming({ parameters }: Operation): onRequestHookHandler[] {
-  const names = parameters.flatMap((each) => (each.in === 'path' ? each.name : []))
-  const others = names.filter((name) => routeName(name) !== name)
+  const names = parameters
+    .filter((each) => each.in === 'path')
+    .map(({ name }) => [name, routeName(name)] as const)
+  const others = names.filter(([name, inRoute]) => inRoute !== name)
   if (others.length === 0) return []
   const rename = ({ params }: FastifyRequest) => {
     const values = params as Record<string, unknown>
-    for (const name of others) {
-      values[name] = values[routeName(name)]
-      delete values[routeName(name)]
+    for (const [name, inRoute] of others) {
+      values[name] = values[inRoute]
+      delete values[inRoute]
     }
   }
   return [sync(rename)]
