@@ -32,32 +32,10 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
   const sentinel = await startSentinel(t, redis)
   const unused = await freePort()
   const login = ':open%20sesame@'
-  await redisCli(
-    '-p',
-    `${redis.port}`,
-    '-a',
-    'open sesame',
-    'ACL',
-    'SETUSER',
-    'reader',
-    'on',
-    '>p',
-    '~*',
-    '+@read',
-  )
-  await redisCli(
-    '-p',
-    `${redis.port}`,
-    '-a',
-    'open sesame',
-    'ACL',
-    'SETUSER',
-    'stranger',
-    'on',
-    '>p',
-    '~other:*',
-    '+@all',
-  )
+  const addRole = (...role: string[]) =>
+    redisCli('-p', `${redis.port}`, '-a', 'open sesame', 'ACL', 'SETUSER', ...role)
+  await addRole('reader', 'on', '>p', '~*', '+@read')
+  await addRole('stranger', 'on', '>p', '~other:*', '+@all')
 
   for (const [what, url, reason] of [
     ['a wrong password', `redis://:wrong@127.0.0.1:${redis.port}`, 'WRONGPASS '],
