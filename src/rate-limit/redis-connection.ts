@@ -221,11 +221,12 @@ async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
 // Replies as they always were.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
+// The arguments of the types are the defaults. Left out they are inferred, over all of Redis' commands: 4 s of the compiler's time.
 function connect(place: RedisPlace, timeoutMs: number): Redis | Cluster {
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
   const options: Options = { ...common(timeoutMs), ...login, ...tlsOf(isEncrypted) }
   if (kind === 'cluster')
-    return new Cluster([...hosts], {
+    return new Cluster<'legacy'>([...hosts], {
       redisOptions: options,
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -243,8 +244,8 @@ function connect(place: RedisPlace, timeoutMs: number): Redis | Cluster {
     retryStrategy: () => probeEveryMs,
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'), // a master that was made a replica: another is found
   }
-  if (kind === 'server') return new Redis({ ...options, ...retry, ...hosts[0] })
-  return new Redis({
+  if (kind === 'server') return new Redis<'legacy'>({ ...options, ...retry, ...hosts[0] })
+  return new Redis<'legacy'>({
     ...options,
     ...retry,
     sentinels: [...hosts],
