@@ -29,10 +29,10 @@ const scenarios: [
   scenario: (environment: Environment) => Promise<Report>,
   skip?: string | false,
 ][] = [
-  ['the service is killed', (environment) => killService(environment, 2)],
+  ['the service is killed', (environment) => killService(environment, 1)],
   [
     'a worker is killed',
-    (environment) => killWorkers(environment, 2),
+    (environment) => killWorkers(environment, 1),
     !canMeasureProcesses && 'Linux tells which are whose',
   ],
   ['PostgreSQL is killed', (environment) => killDatabase(environment, 2)],
@@ -62,8 +62,8 @@ const scenarios: [
     (environment) => restartPooler(environment, 'transaction', 1),
     pgBouncerIsMissing,
   ],
-  ['the service is stopped', (environment) => stopService(environment, 2)],
-  ['instances are replaced', (environment) => deploy(environment, 2)],
+  ['the service is stopped', (environment) => stopService(environment, 1)],
+  ['instances are replaced', (environment) => deploy(environment, 1)],
 ]
 
 // What only a hang exceeds. What is waited for is shorter: the limit to be exceeded, and the announcement.

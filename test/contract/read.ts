@@ -573,7 +573,7 @@ t.test('a reference that leads back to itself is refused', async (t) => {
 })
 
 t.test('a contract that is not there is named', async (t) => {
-  await t.rejects(readContract(path.join(t.testdirName, 'none.yaml')), {
+  await t.rejects(readContract(path.join(temporaryDirectory(t), 'none.yaml')), {
     name: 'ContractError',
     message: /there is no file .*none\.yaml to be read/,
   })
