@@ -1,10 +1,18 @@
 // What the client knows of the contract: a function for each operation, and at run time how each is called, and where
 // int64 stand in its answer.
 
-import type { ClientOperation, ClientTable, Place, Places } from '../../src/client/table.js'
-import { essence, isJson } from '../../src/contract/media-types.js'
-import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
+import type {
+  ClientBody,
+  ClientField,
+  ClientOperation,
+  ClientTable,
+  Place,
+  Places,
+} from '../../src/client/table.js'
+import { essence, isJson, isRange } from '../../src/contract/media-types.js'
+import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { header } from './header.js'
+import { requestType } from './operations.js'
 
 /** The text of generated/client.ts. */
 export function generateClient(contract: Contract): string {
@@ -14,10 +22,10 @@ export function generateClient(contract: Contract): string {
     .join('\n')
   const names = [
     ...(calls === '' ? [] : ['operations']),
-    ...(calls.includes('Readable<') ? ['Readable'] : []),
+    ...['Readable', 'Writable'].filter((name) => calls.includes(`${name}<`)),
   ]
   return `${header}${calls === '' ? '' : "import type { Call } from '../src/client/call.js'\n"}import type { ClientTable } from '../src/client/table.js'
-${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
+${calls.includes('WithFiles<') ? "import type { WithFiles } from './operations.js'\n" : ''}${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
 /** A function for each operation of the contract. */
 export interface Calls {
 ${calls}
@@ -59,16 +67,35 @@ function callType(operation: Operation, hasOneWayFields: boolean): string {
     return types.length > 0 ? types : ['undefined']
   })
   const data = [...new Set(answers)].join(' | ') || 'unknown'
+  const sent = sentContent(operation)
+  const body =
+    sent === undefined
+      ? ''
+      : `, { body${operation.body?.required ? '' : '?'}: ${requestType(id, sent, hasOneWayFields, 'Uint8Array | Blob')} }`
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
    */
-  readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}>`
+  readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}${body}>`
 }
 
 function dataType(kind: Content['kind'], type: string, hasOneWayFields: boolean): string {
   if (kind === 'json') return hasOneWayFields ? `Readable<${type}>` : type
   return kind === 'text' ? 'string' : 'Uint8Array'
+}
+
+// The one that the client sends, where it is not all that there is and `application/json`: JSON if it may.
+function sentContent({ body }: Pick<Operation, 'body'>): Content | undefined {
+  const { contents = [] } = body ?? {}
+  const sent =
+    contents.find(({ mediaType }) => isPlainJson(mediaType)) ??
+    contents.find(({ kind }) => kind === 'json') ??
+    contents[0]
+  return contents.length === 1 && isPlainJson(contents[0]?.mediaType ?? '') ? undefined : sent
+}
+
+function isPlainJson(mediaType: string): boolean {
+  return essence(mediaType) === 'application/json'
 }
 
 // `@deprecated` is what editors strike the name through for.
@@ -126,6 +153,7 @@ class Tabler {
       path,
       ...(parameters.some(isIdempotencyKey) && { idempotent: true }),
       ...(formed.length > 0 && { parameters: formed }),
+      ...bodyOf(sentContent(operation)),
       ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
       ...(Object.keys(int64).length > 0 && { int64 }),
     }
@@ -218,6 +246,30 @@ function contentsOf({ status, contents }: Response) {
     kind === 'json' || kind === 'text' ? kind : 'bytes',
   ])
   return [status, Object.fromEntries(kinds)] as const
+}
+
+function bodyOf(content: Content | undefined): { readonly body?: ClientBody } {
+  if (content === undefined || isPlainJson(content.mediaType)) return {}
+  const { kind, mediaType, fields = new Map<string, Field>() } = content
+  const special = [...fields].flatMap(([name, field]) => {
+    const written = fieldOf(field)
+    return Object.keys(written).length > 0 ? [[name, written] as const] : []
+  })
+  return {
+    body: {
+      kind,
+      ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
+      ...(special.length > 0 && { fields: Object.fromEntries(special) }),
+    },
+  }
+}
+
+function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientField {
+  return {
+    ...(kind === 'json' && { isJson: true }),
+    ...(separator !== undefined && { separator }),
+    ...(kind === 'file' && mediaType !== undefined && !isRange(mediaType) && { mediaType }),
+  }
 }
 
 function isInt64({ type, format }: Node): boolean {

@@ -48,17 +48,17 @@ export type StatusOf<Class extends number> = NumberOf<\`\${Class}\${Digit}\${Dig
   ],
   [
     'WithFiles',
-    `type FileOf<Value> = unknown extends Value
-  ? Uint8Array
+    `type FileOf<Value, File> = unknown extends Value
+  ? File
   : Value extends string
-    ? Uint8Array
+    ? File
     : Value extends readonly (infer Item)[]
-      ? FileOf<Item>[]
+      ? FileOf<Item, File>[]
       : Value
 
 /** Files are bytes. */
-export type WithFiles<Form, Names extends PropertyKey> = {
-  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name]> : Form[Name]
+export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
+  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], File> : Form[Name]
 }
 
 `,
@@ -120,18 +120,27 @@ function parametersType(
 // JSON, text and forms as what they stand for, anything else as bytes.
 function bodyType({ id, body }: Operation, hasOneWayFields: boolean): string {
   if (body === undefined) return 'undefined'
-  const types = body.contents.map((content) => {
-    const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
-    return contentType(content, hasOneWayFields ? `Writable<${type}>` : type, 'Uint8Array')
-  })
+  const types = body.contents.map((content) => requestType(id, content, hasOneWayFields))
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ')
+}
+
+/** The type of a body of one media type. @param bytes what a file is */
+export function requestType(
+  id: string,
+  content: Content,
+  hasOneWayFields: boolean,
+  bytes = 'Uint8Array',
+): string {
+  const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
+  return contentType(content, hasOneWayFields ? `Writable<${type}>` : type, bytes)
 }
 
 function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
   if (kind === 'bytes') return bytes
   if (kind === 'text' && types === undefined) return 'string'
   const files = [...fields].flatMap(([name, field]) => (field.kind === 'file' ? [quote(name)] : []))
-  return files.length > 0 ? `WithFiles<${type}, ${files.join(' | ')}>` : type
+  if (files.length === 0) return type
+  return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
 // What counts for a status: itself, then its class, then `default`, which is for errors where a success is declared.

@@ -4,10 +4,10 @@ import type { RequestBodyOption } from 'openapi-fetch'
 import type { CallOptions } from './client.js'
 
 /** What an operation takes: its parameters by where they stand, and its body. An int64 is a bigint. */
-export type RequestOf<Operation> = (Operation extends { parameters: infer Parameters }
+export type RequestOf<Operation, Body> = (Operation extends { parameters: infer Parameters }
   ? Parameters
   : unknown) &
-  RequestBodyOption<Operation> &
+  Body &
   CallOptions
 
 /** An optional argument, where nothing in it is required. */
@@ -19,5 +19,7 @@ export interface Answer<Data> {
   readonly response: Response
 }
 
-/** Calls one operation. Rejects with an ApiError, and with nothing else. */
-export type Call<Operation, Data> = (...args: Arguments<RequestOf<Operation>>) => Promise<Answer<Data>>
+/** Calls one operation. Rejects with an ApiError, and with nothing else. `Body`: where it is another than JSON. */
+export type Call<Operation, Data, Body = RequestBodyOption<Operation>> = (
+  ...args: Arguments<RequestOf<Operation, Body>>
+) => Promise<Answer<Data>>

@@ -2,10 +2,10 @@
 
 import createFetchClient from 'openapi-fetch'
 import { readAnswer } from './answer.js'
+import { writeBody } from './body.js'
 import { createNotice } from './deprecation.js'
 import { ApiError } from './error.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
-import { encode } from './json.js'
 import { linkTo } from './links.js'
 import { writeParameters } from './parameters.js'
 import { type Clock, systemClock } from './retry.js'
@@ -72,7 +72,7 @@ export function buildClient(
   const exchangeOptions = withDefaults(options, clock)
   const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
   const headers = { Authorization: `Bearer ${key}` }
-  const http = createFetchClient({ baseUrl, headers, bodySerializer: encode })
+  const http = createFetchClient({ baseUrl, headers })
   // The paths are a table's here, not types.
   const request = http.request as unknown as (method: string, path: string, init: object) => Promise<Raw>
 
@@ -98,7 +98,7 @@ export function buildClient(
     const { data, response } = await request(operation.method, operation.path, {
       params: { path, query, header: written },
       ...serializers,
-      body,
+      ...(body !== undefined && withBody(body, operation)),
       ...(signal && { signal }),
       parseAs: 'arrayBuffer',
       fetch: (sent: Request) => send(id, operation, sent),
@@ -142,6 +142,11 @@ export function buildClient(
 interface Raw {
   readonly data?: ArrayBuffer
   readonly response: Response
+}
+
+function withBody(value: unknown, { body }: ClientOperation) {
+  const { content, mediaType } = writeBody(value, body)
+  return { body: content, bodySerializer: () => content, headers: { 'Content-Type': mediaType } }
 }
 
 function checkBaseUrl(baseUrl: string): void {

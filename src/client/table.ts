@@ -19,6 +19,23 @@ export interface Places {
 /** How the body of an answer is read. */
 export type ContentKind = 'json' | 'text' | 'bytes'
 
+/** A body that is not `application/json`. */
+export interface ClientBody {
+  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
+  /** Undefined of a range, which the body itself has to tell. */
+  readonly mediaType?: string
+  /** Of a form: the fields that are not simply text, or a file of any type. */
+  readonly fields?: Readonly<Record<string, ClientField>>
+}
+
+export interface ClientField {
+  readonly isJson?: true
+  /** Between the elements of a list that is one text. */
+  readonly separator?: string
+  /** Of a file. */
+  readonly mediaType?: string
+}
+
 /** A parameter that is written in another way than as one text by its name. */
 export interface ClientParameter {
   readonly name: string
@@ -34,6 +51,7 @@ export interface ClientOperation {
   /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
   readonly idempotent?: true
   readonly parameters?: readonly ClientParameter[]
+  readonly body?: ClientBody
   /** Of an operation that answers with more than JSON: by status, `2xx` or `default`, the media types of its body. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** Where int64 stand in the body, by status, `2xx` or `default`. */

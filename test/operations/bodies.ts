@@ -1,30 +1,8 @@
-// Bodies and answers of every kind, over HTTP.
-
-import path from 'node:path'
-import t, { type Test } from 'tap'
-import { parseDocument } from 'yaml'
-import { handlers } from '../../generated/handlers.js'
-import { readContract } from '../../src/contract/read.js'
+import t from 'tap'
 import { ApiError } from '../../src/errors.js'
-import type { Handlers } from '../../src/handlers/handler.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 import { statuses } from '../fixtures/facts.js'
-import { type Answer, contract, startService } from '../fixtures/service.js'
-
-type Handler = (request: { body: unknown }) => Promise<unknown>
-
-// A service with an operation more for each content: it answers what the handler makes of its body.
-async function startWith(t: Test, operations: Record<string, { operation: object; handler: Handler }>) {
-  const document = parseDocument(contract.text)
-  for (const [name, { operation }] of Object.entries(operations)) {
-    const node = { operationId: name, ...operation }
-    document.setIn(['paths', `/${name}`], document.createNode({ post: node }))
-  }
-  const file = path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml')
-  const more = Object.entries(operations).map(([name, { handler }]) => [name, handler])
-  const all = { ...handlers, ...Object.fromEntries(more) } as unknown as Handlers // no types know of this contract
-  return startService(t, { contract: await readContract(file), handlers: all })
-}
+import { startWithOperations } from '../fixtures/operations.js'
+import type { Answer } from '../fixtures/service.js'
 
 const answers = {
   '204': { description: 'Done.' },
@@ -105,7 +83,7 @@ t.test('bodies', async (t) => {
     { operation: body(content), handler: take },
   ])
   const optional = { operation: body({ 'text/plain': { schema: { type: 'string' } } }, false), handler: take }
-  const { call } = await startWith(t, { ...Object.fromEntries(operations), optional })
+  const { call } = await startWithOperations(t, { ...Object.fromEntries(operations), optional })
   const post = (name: string, type: string, body: string | Uint8Array) =>
     call('POST', `/${name}`, { headers: { 'content-type': type }, body })
 
@@ -378,7 +356,7 @@ t.test('answers', async (t) => {
     name,
     { operation: { responses }, handler: respond },
   ])
-  const { call, log } = await startWith(t, Object.fromEntries(operations))
+  const { call, log } = await startWithOperations(t, Object.fromEntries(operations))
   const ask = (name: string, given: unknown): Promise<Answer> => {
     answer = given
     log.length = 0

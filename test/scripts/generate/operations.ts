@@ -135,6 +135,28 @@ const rows: readonly (readonly [
   ],
 ]
 
+// The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
+const calls = `import type { Calls } from '../../generated/client.js'
+
+export async function call(client: Calls): Promise<void> {
+  await client.text({ body: 'a' })
+  await client.optionalText()
+  await client.form({ body: { id: 1n, tags: ['a'] } })
+  await client.upload({ body: { photo: new Uint8Array(), scans: [new Blob([])] } })
+  await client.several({ body: { id: 1n, name: '', categoryId: 1n } })
+  // @ts-expect-error: one of two texts
+  await client.text({ body: 'c' })
+  // @ts-expect-error: it is required
+  await client.anyText()
+  // @ts-expect-error: an int64 is a bigint
+  await client.form({ body: { id: 1 } })
+  // @ts-expect-error: a file
+  await client.upload({ body: { photo: 'x' } })
+  // @ts-expect-error: of several types JSON
+  await client.several({ body: 'a,b' })
+}
+`
+
 t.test('handlers of bodies and answers', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
@@ -150,6 +172,7 @@ t.test('handlers of bodies and answers', async (t) => {
 
   await t.test('compile where they are right', async (t) => {
     for (const [name, , right] of rows) write(copy, name, right)
+    writeFileSync(path.join(copy, 'src/client/calls.ts'), calls)
     t.strictSame(check(), { server: [], others: [] })
   })
   await t.test('do not where they are wrong', async (t) => {
