@@ -99,6 +99,21 @@ export const generators: readonly Generator[] = [
     ],
   },
   {
+    name: 'progenitor',
+    folder: 'progenitor',
+    programs: ['curl', 'cargo'],
+    isOfJar: false,
+    // It takes `default` for a good answer.
+    steps: () => [
+      [
+        'sh',
+        '-c',
+        'curl -fsS "$ORIGIN/openapi-3.0.yaml" | sed "s/^ *default:$/        4XX:/" > openapi-3.0.yaml',
+      ],
+      ['cargo', 'run', '--quiet'],
+    ],
+  },
+  {
     name: 'openapi-python-client',
     folder: 'openapi-python-client',
     programs: ['openapi-python-client', 'python3'],

@@ -1,5 +1,6 @@
 // Browsers on other origins: the CORS protocol of the Fetch standard, for the origins that an operator allows. Keys are sent by the
-// page and by no cookie, so no answer allows credentials. `Cross-Origin-Resource-Policy` is about what is loaded without it.
+// page and by no cookie, so no answer allows credentials. `Cross-Origin-Resource-Policy` is about what is loaded without it. @fastify/cors is
+// not enough: its hook never meets a request whose URL cannot be read, so no page could read the 400 of one.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/types.js'
