@@ -67,7 +67,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
   const counters = await createCounters(app, rateLimits, config, log, primary)
-  const refusedConnections = new RefusedConnections(app.server, log as FastifyBaseLogger)
+  const refusedConnections = new RefusedConnections(
+    app.server,
+    config.connectionsPerAddressMax,
+    log as FastifyBaseLogger,
+  )
   const isShared = primary !== undefined
   const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))

@@ -36,6 +36,8 @@ export interface Config {
   readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
+  /** Of one IPv4 address, or one /64 of IPv6; undefined: as many as there may be. */
+  readonly connectionsPerAddressMax: number | undefined
   /** Handlers that run at the same time. */
   readonly workMax: number
   /** Processes that serve. Bounds of connections and of work are the instance's, and shared among them. */
@@ -103,6 +105,11 @@ export function readConfig(environment: Environment): Config {
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
+    connectionsPerAddressMax: read<number | undefined>(
+      'CONNECTIONS_PER_ADDRESS_MAX',
+      undefined,
+      integerBetween(1, 1_000_000),
+    ),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
     workers,
     misspelt: misspelt(Object.keys(environment), names), // after all were read

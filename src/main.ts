@@ -139,10 +139,11 @@ async function listen({ config, contract, database, log }: Parts): Promise<Fasti
 
 // What of an instance's bounds is a worker's.
 function shareOf(config: Config): Config {
-  const { workers, connectionsMax, workMax } = config
+  const { workers, connectionsMax, connectionsPerAddressMax, workMax } = config
   return {
     ...config,
     connectionsMax: Math.ceil(connectionsMax / workers),
+    connectionsPerAddressMax: connectionsPerAddressMax && Math.ceil(connectionsPerAddressMax / workers),
     workMax: Math.ceil(workMax / workers),
   }
 }

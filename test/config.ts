@@ -34,6 +34,7 @@ const defaults = {
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 15_000,
   connectionsMax: 10_000,
+  connectionsPerAddressMax: undefined,
   workMax: 256,
   workers: 1,
 }
@@ -81,6 +82,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['SHUTDOWN_DELAY_MS', '500', 'shutdownDelayMs', 500],
   ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
+  ['CONNECTIONS_PER_ADDRESS_MAX', '1', 'connectionsPerAddressMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
   ['DATABASE_CONNECTIONS', '3', 'databaseConnections', 3],
   ['DATABASE_CONNECTIONS', '10000', 'databaseConnections', 10_000],
@@ -177,6 +179,7 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['SHUTDOWN_DELAY_MS', '-1', '600001'],
   ['SHUTDOWN_TIMEOUT_MS', '99', '600001'],
   ['CONNECTIONS_MAX', '0', '1000001'],
+  ['CONNECTIONS_PER_ADDRESS_MAX', '0', '1000001'],
   ['WORK_MAX', '0', '1000001'],
   ['WORKERS', '0', '65', '2.5', 'all'],
 ]
