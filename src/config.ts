@@ -25,6 +25,8 @@ export interface Config {
   /** Undefined: the default place, see `embedded.ts`. */
   readonly dataDir: string | undefined
   readonly logLevel: string
+  /** Whether the log tells callers' addresses. */
+  readonly isAddressLogged: boolean
   /** Whose `X-Forwarded-For` is believed: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
   /** Whose pages may call the service from a browser, beside its own. */
@@ -96,6 +98,7 @@ export function readConfig(environment: Environment): Config {
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', redisTimeoutMs, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
+    isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
     corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),

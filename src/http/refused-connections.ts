@@ -3,6 +3,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config.js'
 import { networkOf } from '../rate-limit/counters.js'
 
 /** The bound that was reached. */
@@ -19,12 +20,17 @@ export class RefusedConnections {
 
   constructor(
     server: Server,
-    perAddressMax: number | undefined,
+    {
+      connectionsPerAddressMax,
+      isAddressLogged,
+    }: Pick<Config, 'connectionsPerAddressMax' | 'isAddressLogged'>,
     readonly log: FastifyBaseLogger,
   ) {
     server.on('drop', () => this.#add('connections_max'))
-    if (perAddressMax !== undefined)
-      boundPerAddress(server, perAddressMax, () => this.#add('connections_per_address_max'))
+    if (connectionsPerAddressMax === undefined) return
+    boundPerAddress(server, connectionsPerAddressMax, (network) =>
+      this.#add('connections_per_address_max', isAddressLogged ? network : undefined),
+    )
   }
 
   /** Of a reason, since the start. */
@@ -32,21 +38,21 @@ export class RefusedConnections {
     return this.#counts.get(reason) ?? 0
   }
 
-  #add(reason: RefusalReason): void {
+  #add(reason: RefusalReason, address?: string): void {
     const count = this.count(reason) + 1
     this.#counts.set(reason, count)
     const told = this.#told.get(reason)
     const now = performance.now()
     if (told !== undefined && now - told.atMs < quietMs) return
     this.log.warn(
-      { refused: count - (told?.count ?? 0) },
+      { refused: count - (told?.count ?? 0), address },
       `connections are refused: ${reason.toUpperCase()} are open`,
     )
     this.#told.set(reason, { count, atMs: now })
   }
 }
 
-function boundPerAddress(server: Server, max: number, onrefused: () => void): void {
+function boundPerAddress(server: Server, max: number, onrefused: (network: string) => void): void {
   const open = new Map<string, number>()
   // Before Node's own listener, which reads.
   server.prependListener('connection', (socket: Socket) => {
@@ -56,7 +62,7 @@ function boundPerAddress(server: Server, max: number, onrefused: () => void): vo
     const count = open.get(network) ?? 0
     if (count >= max) {
       socket.destroy()
-      onrefused()
+      onrefused(network)
       return
     }
     open.set(network, count + 1)

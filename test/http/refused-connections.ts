@@ -4,7 +4,7 @@ import net, { type AddressInfo, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
 import { RefusedConnections } from '../../src/http/refused-connections.js'
-import { send, startService } from '../fixtures/service.js'
+import { send, startService, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -60,7 +60,11 @@ const skip = !hasIPv6 && 'there is no IPv6'
 
 t.test('where IPv6 listens for IPv4, each IPv4 address counts for itself', { skip }, async (t) => {
   const server = createServer((_, response) => response.end())
-  const refused = new RefusedConnections(server, 1, (await startService(t)).app.log)
+  const refused = new RefusedConnections(
+    server,
+    testConfig({ CONNECTIONS_PER_ADDRESS_MAX: '1' }),
+    (await startService(t)).app.log,
+  )
   await once(server.listen(0, '::'), 'listening')
   t.teardown(() => server.closeAllConnections())
   t.teardown(() => server.close())
