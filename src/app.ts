@@ -60,6 +60,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = createServer(config, contract, log, lifetimes)
   dropAfterTheLast(app)
   lifetimes.add(app)
+  if (config.otlpEndpoint !== undefined) {
+    const { addTracing } = await import('./tracing/tracing.js') // slow to load
+    addTracing(app, { config, contract, lifetimes, log })
+  }
 
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)

@@ -24,6 +24,8 @@ export interface Config {
   readonly redisTimeoutMs: number
   /** Undefined: the default place, see `embedded.ts`. */
   readonly dataDir: string | undefined
+  /** Where spans go, by OTLP over HTTP; undefined: no request is traced. OpenTelemetry reads it, and other variables of its own, itself. */
+  readonly otlpEndpoint: string | undefined
   readonly logLevel: string
   /** Whether the log tells callers' addresses. */
   readonly isAddressLogged: boolean
@@ -97,6 +99,7 @@ export function readConfig(environment: Environment): Config {
     redisUrl: read<string | undefined>('REDIS_URL', undefined, redisUrl),
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', redisTimeoutMs, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
+    otlpEndpoint: read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, httpUrl),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -150,7 +153,7 @@ class Problem {
 
 // A URL may hold a password: the message must not repeat it.
 function quote(name: string, text: string): string {
-  return name.endsWith('_URL') ? 'something else' : JSON.stringify(text)
+  return /_(URL|ENDPOINT)$/.test(name) ? 'something else' : JSON.stringify(text)
 }
 
 function integerBetween(min: number, max: number) {
@@ -173,6 +176,12 @@ function workersOf(text: string): number | Problem {
 function oneOf(values: readonly string[]) {
   return (text: string): string | Problem =>
     values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
+}
+
+function httpUrl(text: string): string | Problem {
+  return /^https?:\/\//.test(text) && URL.canParse(text)
+    ? text
+    : new Problem('must be the URL of a collector of OTLP over HTTP, such as http://localhost:4318')
 }
 
 function postgresUrl(text: string): string | Problem {

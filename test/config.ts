@@ -23,6 +23,7 @@ const defaults = {
   redisUrl: undefined,
   redisTimeoutMs: 500,
   dataDir: undefined,
+  otlpEndpoint: undefined,
   logLevel: 'info',
   isAddressLogged: false,
   trustProxy: false,
@@ -66,6 +67,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['DATA_DIR', '/var/lib/animals', 'dataDir', '/var/lib/animals'],
   ['LOG_LEVEL', 'trace', 'logLevel', 'trace'],
   ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://localhost:4318', 'otlpEndpoint', 'http://localhost:4318'],
   ['LOG_ADDRESS', 'true', 'isAddressLogged', true],
   ['LOG_ADDRESS', 'false', 'isAddressLogged', false],
   ['TRUST_PROXY', 'true', 'trustProxy', true],
@@ -184,6 +186,7 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['CONNECTIONS_MAX', '0', '1000001'],
   ['CONNECTIONS_PER_ADDRESS_MAX', '0', '1000001'],
   ['LOG_ADDRESS', '1', 'yes', 'TRUE'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318', 'grpc://localhost:4317', 'http://'],
   ['WORK_MAX', '0', '1000001'],
   ['WORKERS', '0', '65', '2.5', 'all'],
 ]
