@@ -16,6 +16,8 @@ export interface Config {
   readonly metricsPort: number | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** Standbys that requests read from; undefined: they read where they write. */
+  readonly databaseReadUrl: string | undefined
   /** Connections to the database that requests may take, of all processes together. */
   readonly databaseConnections: number
   /** Undefined: requests are counted in this process alone. */
@@ -91,6 +93,11 @@ export function readConfig(environment: Environment): Config {
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, postgresUrl),
+    databaseReadUrl: read<string | undefined>(
+      'DATABASE_READ_URL',
+      undefined,
+      readUrlBeside(environment.DATABASE_URL),
+    ),
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
@@ -190,6 +197,16 @@ function postgresUrl(text: string): string | Problem {
     return text
   } catch (error) {
     return new Problem((error as Error).message)
+  }
+}
+
+// Any server will do to read from, and where none of these does, one of DATABASE_URL.
+function readUrlBeside(databaseUrl: string | undefined) {
+  return (text: string): string | Problem => {
+    if (!databaseUrl?.trim()) return new Problem('must be unset where DATABASE_URL is')
+    if (/[?&]target_session_attrs=/.test(text))
+      return new Problem('must be a URL without target_session_attrs')
+    return postgresUrl(text)
   }
 }
 

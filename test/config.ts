@@ -19,6 +19,7 @@ const defaults = {
   port: 3000,
   metricsPort: undefined,
   databaseUrl: undefined,
+  databaseReadUrl: undefined,
   databaseConnections: 11,
   redisUrl: undefined,
   redisTimeoutMs: 500,
@@ -112,6 +113,24 @@ for (const url of [
     t.equal(readConfig({ DATABASE_URL: url }).databaseUrl, url)
   })
 }
+
+t.test('DATABASE_READ_URL stands beside DATABASE_URL, and takes any server', async (t) => {
+  const [url, standby] = ['postgres://primary/x', 'postgres://one,two/x']
+  const config = readConfig({ DATABASE_URL: url, DATABASE_READ_URL: standby })
+  t.match(config, { databaseUrl: url, databaseReadUrl: standby })
+  const refused = [
+    [{ DATABASE_READ_URL: standby }, 'unset where DATABASE_URL is'],
+    [{ DATABASE_URL: url, DATABASE_READ_URL: 'mysql://one/x' }, 'a valid URL'],
+    [
+      { DATABASE_URL: url, DATABASE_READ_URL: `${standby}?target_session_attrs=standby` },
+      'a URL without target_',
+    ],
+  ] as const
+  for (const [environment, message] of refused)
+    t.match(problemsOf(environment), [
+      new RegExp(`^DATABASE_READ_URL must be ${message}.*, but is something else$`),
+    ])
+})
 
 t.test('several workers have connections for each', async (t) => {
   t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
