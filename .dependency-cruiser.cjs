@@ -10,7 +10,7 @@ const layers = [
   ['rate-limit'],
   ['handlers', 'http', 'client'],
   ['operations', 'docs'],
-  ['metrics'],
+  ['metrics', 'tracing'],
   ['app', 'commands', 'welcome', 'workers'],
   ['main'],
 ]

@@ -20,7 +20,6 @@ import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
 import { LoadShedder } from './http/load-shedding.js'
 import { RefusedConnections } from './http/refused-connections.js'
-import { logAborted } from './http/request-log.js'
 import { createServer } from './http/server.js'
 import type { Channel } from './lib/channel.js'
 import type { MeasuredParts } from './metrics/metrics.js'
@@ -61,13 +60,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = createServer(config, contract, log, lifetimes)
   dropAfterTheLast(app)
   lifetimes.add(app)
-  lifetimes.onAborted(logAborted)
+  if (config.otlpEndpoint !== undefined) {
+    const { addTracing } = await import('./tracing/tracing.js') // slow to load
+    addTracing(app, { config, contract, lifetimes, log })
+  }
 
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
   const counters = await createCounters(app, rateLimits, config, log, primary)
-  const refusedConnections = new RefusedConnections(app.server, log as FastifyBaseLogger)
+  const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isShared = primary !== undefined
   const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))

@@ -16,6 +16,8 @@ export interface Config {
   readonly metricsPort: number | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
+  /** Standbys that requests read from; undefined: they read where they write. */
+  readonly databaseReadUrl: string | undefined
   /** Connections to the database that requests may take, of all processes together. */
   readonly databaseConnections: number
   /** Undefined: requests are counted in this process alone. */
@@ -24,7 +26,11 @@ export interface Config {
   readonly redisTimeoutMs: number
   /** Undefined: the default place, see `embedded.ts`. */
   readonly dataDir: string | undefined
+  /** Where spans go, by OTLP over HTTP; undefined: no request is traced. OpenTelemetry reads it, and other variables of its own, itself. */
+  readonly otlpEndpoint: string | undefined
   readonly logLevel: string
+  /** Whether the log tells callers' addresses. */
+  readonly isAddressLogged: boolean
   /** Whose `X-Forwarded-For` is believed: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
   /** Whose pages may call the service from a browser, beside its own. */
@@ -36,6 +42,8 @@ export interface Config {
   readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
+  /** Of one IPv4 address, or one /64 of IPv6; undefined: as many as there may be. */
+  readonly connectionsPerAddressMax: number | undefined
   /** Handlers that run at the same time. */
   readonly workMax: number
   /** Processes that serve. Bounds of connections and of work are the instance's, and shared among them. */
@@ -85,6 +93,11 @@ export function readConfig(environment: Environment): Config {
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
     databaseUrl: read<string | undefined>('DATABASE_URL', undefined, postgresUrl),
+    databaseReadUrl: read<string | undefined>(
+      'DATABASE_READ_URL',
+      undefined,
+      readUrlBeside(environment.DATABASE_URL),
+    ),
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
@@ -93,7 +106,9 @@ export function readConfig(environment: Environment): Config {
     redisUrl: read<string | undefined>('REDIS_URL', undefined, redisUrl),
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', redisTimeoutMs, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
+    otlpEndpoint: read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, httpUrl),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
+    isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
     corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
@@ -103,6 +118,11 @@ export function readConfig(environment: Environment): Config {
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
+    connectionsPerAddressMax: read<number | undefined>(
+      'CONNECTIONS_PER_ADDRESS_MAX',
+      undefined,
+      integerBetween(1, 1_000_000),
+    ),
     workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
     workers,
     misspelt: misspelt(Object.keys(environment), names), // after all were read
@@ -140,7 +160,7 @@ class Problem {
 
 // A URL may hold a password: the message must not repeat it.
 function quote(name: string, text: string): string {
-  return name.endsWith('_URL') ? 'something else' : JSON.stringify(text)
+  return /_(URL|ENDPOINT)$/.test(name) ? 'something else' : JSON.stringify(text)
 }
 
 function integerBetween(min: number, max: number) {
@@ -165,12 +185,28 @@ function oneOf(values: readonly string[]) {
     values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
 }
 
+function httpUrl(text: string): string | Problem {
+  return /^https?:\/\//.test(text) && URL.canParse(text)
+    ? text
+    : new Problem('must be the URL of a collector of OTLP over HTTP, such as http://localhost:4318')
+}
+
 function postgresUrl(text: string): string | Problem {
   try {
     readPostgresUrl(text)
     return text
   } catch (error) {
     return new Problem((error as Error).message)
+  }
+}
+
+// Any server will do to read from, and where none of these does, one of DATABASE_URL.
+function readUrlBeside(databaseUrl: string | undefined) {
+  return (text: string): string | Problem => {
+    if (!databaseUrl?.trim()) return new Problem('must be unset where DATABASE_URL is')
+    if (/[?&]target_session_attrs=/.test(text))
+      return new Problem('must be a URL without target_session_attrs')
+    return postgresUrl(text)
   }
 }
 

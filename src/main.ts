@@ -24,7 +24,7 @@ import { contractFile, migrationsFolder } from './paths.js'
 import { createCountsAnswerer } from './rate-limit/primary.js'
 import { Interrupted, listenForShutdown } from './shutdown.js'
 import { welcome } from './welcome.js'
-import { onStop, primary, tellListening, Workers } from './workers.js'
+import { listenToPrimary, primary, tellListening, Workers } from './workers.js'
 
 const { requested, forced, request, force } = listenForShutdown()
 process.stderr.on('error', () => {}) // that nobody reads it is no reason to stop
@@ -36,10 +36,10 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   if (!isWorker(config)) for (const text of config.misspelt) process.stderr.write(`${text}\n`)
   boundShutdown(config)
-  if (isWorker(config)) onStop(request)
+  const log = createLog(config.logLevel, config.workers > 1)
+  changeLogLevel(config, log)
   const contract = await readContract(contractFile)
   await checkPorts(config)
-  const log = createLog(config.logLevel, config.workers > 1)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
     await checkPooled(database, config.handlerTimeoutMs)
@@ -77,6 +77,23 @@ function isWorker({ workers }: Config): boolean {
   return workers > 1 && cluster.isWorker
 }
 
+// At SIGUSR2: debug, and back. A worker does as the primary says, for the signal may come to all of them, or to the primary alone.
+function changeLogLevel(config: Config, log: Logger): void {
+  if (isWorker(config)) {
+    listenToPrimary(request, (level) => {
+      log.level = level
+    })
+    process.on('SIGUSR2', () => {})
+    return
+  }
+  process.on('SIGUSR2', () => {
+    const level = log.level === config.logLevel ? 'debug' : config.logLevel
+    log.level = 'debug' // or a level above info would say nothing of it
+    log.info({ to: level }, 'log level changed')
+    log.level = level
+  })
+}
+
 async function serve(parts: Parts): Promise<Running> {
   const app = await unlessAborted(listen(parts), requested)
   return { origin: app.listeningOrigin, stop: () => close(app, parts.config) }
@@ -87,6 +104,7 @@ async function supervise({ config, contract, log }: Parts): Promise<Running> {
   let origin = ''
   const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log, () => origin)
   forced.addEventListener('abort', () => workers.kill())
+  process.on('SIGUSR2', () => workers.followLogLevel()) // it is changed by now
   try {
     origin = await unlessAborted(workers.start(), requested)
     await listenForMetrics({ metricsServer, log }, config)
@@ -139,10 +157,11 @@ async function listen({ config, contract, database, log }: Parts): Promise<Fasti
 
 // What of an instance's bounds is a worker's.
 function shareOf(config: Config): Config {
-  const { workers, connectionsMax, workMax } = config
+  const { workers, connectionsMax, connectionsPerAddressMax, workMax } = config
   return {
     ...config,
     connectionsMax: Math.ceil(connectionsMax / workers),
+    connectionsPerAddressMax: connectionsPerAddressMax && Math.ceil(connectionsPerAddressMax / workers),
     workMax: Math.ceil(workMax / workers),
   }
 }

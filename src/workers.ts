@@ -14,6 +14,8 @@ type Message =
   | { readonly type: 'listening'; readonly origin: string }
   /** To a worker: it is to stop in good order. */
   | { readonly type: 'stop'; readonly signal: Signal }
+  /** To a worker: its log is to tell from this level on. */
+  | { readonly type: 'log level'; readonly level: string }
 
 const restartPauseMs = 1_000
 
@@ -47,6 +49,12 @@ export class Workers {
     await Promise.all(ends)
   }
 
+  /** Has their logs tell what that of the primary does; that is a later worker's level, too. */
+  followLogLevel(): void {
+    const { level } = this.log
+    for (const worker of this.#running) worker.send({ type: 'log level', level } satisfies Message)
+  }
+
   /** Ends them at once. */
   kill(): void {
     this.#isStopping = true
@@ -54,7 +62,7 @@ export class Workers {
   }
 
   #fork(): Promise<string> {
-    const worker = cluster.fork()
+    const worker = cluster.fork({ LOG_LEVEL: this.log.level })
     this.#running.add(worker)
     worker.on('error', () => {}) // of the channel, as its worker ends
     return new Promise((resolve, reject) => {
@@ -100,10 +108,11 @@ export function tellListening(origin: string): void {
   primary.send({ type: 'listening', origin } satisfies Message)
 }
 
-/** Calls back when the primary wants this worker to stop. */
-export function onStop(stop: (signal: Signal) => void): void {
-  primary.listen((message) => {
-    const { type, ...others } = message as Message
-    if (type === 'stop' && 'signal' in others) stop(others.signal)
+/** Calls back when the primary wants this worker to stop, or its log to tell from another level on. */
+export function listenToPrimary(stop: (signal: Signal) => void, setLogLevel: (level: string) => void): void {
+  primary.listen((each) => {
+    const message = each as Message
+    if (message.type === 'stop') stop(message.signal)
+    if (message.type === 'log level') setLogLevel(message.level)
   })
 }

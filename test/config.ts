@@ -19,11 +19,14 @@ const defaults = {
   port: 3000,
   metricsPort: undefined,
   databaseUrl: undefined,
+  databaseReadUrl: undefined,
   databaseConnections: 11,
   redisUrl: undefined,
   redisTimeoutMs: 500,
   dataDir: undefined,
+  otlpEndpoint: undefined,
   logLevel: 'info',
+  isAddressLogged: false,
   trustProxy: false,
   corsOrigins: [],
   startTimeoutMs: 20_000,
@@ -34,6 +37,7 @@ const defaults = {
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 15_000,
   connectionsMax: 10_000,
+  connectionsPerAddressMax: undefined,
   workMax: 256,
   workers: 1,
 }
@@ -64,6 +68,9 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['DATA_DIR', '/var/lib/animals', 'dataDir', '/var/lib/animals'],
   ['LOG_LEVEL', 'trace', 'logLevel', 'trace'],
   ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://localhost:4318', 'otlpEndpoint', 'http://localhost:4318'],
+  ['LOG_ADDRESS', 'true', 'isAddressLogged', true],
+  ['LOG_ADDRESS', 'false', 'isAddressLogged', false],
   ['TRUST_PROXY', 'true', 'trustProxy', true],
   ['TRUST_PROXY', 'false', 'trustProxy', false],
   ['TRUST_PROXY', 'loopback, 10.0.0.0/8,::1', 'trustProxy', ['loopback', '10.0.0.0/8', '::1']],
@@ -81,6 +88,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['SHUTDOWN_DELAY_MS', '500', 'shutdownDelayMs', 500],
   ['SHUTDOWN_TIMEOUT_MS', '100', 'shutdownTimeoutMs', 100],
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
+  ['CONNECTIONS_PER_ADDRESS_MAX', '1', 'connectionsPerAddressMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
   ['DATABASE_CONNECTIONS', '3', 'databaseConnections', 3],
   ['DATABASE_CONNECTIONS', '10000', 'databaseConnections', 10_000],
@@ -105,6 +113,24 @@ for (const url of [
     t.equal(readConfig({ DATABASE_URL: url }).databaseUrl, url)
   })
 }
+
+t.test('DATABASE_READ_URL stands beside DATABASE_URL, and takes any server', async (t) => {
+  const [url, standby] = ['postgres://primary/x', 'postgres://one,two/x']
+  const config = readConfig({ DATABASE_URL: url, DATABASE_READ_URL: standby })
+  t.match(config, { databaseUrl: url, databaseReadUrl: standby })
+  const refused = [
+    [{ DATABASE_READ_URL: standby }, 'unset where DATABASE_URL is'],
+    [{ DATABASE_URL: url, DATABASE_READ_URL: 'mysql://one/x' }, 'a valid URL'],
+    [
+      { DATABASE_URL: url, DATABASE_READ_URL: `${standby}?target_session_attrs=standby` },
+      'a URL without target_',
+    ],
+  ] as const
+  for (const [environment, message] of refused)
+    t.match(problemsOf(environment), [
+      new RegExp(`^DATABASE_READ_URL must be ${message}.*, but is something else$`),
+    ])
+})
 
 t.test('several workers have connections for each', async (t) => {
   t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
@@ -177,6 +203,9 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['SHUTDOWN_DELAY_MS', '-1', '600001'],
   ['SHUTDOWN_TIMEOUT_MS', '99', '600001'],
   ['CONNECTIONS_MAX', '0', '1000001'],
+  ['CONNECTIONS_PER_ADDRESS_MAX', '0', '1000001'],
+  ['LOG_ADDRESS', '1', 'yes', 'TRUE'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318', 'grpc://localhost:4317', 'http://'],
   ['WORK_MAX', '0', '1000001'],
   ['WORKERS', '0', '65', '2.5', 'all'],
 ]

@@ -126,3 +126,37 @@ t.test('Ctrl-C stops all of them in good order, and the database', async (t) => 
   t.notMatch(ended.stdout, /at once|"level":[56]0/)
   t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
 })
+
+t.test(
+  'SIGUSR2 has all of them tell at debug, one that comes later too, and the next as before',
+  async (t) => {
+    const { service } = await start(t)
+    const { origin } = new URL(service.base)
+    // Of a probe the log tells at debug.
+    const probes = () => service.log.filter(({ level, route }) => level === 20 && route === '/healthz')
+    const pids = () => new Set(probes().map(({ pid }) => pid))
+    const probeAll = async () => void (await flood(`${origin}/healthz`, 8, {}))
+    const toldBy = (count: number) => async () => {
+      await probeAll()
+      return pids().size === count
+    }
+    await probeAll()
+    service.child.kill('SIGUSR2')
+    t.match(await service.logged('log level changed'), { to: 'debug' })
+    await until(toldBy(workers))
+    const [victim] = pids()
+    process.kill(Number(victim), 'SIGKILL')
+    await until(() => pidsOf(service, workerMessage).size === workers + 1)
+    await until(toldBy(workers + 1))
+
+    service.child.kill('SIGUSR2')
+    await until(() => service.log.some(({ to }) => to === 'info'))
+    await until(async () => {
+      const before = probes().length
+      await probeAll()
+      return probes().length === before
+    })
+    t.match(await service.stop(), { code: 0 })
+    t.equal(service.log.filter(({ msg }) => msg === 'log level changed').length, 2)
+  },
+)

@@ -5,6 +5,7 @@ import postgres from 'postgres'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { Connection, type MakeHandle } from './driver/connection.js'
+import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
 import { migrate } from './migrate.js'
@@ -15,13 +16,16 @@ import {
   createPools,
   endPools,
   type Make,
+  type Reads,
 } from './pools.js'
-import { readPlace, Servers } from './servers.js'
+import { type Place, ReadServers, readPlace, Servers } from './servers.js'
 import type { Database, Pools, RootSql } from './types.js'
 import { isLoginRefused, isUnavailable } from './unavailable.js'
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
+  /** Of standbys that requests read from. */
+  readonly databaseReadUrl?: string | undefined
   readonly dataDir: string | undefined
   readonly startTimeoutMs: number
   readonly handlerTimeoutMs: number
@@ -40,6 +44,8 @@ const commandTimeoutMs = 5_000
 // After the start they are not needed.
 const commandIdleSeconds = 1
 const startRetryMs = 250
+// How often a standby is tried while the primary stands in for it.
+const returnMs = 5_000
 
 /**
  * Connects, waiting a while for a server that is still starting, and migrates.
@@ -47,6 +53,7 @@ const startRetryMs = 250
  */
 export async function connect({
   databaseUrl,
+  databaseReadUrl,
   dataDir,
   startTimeoutMs,
   handlerTimeoutMs,
@@ -63,10 +70,13 @@ export async function connect({
       ? postgres(place.url, { ...place.login, ...options })
       : postgres({ ...server?.connection, ...options })
   const servers = place?.servers ?? new Servers()
+  const standbys = databaseReadUrl === undefined ? undefined : readPlace(databaseReadUrl)
+  let returning: NodeJS.Timeout | undefined
   const connections = Math.floor(databaseConnections / workers)
   let pools: Pools | undefined
   let commands: RootSql | undefined
   const close = async (atOnce = new AbortController().signal) => {
+    clearInterval(returning)
     const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), pools && endPools(pools)])
     await Promise.race([ends, untilAborted(atOnce)])
     await server?.stop()
@@ -79,7 +89,10 @@ export async function connect({
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
-    pools = createPools(make, handlerTimeoutMs, log, connections, servers)
+    const reads = place && standbys && readsAt(standbys, place)
+    pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
+    if (reads !== undefined)
+      returning = setInterval(returnToStandby, returnMs, reads, pools.reads, log).unref()
     return { sql, pools, isPooled, applied }
   }
   try {
@@ -91,6 +104,28 @@ export async function connect({
     await close(interruption)
     throw error
   }
+}
+
+// A standby's own URL, and the primary's servers, as theirs says, for when none of the standbys answers.
+function readsAt({ url, login, servers }: Place, primary: Place): Reads {
+  const { database, ssl } = postgres(primary.url).options
+  const others = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login, database }))
+  const isPooled = servers.isPooled || primary.servers.isPooled
+  return {
+    make: (options) => postgres(url, { ...login, ...options }),
+    servers: new ReadServers(servers.all, others, isPooled),
+  }
+}
+
+async function returnToStandby({ make, servers }: Reads, pool: Pool, log: Logger): Promise<void> {
+  if (!servers.isStandIn) return
+  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log, true), ...hooks })
+  try {
+    const connection = await Connection.open(makeOne, servers.standbys, commandTimeoutMs, () => {})
+    await connection.end(0)
+    servers.startWith(servers.standbys.current)
+    pool.giveUp() // for others, which begin with that one
+  } catch {} // it is still away
 }
 
 function commandOptions(log: Logger, isPooled: boolean) {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
-import { Servers } from './servers.js'
+import { type ReadServers, Servers } from './servers.js'
 import type { Pools } from './types.js'
 import { isLoginRefused } from './unavailable.js'
 
@@ -39,6 +39,12 @@ export function statementTimeoutMs(handlerTimeoutMs: number): number {
 /** A postgres.js handle on the database, with these options. */
 export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
 
+/** Where requests read, if not where they write. */
+export interface Reads {
+  readonly make: Make
+  readonly servers: ReadServers
+}
+
 /**
  * Makes the pools of requests, on the database that `make` reaches. They connect with their first statements.
  * @param connections of all of them together, three at least
@@ -49,6 +55,7 @@ export function createPools(
   log: Logger,
   connections = 11,
   servers = new Servers(),
+  reads?: Reads,
 ): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
   // What lost the packets of one connection lost those of the others: none is to be found out by a request of its own.
@@ -59,11 +66,19 @@ export function createPools(
     log.warn('another server of the database takes the writes')
     giveUp()
   }
+  if (reads !== undefined) {
+    const { servers } = reads
+    servers.onmoved = () => {
+      if (servers.isStandIn) log.warn('no standby answers: requests read from the primary')
+      else log.info('requests read from a standby')
+      pools.reads.giveUp()
+    }
+  }
   const sizes = sizesOf(connections)
   const others = (pool: Pool) => Object.values<Pool>({ ...pools }).filter((each) => each !== pool)
   const shortage = watchShortage(log, () => sum(Object.values<Pool>({ ...pools }).map((pool) => pool.count)))
   const empty = new Map<Pool, { readonly since: number; readonly isGiven: boolean }>()
-  const pool = (name: keyof Pools) =>
+  const pool = (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
     new Pool({
       // PgBouncer before 1.21 gives a session away after a statement, though the description of the next is asked for there.
       depth: servers.isPooled ? 1 : depths[name],
@@ -92,7 +107,12 @@ export function createPools(
       make: (hooks: ConnectionHooks) =>
         make({ ...connectionOptions(log, servers.isPooled, boundsOf(timeoutMs), requestSettings), ...hooks }),
     })
-  const pools: Pools = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  const main = { make, servers }
+  const pools: Pools = {
+    keys: pool('keys', main),
+    reads: pool('reads', reads ?? main),
+    writes: pool('writes', main),
+  }
   return pools
 }
 

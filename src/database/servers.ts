@@ -5,11 +5,14 @@ import postgres from 'postgres'
 import { type PostgresTarget, readPostgresUrl } from '../lib/postgres-url.js'
 import { readTls } from './tls.js'
 
-/** Of postgres.js's options, those that say where a server is; none: they are given another way. */
+/** Of postgres.js's options, those that say where a server is, and the login of one that has its own; none: they are given another way. */
 export interface Server {
   readonly host?: string
   readonly port?: number
-  readonly ssl?: tls.ConnectionOptions
+  readonly ssl?: tls.ConnectionOptions | postgres.ParsedOptions['ssl']
+  readonly username?: string
+  readonly password?: string
+  readonly database?: string
 }
 
 /** What a server says of itself. */
@@ -32,10 +35,10 @@ export class Servers {
 
   constructor(
     readonly all: readonly Server[] = [{}],
-    readonly target: PostgresTarget = 'primary',
-    isPooled = false,
+    readonly target: PostgresTarget | 'any' = 'primary',
+    isPooled?: boolean,
   ) {
-    this.#isPooled = isPooled || undefined
+    this.#isPooled = isPooled
   }
 
   /** The one that was last found. */
@@ -56,6 +59,11 @@ export class Servers {
     return [...this.all.slice(this.#first), ...this.all.slice(0, this.#first)]
   }
 
+  /** From now on this one is tried first. */
+  startWith(server: Server | undefined): void {
+    if (server !== undefined) this.#first = this.all.indexOf(server)
+  }
+
   /** No answer has come from this one for long: another is to be tried first. */
   skip(server: Server | undefined): void {
     if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
@@ -63,12 +71,13 @@ export class Servers {
 
   /**
    * Takes a server that was connected to for the one that takes writes.
-   * @throws {Error} with SQLSTATE 25006 when it only reads, 08004 when a pooler has come between
+   * @throws {Error} with SQLSTATE 25006 when it only reads, and that will not do, 08004 when a pooler has come between
    */
   accept(server: Server, state: ServerState | undefined, { host, port }: Address): void {
-    const refusal = state?.isStandby
-      ? 'a standby: it only reads'
-      : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
+    const refusal =
+      this.target !== 'any' && state?.isStandby
+        ? 'a standby: it only reads'
+        : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
     if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
     this.#isPooled ??= state?.isPooled
     // The settings of such a connection would be lost.
@@ -78,6 +87,29 @@ export class Servers {
     this.#current = server
     this.#first = this.all.indexOf(server)
     if (hasMoved) this.onmoved()
+  }
+}
+
+/** The servers that requests read from: standbys, and while none of them answers, the others. */
+export class ReadServers extends Servers {
+  /** The standbys alone. */
+  readonly standbys: Servers
+
+  /** @param isPooled of either: each connection is told before it is opened */
+  constructor(standbys: readonly Server[], others: readonly Server[], isPooled: boolean) {
+    super([...standbys, ...others], 'any', isPooled)
+    this.standbys = new Servers(standbys, 'any', isPooled)
+  }
+
+  /** Whether one of the others serves. */
+  get isStandIn(): boolean {
+    return this.current !== undefined && !this.standbys.all.includes(this.current)
+  }
+
+  override accept(server: Server, state: ServerState | undefined, address: Address): void {
+    const isFirst = this.current === undefined
+    super.accept(server, state, address)
+    if (isFirst && this.isStandIn) this.onmoved()
   }
 }
 
@@ -110,6 +142,6 @@ export function readPlace(databaseUrl: string): Place {
   return {
     url,
     login: { username, password },
-    servers: new Servers(all, target, parameters.get('prepare') === 'false'),
+    servers: new Servers(all, target, parameters.get('prepare') === 'false' || undefined),
   }
 }

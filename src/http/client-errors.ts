@@ -6,6 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
+import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
 import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
@@ -13,7 +14,12 @@ import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
 /** Makes the handler of Node's `clientError` event. */
-export function createClientErrorHandler(contract: Contract, log: Logger, lifetimes: Lifetimes) {
+export function createClientErrorHandler(
+  contract: Contract,
+  log: Logger,
+  lifetimes: Lifetimes,
+  { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
+) {
   // What comes after the fault is a fault again, and told of once.
   const refused = new WeakSet<Socket>()
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
@@ -41,7 +47,8 @@ export function createClientErrorHandler(contract: Contract, log: Logger, lifeti
     }
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
-    log.info({ requestId, status: body.status, reason: error.code }, 'request refused')
+    const address = isAddressLogged ? socket.remoteAddress : undefined
+    log.info({ requestId, status: body.status, address, reason: error.code }, 'request refused')
     // A request that is merely late would be done after all, if its rest were read.
     const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
     endSlowly(socket, lastAnswer(requestId, body, contract), how)
@@ -49,13 +56,18 @@ export function createClientErrorHandler(contract: Contract, log: Logger, lifeti
 }
 
 /** Makes the handler of Node's `connect` event: this is no proxy, and Node would close the connection without a word. */
-export function createConnectHandler(contract: Contract, log: Logger) {
+export function createConnectHandler(
+  contract: Contract,
+  log: Logger,
+  { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
+) {
   return (_request: unknown, stream: Duplex): void => {
     const socket = stream as Socket // of an HTTP server, it is none other
     socket.on('error', () => socket.destroy()) // Node has let go of it
     const requestId = randomUUID()
     const body = errorBody(requestFault('malformed_request', contract), contract)
-    log.info({ requestId, status: body.status, reason: 'CONNECT' }, 'request refused')
+    const address = isAddressLogged ? socket.remoteAddress : undefined
+    log.info({ requestId, status: body.status, address, reason: 'CONNECT' }, 'request refused')
     afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body, contract)))
   }
 }

@@ -13,7 +13,8 @@ declare module 'fastify' {
 
 /** Fastify's hooks into its log, with one line where its own would write two. */
 export class RequestLog extends LogController {
-  constructor() {
+  /** @param isAddressLogged whether the lines tell who asked, by address */
+  constructor(readonly isAddressLogged: boolean) {
     super({ requestIdLogLabel: 'requestId' })
   }
 
@@ -26,10 +27,22 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const line = lineOf(request, reply, reply.statusCode)
+    const line = this.#lineOf(request, reply, reply.statusCode)
     if (error) request.log.warn({ ...line, err: error }, 'request broken off')
     else if (request.matched?.config.isProbe && reply.statusCode < 400) request.log.debug(line, 'request')
     else request.log.info(line, 'request')
+  }
+
+  /** Tells of a request whose connection was gone before its answer was. */
+  requestAborted(request: FastifyRequest, reply: FastifyReply): void {
+    request.log.info(this.#lineOf(request, reply), 'request aborted')
+  }
+
+  #lineOf(request: FastifyRequest, { elapsedTime }: FastifyReply, status?: number): object {
+    const { method, matched, client, reason } = request
+    const ms = Math.round(elapsedTime * 1000) / 1000
+    const address = this.isAddressLogged ? request.ip : undefined
+    return { method, route: matched?.url, status, ms, keyId: client?.keyId, address, reason }
   }
 }
 
@@ -45,18 +58,4 @@ export function createRequestLogger(
 ): FastifyBaseLogger {
   const [, traceId] = traceparent.exec(String(headers.traceparent)) ?? []
   return log.child(traceId === undefined ? bindings : { ...bindings, traceId }, options)
-}
-
-/** Tells of a request whose connection was gone before its answer was. */
-export function logAborted(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info(lineOf(request, reply), 'request aborted')
-}
-
-function lineOf(
-  { method, matched, client, reason }: FastifyRequest,
-  { elapsedTime }: FastifyReply,
-  status?: number,
-): object {
-  const ms = Math.round(elapsedTime * 1000) / 1000
-  return { method, route: matched?.url, status, ms, keyId: client?.keyId, reason }
 }

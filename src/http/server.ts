@@ -28,9 +28,11 @@ export function createServer(
   lifetimes: Lifetimes,
 ): FastifyInstance {
   const answerError = createAnswerError(contract)
+  const requestLog = new RequestLog(config.isAddressLogged)
+  lifetimes.onAborted((request, reply) => requestLog.requestAborted(request, reply))
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new RequestLog(),
+    logController: requestLog,
     childLoggerFactory: createRequestLogger,
     genReqId: createRequestId(contract),
     trustProxy: config.trustProxy,
@@ -49,7 +51,7 @@ export function createServer(
     // While it closes, the server finishes what it has accepted and asks for no more on its connections.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler(contract, log, lifetimes),
+    clientErrorHandler: createClientErrorHandler(contract, log, lifetimes, config),
     // Of a request with a URL that cannot be routed: no hook sees it.
     frameworkErrors: async (error, request, reply) => {
       if (comesAfterTheLast(request.raw)) return reply.hijack()
@@ -66,9 +68,11 @@ export function createServer(
       answerError(refusal, request, reply)
     },
   })
+  // Node remembers an address that it was asked for, and cannot find it out when the connection is gone.
+  if (config.isAddressLogged) app.server.on('connection', (socket) => void socket.remoteAddress)
   app.server.maxConnections = config.connectionsMax
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
-  app.server.on('connect', createConnectHandler(contract, log))
+  app.server.on('connect', createConnectHandler(contract, log, config))
   app.decorateRequest('reason', undefined)
   app.decorateRequest('isUnchecked', false)
   app.setErrorHandler(answerError)

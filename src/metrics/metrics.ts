@@ -7,7 +7,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { Pools } from '../database/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { LoadShedder } from '../http/load-shedding.js'
-import type { RefusedConnections } from '../http/refused-connections.js'
+import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
@@ -82,11 +82,12 @@ const healthTimeoutMs = 2_000
 function measureCallers(app: FastifyInstance, registry: Registry, refused: RefusedConnections): void {
   new Counter({
     name: 'animal_store_refused_connections_total',
-    help: 'Connections closed because CONNECTIONS_MAX were open',
+    help: 'Connections closed because CONNECTIONS_MAX were open, or CONNECTIONS_PER_ADDRESS_MAX of their address',
+    labelNames: ['reason'],
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(refused.count)
+      for (const reason of refusalReasons) this.inc({ reason }, refused.count(reason))
     },
   })
   new Gauge({

@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import net from 'node:net'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { DatabaseProxy } from '../../scripts/lib/database-proxy.js'
 import { Replication } from '../../scripts/lib/replication.js'
-import { connect } from '../../src/database/connect.js'
+import { connect, type DatabaseOptions } from '../../src/database/connect.js'
 import { readPlace } from '../../src/database/servers.js'
 import type { Database, Sql } from '../../src/database/types.js'
+import { isUnavailable } from '../../src/database/unavailable.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { prefix } from '../fixtures/facts.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -17,8 +21,13 @@ async function startReplication(t: Test): Promise<Replication> {
   return replication
 }
 
-async function use(t: Test, databaseUrl: string, startTimeoutMs = 0): Promise<Database> {
-  const config = { ...testConfig(), databaseUrl, startTimeoutMs, migrationsFolder, log: silent }
+async function use(
+  t: Test,
+  databaseUrl: string,
+  startTimeoutMs = 0,
+  others: Partial<DatabaseOptions> = {},
+): Promise<Database> {
+  const config = { ...testConfig(), databaseUrl, startTimeoutMs, migrationsFolder, log: silent, ...others }
   const database = await connect(config)
   t.teardown(() => database.close(AbortSignal.abort()))
   return database
@@ -41,6 +50,11 @@ async function serve(t: Test, { sql, pools }: Database) {
   return { ...service, acknowledged, create, areFound }
 }
 
+async function portOf(sql: Sql): Promise<number | undefined> {
+  const [row] = await sql<{ port: number }[]>`select current_setting('port')::int as port`
+  return row?.port
+}
+
 const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).status
 
 t.test('of a primary and its standby', async (t) => {
@@ -48,10 +62,6 @@ t.test('of a primary and its standby', async (t) => {
   const { primary, standby, url } = replication
   const at = (...servers: { port: number }[]) =>
     `postgres://postgres@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}/postgres`
-  const portOf = async (sql: Sql) => {
-    const [row] = await sql<{ port: number }[]>`select current_setting('port')::int as port`
-    return row?.port
-  }
 
   t.test('the standby alone is no place to start, and is told of plainly', async (t) => {
     for (const attributes of ['any', 'primary', 'read-write'])
@@ -120,6 +130,75 @@ t.test('a primary that is set to only read, as the other is promoted, is left', 
     const left = await primary.sql`select from pg_stat_activity where application_name = 'animal-store'`
     return left.length === 0
   })
+})
+
+t.test('requests read from a standby, and from the primary while it is away', async (t) => {
+  const { primary, standby } = await startReplication(t)
+  const proxy = await DatabaseProxy.start(standby)
+  t.teardown(() => proxy.close())
+  const lines: string[] = []
+  const log = pino(
+    {},
+    { write: (line) => void (line.includes('requests read') && lines.push(JSON.parse(line).msg)) },
+  )
+  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
+  const databaseReadUrl = urlOf(proxy).replace('postgres@', 'reader@')
+  const reads = { log, databaseReadUrl, handlerTimeoutMs: 20_000 }
+  const database = await use(t, urlOf(primary), 0, reads)
+  await primary.sql`create role reader login`
+  await primary.sql`grant select on all tables in schema public to reader`
+  await until(async () => (await standby.sql`select from pg_roles where rolname = 'reader'`).length === 1)
+  const userOf = async (sql: Sql) => (await sql<{ user: string }[]>`select current_user as user`)[0]?.user
+  const service = await serve(t, database)
+  const readPort = async () => portOf(database.pools.reads.sql).catch(() => undefined)
+
+  t.equal(await readPort(), standby.port)
+  t.equal(await userOf(database.pools.reads.sql), 'reader')
+  for (const pool of [database.pools.keys, database.pools.writes])
+    t.equal(await portOf(pool.sql), primary.port)
+  const { headers } = await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  const read = async () =>
+    (await service.call('GET', headers.get('location')?.replace(prefix, '') ?? '')).status
+  await until(async () => (await read()) === 200)
+  t.equal((await service.call('GET', '/pets')).body.length, 1)
+  t.strictSame(lines, [])
+
+  proxy.admit(false)
+  await until(async () => (await read()) === 200)
+  t.equal(await readPort(), primary.port)
+  t.equal(await userOf(database.pools.reads.sql), 'postgres', 'as its own URL says')
+  t.equal(await ready(service), 200)
+  const later = await use(t, urlOf(primary), 0, reads)
+  t.equal(await portOf(later.pools.reads.sql), primary.port, 'a start does not wait for it')
+  const away = 'no standby answers: requests read from the primary'
+  t.strictSame(lines, [away, away], 'each says so once')
+
+  proxy.admit(true)
+  await until(async () => (await readPort()) === standby.port)
+  t.equal(await read(), 200)
+  t.ok(lines.includes('requests read from a standby'))
+
+  // With packets that vanish, as of a standby whose machine is gone.
+  proxy.silence()
+  await until(async () => (await read()) === 200)
+  t.equal(await readPort(), primary.port)
+})
+
+t.test('a read that a standby cancels, to follow the primary, is no fault of ours', async (t) => {
+  const { primary, standby } = await startReplication(t)
+  await standby.sql`alter system set max_standby_streaming_delay = 0`
+  await standby.sql`select pg_reload_conf()`
+  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
+  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
+  await primary.sql`insert into pets (name, category_id) values ('Rex', 1)`
+  await until(async () => (await standby.sql`select from pets`.catch(() => [])).length === 1)
+  const reading = pools.reads.sql`select pg_sleep(600) from pets`.catch((error: unknown) => error)
+  const asleep = () => standby.sql`select from pg_stat_activity where wait_event = 'PgSleep'`
+  await until(async () => (await asleep()).length === 1)
+  await primary.sql.begin((sql) => sql`lock table pets in access exclusive mode`)
+  const error = await reading
+  t.match(error, { code: '40001' })
+  t.ok(isUnavailable(error), 'so it is answered with 503')
 })
 
 t.test('a database that is set to only read is read, and written again when it may be', async (t) => {

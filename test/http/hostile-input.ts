@@ -367,7 +367,10 @@ t.test('connections beyond the bound are closed, and those within it go on', asy
   const metrics = service.app.metricsServer as Server
   await once(metrics.listen(0, '127.0.0.1'), 'listening')
   const beside = `http://127.0.0.1:${(metrics.address() as net.AddressInfo).port}`
-  t.match((await send(`${beside}/metrics`)).text, /^animal_store_refused_connections_total 3$/m)
+  t.match(
+    (await send(`${beside}/metrics`)).text,
+    /^animal_store_refused_connections_total{reason="connections_max"} 3$/m,
+  )
   for (const path of ['/healthz', '/readyz'])
     t.match(await send(beside + path), { status: 200, body: { status: 'ok' } }, 'health is told beside them')
   sockets[0]?.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')

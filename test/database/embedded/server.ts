@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -181,6 +181,22 @@ t.test('a directory that cannot be used is refused with what to do', async (t) =
     name: EmbeddedError.name,
     message: /does not start[\s\S]*Set DATA_DIR/,
   })
+})
+
+t.test('data of another major version is refused with what to do, and left as it is', async (t) => {
+  const dataDir = dataDirectory(t)
+  const file = path.join(dataDir, 'postgresql/data/PG_VERSION')
+  const own = (await readFile(file, 'utf8')).trim()
+  for (const other of ['17', '19', '9.6']) {
+    await writeFile(file, `${other}\n`)
+    await t.rejects(startEmbedded(dataDir, silent), {
+      name: EmbeddedError.name,
+      message: new RegExp(`PostgreSQL ${other}'s.* brings PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`),
+    })
+  }
+  t.notOk(existsSync(path.join(dataDir, 'postgresql/server.log')), 'no server was started on it')
+  await writeFile(file, `${own}\n`)
+  await start(t, dataDir)
 })
 
 const nativeFolder = path.resolve(
