@@ -275,6 +275,10 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
   return own.map(([name, value]) => {
     const header = reader.node(value)
+    if (header.schema !== undefined && header.content !== undefined)
+      reader.problem(`${place}: its header ${name} must have either a schema or a content`)
+    if (header.style !== undefined && header.style !== 'simple')
+      reader.problem(`${place}: its header ${name} cannot have the style ${header.style}`)
     const schema = reader.inlined(header.schema) as Node
     const isText = header.content === undefined && ![schema.type].flat().includes('object')
     if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)

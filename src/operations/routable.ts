@@ -5,8 +5,9 @@ import type { Contract, Operation, Parameter } from '../contract/types.js'
 import { jsonSchemas, usedParts } from './used-parts.js'
 
 /**
- * The document that glue is given: its own validator refuses what is none. The router compares decoded paths. An operation that is not
- * written is a route and no more: its schemas, which can be many, would check nothing.
+ * The document that glue is given: its own validator refuses what is none. The router compares decoded paths. Glue would write the
+ * schemas of answers out at every reference, so it is told of none. An operation that is not written is a route and no more: its
+ * schemas, which can be many, would check nothing.
  */
 export function routable(contract: Contract, isWritten: (operation: Operation) => boolean): object {
   const { operations } = contract
@@ -14,11 +15,10 @@ export function routable(contract: Contract, isWritten: (operation: Operation) =
   for (const operation of operations.values()) {
     const { id, method, definition, parameters } = operation
     const path = withRouteNames(decodeURI(operation.path))
-    const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
-    const { requestBody, responses } = definition
+    const bare = { operationId: id, responses: { default: { description: 'Checked by the server.' } } }
+    const { requestBody } = definition
     const full = {
-      operationId: id,
-      responses,
+      ...bare,
       ...(requestBody !== undefined && { requestBody }),
       ...schemasOf(parameters),
     }

@@ -104,7 +104,9 @@ t.test('an operation is read with all it declares', async (t) => {
   t.strictSame(operations.get('createPet')?.body, {
     required: true,
     mediaTypes: ['application/json'],
-    contents: [{ mediaType: 'application/json', kind: 'json' }],
+    contents: [
+      { mediaType: 'application/json', kind: 'json', schema: { $ref: '#/components/schemas/NewPet' } },
+    ],
   })
   const headers = operations.get('createPet')?.responses.get('201')?.headers
   const headerOf = (name: string) => headers?.find((header) => header.name === name)
