@@ -75,6 +75,7 @@ function severityOf({
   const pointer = place?.pointer ?? ''
   if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
+  if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // it is added
   if (ruleId !== 'struct') return severity
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // it is understood without
   // Words of 3.0 in 3.1, which are understood, too.

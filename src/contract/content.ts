@@ -87,7 +87,10 @@ const ofAssertions =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
 
 function isBytes(schema: Node, isAny: boolean): boolean {
-  const isKnown = Object.keys(schema).every((key) => ofBytes.includes(key) || !ofAssertions.test(key))
+  const isKnown = Object.keys(schema).every(
+    (key) =>
+      ofBytes.includes(key) || !ofAssertions.test(key) || (key === 'contentEncoding' && isAsIs(schema)),
+  )
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const types = [schema.type ?? 'string'].flat()
   const parts = listOf(schema.allOf)
@@ -99,9 +102,19 @@ function isBytes(schema: Node, isAny: boolean): boolean {
   )
 }
 
+// RFC 2045, section 6.2: these encodings leave bytes as they are.
+function isAsIs({ contentEncoding = 'binary' }: Node): boolean {
+  return ['7bit', '8bit', 'binary'].includes(String(contentEncoding))
+}
+
 function isFile(schema: Node): boolean {
-  const isMedia = schema.contentMediaType !== undefined && schema.contentEncoding === undefined
-  return schema.format === 'binary' || isMedia || listOf(schema.allOf).some(isFile)
+  const isMedia = schema.contentMediaType !== undefined && isAsIs(schema)
+  return (
+    schema.format === 'binary' ||
+    schema.contentEncoding === 'binary' ||
+    isMedia ||
+    listOf(schema.allOf).some(isFile)
+  )
 }
 
 function readForm(

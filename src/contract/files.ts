@@ -10,7 +10,8 @@ import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
 import { lookUp } from './pointer.js'
-import { mapKeywords } from './upgrade.js'
+import { nodeOf } from './reader.js'
+import { dataKeywords, mapKeywords } from './upgrade.js'
 
 /** The document, in one piece. */
 export interface Source {
@@ -57,7 +58,8 @@ export async function readSource(
     continueOnError: true, // so that every problem is named
   }
   try {
-    const document = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
+    const joined = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
+    const document = withMaps(joined, joined) as object
     const [text = ''] = texts.values()
     const isSplit = texts.size > 1
     return {
@@ -82,7 +84,7 @@ function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefi
     if (typeof value !== 'object' || value === null) return true
     if (Array.isArray(value)) return value.every((each) => isWhole(each))
     return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return leads(each)
+      if (key === '$ref' && typeof each === 'string') return !isMap && leads(each)
       return isForeign(key, isMap) || isWhole(each, !isMap && mapKeywords.has(key))
     })
   }
@@ -133,6 +135,16 @@ function putBack(value: unknown, extensions: readonly unknown[]): unknown {
   if (extensions.length === 0) return value
   if (typeof value === 'string' && value.startsWith(mark)) return extensions[Number(value.slice(mark.length))]
   return mapped(value, (each) => putBack(each, extensions))
+}
+
+// Whole maps, such as `properties`, in the place of a `$ref` to one: where names stand, it would be one of them.
+function withMaps(value: unknown, document: object, isMap = false): unknown {
+  const { $ref } = isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return withMaps(lookUp(document, $ref), document, true)
+  return mapped(value, (each, key) => {
+    if (!isMap && (dataKeywords.has(key) || isForeign(key, isMap))) return each
+    return withMaps(each, document, !isMap && mapKeywords.has(key))
+  })
 }
 
 // No YAML holds a NUL.

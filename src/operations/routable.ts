@@ -13,13 +13,12 @@ export function routable(contract: Contract, isWritten: (operation: Operation) =
   const { operations } = contract
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
-    const { id, method, definition, parameters } = operation
+    const { id, method, body, definition, parameters } = operation
     const path = withRouteNames(decodeURI(operation.path))
     const bare = { operationId: id, responses: { default: { description: 'Checked by the server.' } } }
-    const { requestBody } = definition
     const full = {
       ...bare,
-      ...(requestBody !== undefined && { requestBody }),
+      ...(body !== undefined && { requestBody: definition.requestBody }),
       ...schemasOf(parameters),
     }
     paths[path] = {
