@@ -10,6 +10,7 @@ import type {
   Places,
 } from '../../src/client/table.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
+import { lookUp } from '../../src/contract/pointer.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { header } from './header.js'
 import { requestType } from './operations.js'
@@ -216,23 +217,16 @@ class Tabler {
   #reference(ref: `#/${string}`): Place | undefined {
     if (ref in this.#schemas) return ref
     this.#schemas[ref] = {}
-    const place = this.#place(this.#resolve(ref))
+    const place = this.#place(lookUp(this.document, ref))
     if (place === undefined || !leadsToInt64(place, ref)) delete this.#schemas[ref]
     else this.#schemas[ref] = place
     return ref in this.#schemas ? ref : undefined
   }
 
-  // The contract's reader has seen that each leads somewhere.
-  #resolve(ref: string): unknown {
-    const keys = ref.replace(/^#\//, '').split('/')
-    const name = (key: string) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~')
-    return keys.reduce<unknown>((at, key) => (at as Node | undefined)?.[name(key)], this.document)
-  }
-
   #node(value: unknown): Node {
     if (typeof value !== 'object' || value === null) return {}
     const { $ref } = value as Node
-    return typeof $ref === 'string' ? this.#node(this.#resolve($ref)) : (value as Node)
+    return typeof $ref === 'string' ? this.#node(lookUp(this.document, $ref)) : (value as Node)
   }
 }
 

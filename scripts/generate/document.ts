@@ -43,9 +43,18 @@ class Resolver extends BaseResolver {
   }
 
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {
-    const document = super.parseDocument(...args)
+    const document = fromJson(args[0]) ?? super.parseDocument(...args)
     const toMarked = (name: string) => (inherited.has(name) ? name + mark : name)
     return { ...document, parsed: renamed(document.parsed, toMarked) }
+  }
+}
+
+// Some ten times as fast as YAML; what is no JSON, YAML tells better.
+function fromJson(source: Document['source']): Document | undefined {
+  try {
+    return { source, parsed: JSON.parse(source.body) }
+  } catch {
+    return undefined
   }
 }
 

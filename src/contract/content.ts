@@ -3,7 +3,7 @@
 
 import { essence, isJson, isRange, isUtf8 } from './media-types.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
-import type { Content, Field } from './types.js'
+import type { Content, Field, Schema } from './types.js'
 
 /** What is declared for a body or an answer. */
 export interface Contents {
@@ -17,7 +17,6 @@ interface Declared {
   readonly place: string
   readonly mediaType: string
   readonly media: Node
-  readonly schema: Node | undefined
 }
 
 /**
@@ -26,9 +25,7 @@ interface Declared {
  */
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Contents {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
-    const media = reader.node(value)
-    const schema = media.schema === undefined ? undefined : nodeOf(reader.inlined(media.schema))
-    return { place, mediaType, media, schema }
+    return { place, mediaType, media: reader.node(value) }
   })
   checkTypes(reader, declared)
   const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
@@ -56,13 +53,18 @@ function readContent(
   declared: Declared,
   isBody: boolean,
 ): Content | readonly string[] | undefined {
-  const { mediaType, schema } = declared
+  const { mediaType, media } = declared
   const name = essence(mediaType)
-  if (isJson(name) && !isRange(name)) return { mediaType, kind: 'json' }
+  if (isJson(name) && !isRange(name)) {
+    reader.follow(media.schema)
+    return { mediaType, kind: 'json', schema: media.schema as Schema | boolean }
+  }
+  const schema = media.schema === undefined ? undefined : nodeOf(reader.inlined(media.schema))
   const isForm = name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data'
-  if (isForm && isBody && schema !== undefined) return readForm(reader, declared)
-  if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {})) return readText(declared, isBody)
-  return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes' } : undefined
+  if (isForm && isBody && schema !== undefined) return readForm(reader, declared, schema)
+  if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {}))
+    return readText(mediaType, schema, isBody)
+  return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes', schema } : undefined
 }
 
 function unchecked({ place, mediaType }: Declared, isBody: boolean): string {
@@ -71,12 +73,12 @@ function unchecked({ place, mediaType }: Declared, isBody: boolean): string {
   return `${place} ${mediaType} is not ${what}: ${way} leave the schema out, or say {type: string, format: binary}, for bytes`
 }
 
-function readText({ mediaType, schema = {} }: Declared, isBody: boolean): Content | undefined {
-  const types = typesOf(schema)
+function readText(mediaType: string, schema: Node | undefined, isBody: boolean): Content | undefined {
+  const types = typesOf(schema ?? {})
   const known = isBody ? ['string', 'integer', 'number', 'boolean'] : ['string']
   const isScalar = types === undefined || types.every((type) => known.includes(type))
   if (!isScalar || !isUtf8(mediaType)) return undefined
-  return { mediaType, kind: 'text', types }
+  return { mediaType, kind: 'text', schema, types }
 }
 
 // Of files and bytes nothing is known but their length, which validation finds by the type: in a range, it is not looked for.
@@ -85,7 +87,10 @@ const ofAssertions =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
 
 function isBytes(schema: Node, isAny: boolean): boolean {
-  const isKnown = Object.keys(schema).every((key) => ofBytes.includes(key) || !ofAssertions.test(key))
+  const isKnown = Object.keys(schema).every(
+    (key) =>
+      ofBytes.includes(key) || !ofAssertions.test(key) || (key === 'contentEncoding' && isAsIs(schema)),
+  )
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const types = [schema.type ?? 'string'].flat()
   const parts = listOf(schema.allOf)
@@ -97,14 +102,25 @@ function isBytes(schema: Node, isAny: boolean): boolean {
   )
 }
 
+// RFC 2045, section 6.2: these encodings leave bytes as they are.
+function isAsIs({ contentEncoding = 'binary' }: Node): boolean {
+  return ['7bit', '8bit', 'binary'].includes(String(contentEncoding))
+}
+
 function isFile(schema: Node): boolean {
-  const isMedia = schema.contentMediaType !== undefined && schema.contentEncoding === undefined
-  return schema.format === 'binary' || isMedia || listOf(schema.allOf).some(isFile)
+  const isMedia = schema.contentMediaType !== undefined && isAsIs(schema)
+  return (
+    schema.format === 'binary' ||
+    schema.contentEncoding === 'binary' ||
+    isMedia ||
+    listOf(schema.allOf).some(isFile)
+  )
 }
 
 function readForm(
   reader: Reader,
-  { place, mediaType, media, schema = {} }: Declared,
+  { place, mediaType, media }: Declared,
+  schema: Node,
 ): Content | readonly string[] {
   const isMultipart = essence(mediaType) === 'multipart/form-data'
   const parts = partsOf(schema)

@@ -9,7 +9,9 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify }
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
-import { mapKeywords } from './upgrade.js'
+import { lookUp } from './pointer.js'
+import { nodeOf } from './reader.js'
+import { dataKeywords, mapKeywords } from './upgrade.js'
 
 /** The document, in one piece. */
 export interface Source {
@@ -34,13 +36,19 @@ export async function readSource(
   readText: ReadText = (name) => readFile(name, 'utf8'),
 ): Promise<Source> {
   const texts = new Map<string, string>()
-  const read = async ({ url }: { readonly url: string }) => {
-    const name = toPath(url)
-    const text = await readText(name).catch(() => undefined)
-    if (text !== undefined) texts.set(name, text)
-    return text ?? Promise.reject(new Error(url))
+  const textOf = async (name: string) => {
+    const text = texts.get(name) ?? (await readText(name))
+    texts.set(name, text)
+    return text
   }
+  const read = ({ url }: { readonly url: string }) =>
+    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const place = createPlace(texts)
+  const locate = (pointer: Pointer) => place(path.resolve(file), pointer)
+  const whole = await textOf(path.resolve(file))
+    .then(wholeDocument)
+    .catch(() => undefined)
+  if (whole !== undefined) return { ...whole, files: [...texts.keys()], locate }
   const extensions: unknown[] = []
   const parse = ({ data }: { readonly data: unknown }) => setAside(parseText(String(data)), extensions)
   const options = {
@@ -50,18 +58,42 @@ export async function readSource(
     continueOnError: true, // so that every problem is named
   }
   try {
-    const document = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
+    const joined = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
+    const document = withMaps(joined, joined) as object
     const [text = ''] = texts.values()
     const isSplit = texts.size > 1
     return {
       document,
       text: isSplit ? stringify(document) : text,
       files: [...texts.keys()],
-      locate: (pointer) => place(path.resolve(file), pointer),
+      locate,
     }
   } catch (error) {
     throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
   }
+}
+
+// A document whose every reference leads to a part of its own is in one piece; any other is for the parser of references to
+// join, or to tell what is wrong with it.
+function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefined {
+  const document = parseText(text) as object
+  const known = new Set<string>()
+  const leads = (ref: string) =>
+    known.has(ref) || (lookUp(document, ref) !== undefined && known.add(ref) !== undefined)
+  const isWhole = (value: unknown, isMap = false): boolean => {
+    if (typeof value !== 'object' || value === null) return true
+    if (Array.isArray(value)) return value.every((each) => isWhole(each))
+    return Object.entries(value).every(([key, each]) => {
+      if (key === '$ref' && typeof each === 'string') return !isMap && leads(each)
+      return isForeign(key, isMap) || isWhole(each, !isMap && mapKeywords.has(key))
+    })
+  }
+  return isWhole(document) ? { document, text } : undefined
+}
+
+// What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
+function isForeign(key: string, isMap: boolean): boolean {
+  return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
 }
 
 function toPath(url: string): string {
@@ -92,11 +124,9 @@ function parseYaml(text: string): unknown {
   return value
 }
 
-// What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
 function setAside(value: unknown, extensions: unknown[], isMap = false): unknown {
   return mapped(value, (each, key) => {
-    const isExtension = !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
-    if (!isExtension) return setAside(each, extensions, !isMap && mapKeywords.has(key))
+    if (!isForeign(key, isMap)) return setAside(each, extensions, !isMap && mapKeywords.has(key))
     return mark + (extensions.push(each) - 1)
   })
 }
@@ -105,6 +135,16 @@ function putBack(value: unknown, extensions: readonly unknown[]): unknown {
   if (extensions.length === 0) return value
   if (typeof value === 'string' && value.startsWith(mark)) return extensions[Number(value.slice(mark.length))]
   return mapped(value, (each) => putBack(each, extensions))
+}
+
+// Whole maps, such as `properties`, in the place of a `$ref` to one: where names stand, it would be one of them.
+function withMaps(value: unknown, document: object, isMap = false): unknown {
+  const { $ref } = isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return withMaps(lookUp(document, $ref), document, true)
+  return mapped(value, (each, key) => {
+    if (!isMap && (dataKeywords.has(key) || isForeign(key, isMap))) return each
+    return withMaps(each, document, !isMap && mapKeywords.has(key))
+  })
 }
 
 // No YAML holds a NUL.

@@ -7,7 +7,8 @@ import { defaultRequestId } from './defaults.js'
 import { essence } from './media-types.js'
 import { moduleName, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
-import type { Node, Reader } from './reader.js'
+import { lookUp } from './pointer.js'
+import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
@@ -45,26 +46,41 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
 }
 
 /**
- * The document with a name for each operation that has none: `getToysById` for `GET /toys/{id}`; and these, in words. What an
- * operation is called, its module, its types, the client and the log must agree upon.
+ * The document with what its operations leave out: a name, `getToysById` for `GET /toys/{id}`, and the parameters of their path, which are
+ * text; and these, in words. What an operation is called and given, its module, its types, the client and the log must agree upon.
  */
-export function withOperationIds(document: object): { readonly document: object; readonly named: string[] } {
-  const named: string[] = []
+export function withOmitted(document: object): { readonly document: object; readonly added: string[] } {
+  const added: string[] = []
   const { paths } = document as Node
-  if (typeof paths !== 'object' || paths === null) return { document, named }
+  if (typeof paths !== 'object' || paths === null) return { document, added }
+  const parametersOf = ({ parameters }: Node) => (Array.isArray(parameters) ? parameters : [])
+  const isOf = (name: string) => (parameter: unknown) => {
+    const { $ref } = nodeOf(parameter)
+    const { name: own, in: location } = nodeOf(typeof $ref === 'string' ? lookUp(document, $ref) : parameter)
+    return own === name && location === 'path'
+  }
   const items = Object.entries(paths).map(([path, item]) => {
     if (path.startsWith('x-') || typeof item !== 'object' || item === null) return [path, item]
-    const members = Object.entries(item).map(([method, node]) => {
-      const isNamed =
-        !methods.includes(method) || typeof node !== 'object' || node === null || 'operationId' in node
-      if (isNamed) return [method, node]
+    const members = Object.entries(item as Node).map(([method, given]) => {
+      if (!methods.includes(method) || typeof given !== 'object' || given === null) return [method, given]
+      const node = given as Node
+      const place = `${method.toUpperCase()} ${path}`
+      const declared = [...parametersOf(item), ...parametersOf(node)]
+      const missing = namesIn(path).filter((name) => !declared.some(isOf(name)))
+      for (const name of missing) added.push(`${place} does not declare ${name}: it is taken as text`)
       const operationId = derivedId(method, path)
-      named.push(`${method.toUpperCase()} ${path} has no operationId: it is called ${operationId}`)
-      return [method, { operationId, ...node }]
+      if (!('operationId' in node)) added.push(`${place} has no operationId: it is called ${operationId}`)
+      const texts = missing.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+      const parameters = missing.length > 0 && { parameters: [...parametersOf(node), ...texts] }
+      return [method, { operationId, ...node, ...parameters }]
     })
     return [path, Object.fromEntries(members)]
   })
-  return { document: named.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, named }
+  return { document: added.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, added }
+}
+
+function namesIn(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
 }
 
 function derivedId(method: string, path: string): string {
@@ -97,25 +113,25 @@ function readPrefix(reader: Reader): string {
   return prefix
 }
 
-// The paths that the addresses of servers end in.
+// The paths that the addresses of servers end in: which host is meant, only callers need to know.
 function pathsOf(reader: Reader, { servers }: Node): string[] {
   return reader.list(servers).map((server) => {
     const variables = reader.node(server.variables)
     const url = String(server.url).replace(/\{([^{}]+)\}/g, (whole, name) =>
       String(reader.node(variables[name]).default ?? whole),
     )
-    if (/^([^/]*\/\/[^/]*)?\/.*\{/.test(url))
+    const path = url.replace(/^[^/]*\/\/[^/?#]*/, '')
+    if (path.includes('{'))
       reader.problem(`the server's address ${url} has a variable in its path that is not declared`)
-    if (URL.canParse(url, 'http://localhost')) {
-      return new URL(url, 'http://localhost').pathname.replace(/\/+$/, '')
-    }
+    if (URL.canParse(path, 'http://localhost'))
+      return new URL(path, 'http://localhost').pathname.replace(/\/+$/, '')
     reader.problem(`the server's address ${url} is no URL`)
     return ''
   })
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
-  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name)
+  const names = namesIn(path)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
@@ -145,8 +161,6 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: its operationId must be a text`)
   checkServers(reader, place, item, node)
-  if (node.requestBody !== undefined && ['get', 'head'].includes(method))
-    reader.problem(`${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`)
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
@@ -156,7 +170,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     route: routeOf(path),
     security: readSecurity(reader, node),
     parameters: readParameters(reader, place, path, item, node),
-    body: readBody(reader, place, node),
+    body: readBody(reader, place, method, node),
     responses: readResponses(reader, place, node),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
@@ -229,9 +243,15 @@ function readSecurity(reader: Reader, operation: Node): string[][] {
   return alternatives.map((alternative) => Object.keys(alternative))
 }
 
-function readBody(reader: Reader, place: string, operation: Node): Operation['body'] {
+function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
   if (operation.requestBody === undefined) return undefined
   const { content, required } = reader.node(operation.requestBody)
+  if (['get', 'head'].includes(method)) {
+    const text = `${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`
+    if (required === true) reader.problem(text)
+    else reader.leave(`${text}, and is not taken`)
+    return undefined
+  }
   const { contents, left } = readContents(reader, `${place}: its body`, content, true)
   for (const text of left) reader.leave(text)
   return { required: required === true, mediaTypes: Object.keys(reader.node(content)), contents }
@@ -275,6 +295,10 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
   return own.map(([name, value]) => {
     const header = reader.node(value)
+    if (header.schema !== undefined && header.content !== undefined)
+      reader.problem(`${place}: its header ${name} must have either a schema or a content`)
+    if (header.style !== undefined && header.style !== 'simple')
+      reader.problem(`${place}: its header ${name} cannot have the style ${header.style}`)
     const schema = reader.inlined(header.schema) as Node
     const isText = header.content === undefined && ![schema.type].flat().includes('object')
     if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)

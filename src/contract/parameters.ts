@@ -40,6 +40,10 @@ export function readParameters(
     .filter((each) => !isIgnoredParameter(each))
     .map((each) => readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each))
   checkNames(reader, place, parameters)
+  for (const [, name] of path.matchAll(/\{([^{}]+)\}/g)) {
+    if (!parameters.some((each) => each.in === 'path' && each.name === name))
+      reader.problem(`${place}: its path has the parameter ${name}, which is not declared`)
+  }
   return parameters
 }
 

@@ -3,7 +3,7 @@
 import { ContractError, type Problem } from './contract-error.js'
 import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
-import { errorTypeOf, readOperations, readRequestId, withOperationIds } from './operations.js'
+import { errorTypeOf, readOperations, readRequestId, withOmitted } from './operations.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
 import { toOneDialect } from './upgrade.js'
@@ -30,10 +30,10 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   readonly contract: Contract
   readonly problems: readonly Problem[]
 } {
-  const { document, named } = withOperationIds(written)
+  const { document, added } = withOmitted(written)
   const specification = toOneDialect(document)
   const reader = new Reader(specification)
-  for (const text of named) reader.leave(text)
+  for (const text of added) reader.leave(text)
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
     reader.within(['openapi'], () => reader.problem('openapi must be a version 3.0 or 3.1'))

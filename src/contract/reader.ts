@@ -1,6 +1,7 @@
 // Looks into the document, follows its references, and gathers what is wrong with it.
 
 import type { Pointer, Problem } from './contract-error.js'
+import { lookUp } from './pointer.js'
 
 /** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
 export interface Node {
@@ -16,6 +17,7 @@ export function nodeOf(value: unknown): Node {
 export class Reader {
   readonly #problems = new Map<string, Problem>()
   readonly #left = new Set<string>()
+  readonly #followed = new Set<string>()
   readonly document: Node
   #at: Pointer = []
 
@@ -86,6 +88,17 @@ export class Reader {
     )
   }
 
+  /** Follows the references of a schema, and of what these lead to. */
+  follow(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return
+    const { $ref } = value as Node
+    if (typeof $ref === 'string' && !this.#followed.has($ref)) {
+      this.#followed.add($ref)
+      this.follow(this.#resolve($ref))
+    }
+    for (const each of Object.values(value)) this.follow(each)
+  }
+
   /** Numbers of things: whole and above 0. */
   counts<Name extends string>(place: string, value: unknown, names: readonly Name[]): Record<Name, number> {
     const node = this.node(value)
@@ -96,16 +109,8 @@ export class Reader {
   }
 
   #resolve(ref: string): unknown {
-    const keys = ref.replace(/^#\//, '').split('/')
-    const target = keys.reduce<unknown>(
-      (at, key) => (at as Node | undefined)?.[unescapePointer(key)],
-      ref.startsWith('#/') ? this.document : undefined,
-    )
+    const target = lookUp(this.document, ref)
     if (target === undefined) this.problem(`$ref ${ref} leads nowhere`)
     return target
   }
-}
-
-function unescapePointer(token: string): string {
-  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
 }

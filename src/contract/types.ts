@@ -29,6 +29,8 @@ export interface Content {
   /** As in the contract: with parameters, or a range. */
   readonly mediaType: string
   readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
+  /** Of JSON with references; absent for anything. */
+  readonly schema?: Schema | boolean | undefined
   /** Of text: what it may stand for; undefined: text. */
   readonly types?: readonly string[] | undefined
   /** Of a form. */
@@ -120,8 +122,8 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** A request for it may carry a key, and is then done once however often it arrives. */
   readonly isIdempotent: boolean
-  /** Its body and answers as the document has them, with references. */
-  readonly definition: { readonly requestBody?: unknown; readonly responses?: unknown }
+  /** Its body as the document has it, with references. */
+  readonly definition: { readonly requestBody?: unknown }
 }
 
 /** Requests a minute and a day. */

@@ -3,12 +3,12 @@
 
 import type { ValidateFunction } from 'ajv'
 import { answeredBy } from '../contract/media-types.js'
-import type { Content, Header, Operation, Schema } from '../contract/types.js'
-import { exactNumbers } from '../contract/upgrade.js'
+import type { Content, Header, Operation } from '../contract/types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
-import { mapSchemas } from '../schemas/exact-numbers.js'
+import type { AnySchema } from '../schemas/exact-numbers.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
+import { createReferences } from '../schemas/references.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {
@@ -21,11 +21,6 @@ export class ResponseError extends Error {
     super(`${place}: ${problem}`)
   }
 }
-
-/** glue's form of the declared responses: by status, then by media type. */
-export type ResponseSchemas = Readonly<
-  Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> }>
->
 
 /** The headers that are set, by their names in lower case. Node takes numbers for values; on the wire they are text. */
 type Headers = Readonly<Record<string, unknown>>
@@ -56,30 +51,28 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
   }
 }
 
-/** Makes the checks; one maker compiles for all operations. */
-export function createResponseChecks(): (operation: Operation, schemas: ResponseSchemas) => ResponseCheck {
+/** Makes the checks; one maker compiles for all operations of a document. Bodies are checked where they are to be. */
+export function createResponseChecks(
+  document: object,
+): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
   const headerAjv = createAjv('text', { coerceTypes: true })
   const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
   forbid(bodyAjv, 'writeOnly')
   const compileHeader = compileOnce((schema) =>
     headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
   )
-  const compileBody = compileOnce((schema) =>
-    bodyAjv.compile(withoutForbidden(compilable(schema), 'writeOnly')),
+  const withReferences = createReferences(bodyAjv, document, (schema, resolve) =>
+    compilable(withoutForbidden(schema, 'writeOnly', resolve)),
   )
-  return (operation, schemas) => {
-    const contents = new Map(
-      Object.entries(schemas).map(([status, { content }]) => [status.toLowerCase(), content]),
-    )
-    const checks = [...operation.responses.values()].map(({ status, headers, contents: types }) => {
+  const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
+  return (operation, areBodiesChecked) => {
+    const checks = [...operation.responses.values()].map(({ status, headers, contents }) => {
       const headerProblems = headers.map((header) => ({
         header,
         problemOf: headerCheck(compileHeader, header),
       }))
-      return [
-        status,
-        { headerProblems, bodyProblem: bodyCheck(compileBody, types, contents.get(status)) },
-      ] as const
+      const bodyProblem = bodyCheck(compileBody, areBodiesChecked ? contents : contents.map(withoutSchema))
+      return [status, { headerProblems, bodyProblem }] as const
     })
     const declared = byStatus(new Map(checks))
     const checksOf = (status: number) => {
@@ -109,7 +102,11 @@ export function createResponseChecks(): (operation: Operation, schemas: Response
   }
 }
 
-type Compile = (schema: Schema) => ValidateFunction
+type Compile = (schema: AnySchema) => ValidateFunction
+
+function withoutSchema({ schema: _, ...content }: Content): Content {
+  return content
+}
 
 function headerCheck(
   compile: Compile,
@@ -135,12 +132,9 @@ function headerCheck(
 function bodyCheck(
   compile: Compile,
   contents: readonly Content[],
-  declared: ResponseSchemas[string]['content'] = {},
 ): (body: unknown, contentType?: string) => string | undefined {
   if (contents.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
-  const checks = new Map(
-    contents.map((each) => [each, contentCheck(compile, each, declared[each.mediaType]?.schema)]),
-  )
+  const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
   return (body, contentType) => {
     const content = answeredBy(contents, contentType)
     if (content !== undefined) return checks.get(content)?.(body)
@@ -150,12 +144,8 @@ function bodyCheck(
   }
 }
 
-function contentCheck(
-  compile: Compile,
-  { kind }: Content,
-  schema: Schema | undefined,
-): (body: unknown) => string | undefined {
-  const validate = schema && compile(kind === 'bytes' ? withBytes(schema) : schema)
+function contentCheck(compile: Compile, { kind, schema }: Content): (body: unknown) => string | undefined {
+  const validate = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
   return (body) => {
     if (kind === 'text' && typeof body !== 'string') return 'the body must be text'
     if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
@@ -164,25 +154,4 @@ function contentCheck(
     const { instancePath, message } = validate.errors?.[0] ?? {}
     return `body at "${instancePath}" ${message}`
   }
-}
-
-/**
- * Whether Fastify's serializer writes all that the schemas allow. It chooses among alternatives with an Ajv that knows
- * no bigint, and writes none where no type is named.
- */
-export function isPlain(schemas: ResponseSchemas): boolean {
-  const all = Object.values(schemas).flatMap(({ content = {} }) => Object.values(content))
-  return all.every(({ schema = {} }) => isPlainSchema(schema))
-}
-
-function isPlainSchema(schema: Schema): boolean {
-  let isPlain = true
-  mapSchemas(schema, (each) => {
-    const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', '$ref', 'writeOnly', exactNumbers].some(
-      (keyword) => keyword in each,
-    )
-    if (hasChoice || typeof each.type !== 'string') isPlain = false
-    return each
-  })
-  return isPlain
 }

@@ -5,21 +5,20 @@ import type { Contract, Operation, Parameter } from '../contract/types.js'
 import { jsonSchemas, usedParts } from './used-parts.js'
 
 /**
- * The document that glue is given: its own validator refuses what is none. The router compares decoded paths. An operation that is not
- * written is a route and no more: its schemas, which can be many, would check nothing.
+ * The document that glue is given: its own validator refuses what is none. The router compares decoded paths. Glue would write the
+ * schemas of answers out at every reference, so it is told of none. An operation that is not written is a route and no more: its
+ * schemas, which can be many, would check nothing.
  */
 export function routable(contract: Contract, isWritten: (operation: Operation) => boolean): object {
   const { operations } = contract
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations.values()) {
-    const { id, method, definition, parameters } = operation
+    const { id, method, body, definition, parameters } = operation
     const path = withRouteNames(decodeURI(operation.path))
-    const bare = { operationId: id, responses: { default: { description: 'Not written yet.' } } }
-    const { requestBody, responses } = definition
+    const bare = { operationId: id, responses: { default: { description: 'Checked by the server.' } } }
     const full = {
-      operationId: id,
-      responses,
-      ...(requestBody !== undefined && { requestBody }),
+      ...bare,
+      ...(body !== undefined && { requestBody: definition.requestBody }),
       ...schemasOf(parameters),
     }
     paths[path] = {

@@ -15,7 +15,7 @@ import type {
 import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
-import { essence, isJson } from '../contract/media-types.js'
+import { essence } from '../contract/media-types.js'
 import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
@@ -33,13 +33,9 @@ import { withBytes, withFiles } from '../schemas/bytes.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
+import { createPlainAnswers } from './plain-answers.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
-import {
-  createResponseChecks,
-  isPlain,
-  type ResponseCheck,
-  type ResponseSchemas,
-} from './response-validation.js'
+import { createResponseChecks, type ResponseCheck } from './response-validation.js'
 import { placeOf, routable } from './routable.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
@@ -73,7 +69,8 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 /** Adds every operation of the contract to the server. */
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
-  const responseCheckOf = createResponseChecks()
+  const responseCheckOf = createResponseChecks(contract.specification)
+  const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   const compile = createValidatorCompiler()
@@ -84,16 +81,15 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
-    const { body, response = {}, ...schema } = route.schema ?? {}
-    const schemas = jsonAnswers(response as ResponseSchemas)
-    const isExact = !isPlain(schemas)
-    const responseCheck = naming(operation, () => responseCheckOf(operation, response as ResponseSchemas))
+    const { body, ...schema } = route.schema ?? {}
+    const isServed = !isStub(handlerOf(operation, parts))
+    const responseCheck = naming(operation, () => responseCheckOf(operation, isServed))
+    const response = isServed ? plainAnswersOf(operation) : undefined
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
-    route.config = { ...route.config, isExact, responseCheck }
+    route.config = { ...route.config, isExact: response === undefined, responseCheck }
     const content = bodyContent(operation, body as BodySchema | undefined)
-    const isServed = !isStub(handlerOf(operation, parts))
     const read =
       isServed &&
       naming(operation, () => createParameterReader(operation, contract.prefix, validatorsOf(route, compile)))
@@ -103,7 +99,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
       querystring: { type: 'object' },
       ...schema,
       ...(content && { body: content }),
-      ...(!isExact && { response: schemas }),
+      ...(response && { response }),
     }
   })
   app.addHook('preSerialization', checkBody)
@@ -165,15 +161,6 @@ function bodyContent({ body }: Operation, declared: BodySchema | undefined): Bod
 function bodySchema({ kind, fields }: Content, schema: Schema): Schema {
   if (kind === 'bytes') return withBytes(schema)
   return kind === 'multipart' ? withFiles(schema, (name) => fields?.get(name)?.kind === 'file') : schema
-}
-
-// Of the others Fastify writes nothing.
-function jsonAnswers(schemas: ResponseSchemas): ResponseSchemas {
-  const entries = Object.entries(schemas).map(([status, { content = {}, ...others }]) => {
-    const json = Object.entries(content).filter(([mediaType]) => isJson(mediaType))
-    return [status, json.length > 0 ? { ...others, content: Object.fromEntries(json) } : others]
-  })
-  return Object.fromEntries(entries)
 }
 
 function operationOf(contract: Contract, id: string): Operation {

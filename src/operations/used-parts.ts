@@ -1,6 +1,7 @@
 // Of a document what routes are made of: parts that no path uses, and those that are for readers, can neither stop the
 // start nor take its time.
 
+import { lookUp, unescapePointer } from '../contract/pointer.js'
 import type { Contract } from '../contract/types.js'
 import { mapKeywords } from '../contract/upgrade.js'
 
@@ -27,7 +28,7 @@ export function usedParts(paths: object, { title, version, specification }: Cont
     if (names.has(whole)) return isComponent ? ref : (names.get(whole) as string)
     names.set(whole, `#/components/${inKind}/${asName}`)
     components[inKind] ??= {}
-    components[inKind][unescaped(asName)] = copy(at(specification, whole))
+    components[inKind][unescapePointer(asName) ?? asName] = copy(lookUp(specification, whole))
     return isComponent ? ref : `#/components/${inKind}/${asName}`
   }
   const copy = (value: unknown, isMap = false): unknown => {
@@ -44,13 +45,4 @@ export function usedParts(paths: object, { title, version, specification }: Cont
   }
   const used = copy(paths, true)
   return { openapi: '3.1.0', info: { title, version }, paths: used, components }
-}
-
-function at(document: object, ref: string): unknown {
-  const keys = ref.split('/').slice(1).map(unescaped)
-  return keys.reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], document)
-}
-
-function unescaped(token: string): string {
-  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
 }

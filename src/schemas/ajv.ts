@@ -4,10 +4,9 @@ import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { stringify } from 'lossless-json'
-import type { Schema } from '../contract/types.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
-import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+import { type AnySchema, addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 
 /**
  * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
@@ -47,14 +46,18 @@ const dialect = new Ajv2020({ strict: false, logger: false })
  * one, its references mean itself.
  * @throws {Error} when it is no schema
  */
-export function compilable(schema: Schema): Schema {
+export function compilable<Each extends AnySchema>(schema: Each): Each
+export function compilable(schema: AnySchema): AnySchema {
+  if (typeof schema === 'boolean') return schema
   const { $id: _, ...others } = schema
   dialect.validateSchema(others, true)
   return withExactNumbers(others)
 }
 
 /** Compiles schemas, those that are alike once: most operations share their headers, parameters and errors. */
-export function compileOnce(compile: (schema: Schema) => ValidateFunction): typeof compile {
+export function compileOnce<Each extends AnySchema>(
+  compile: (schema: Each) => ValidateFunction,
+): typeof compile {
   const made = new Map<string, ValidateFunction>()
   return (schema) => {
     const text = String(stringify(schema))

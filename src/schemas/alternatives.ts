@@ -5,6 +5,7 @@ import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
+import type { Resolve } from './references.js'
 
 /** What an error of `anyOf` or `oneOf` tells. */
 export type Alternatives =
@@ -26,7 +27,7 @@ export function addAlternatives(ajv: Ajv): void {
       schemaType: 'array',
       trackErrors: true,
       code: (cxt) => {
-        const tags = tagsOf(cxt.parentSchema, cxt.schema as Schema[])
+        const tags = tagsOf(cxt.parentSchema, cxt.schema as Schema[], resolveIn(cxt.it.self))
         if (tags === undefined) validateAll(cxt)
         else validateNamed(cxt, tags)
       },
@@ -154,10 +155,10 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
 }
 
 // Undefined where a value may mean several alternatives, or one has no value: then the schemas alone decide.
-function tagsOf({ discriminator }: Schema, schemas: readonly Schema[]): Tags | undefined {
+function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: Resolve): Tags | undefined {
   const { propertyName, branches } = (discriminator ?? {}) as { propertyName?: string; branches?: Branch[] }
   if (propertyName === undefined || branches === undefined) return undefined
-  const values = schemas.map((schema, i) => valuesOf(schema, propertyName, branches[i]))
+  const values = schemas.map((schema, i) => valuesOf(resolve(schema), propertyName, branches[i], resolve))
   const all = values.flatMap((each) => each ?? [])
   const isSure = new Set(all).size === all.length && values.every((each) => each !== undefined)
   return isSure && all.length > 0 ? { property: propertyName, values: values as string[][] } : undefined
@@ -173,19 +174,36 @@ function valuesOf(
   schema: Schema,
   property: string,
   branch: Branch | undefined,
+  resolve: Resolve,
 ): readonly string[] | undefined {
   if (schema.type === 'null') return []
   if (branch !== undefined && branch.mapped.length > 0) return branch.mapped
-  const own = allowedValues(schema, property)
+  const own = allowedValues(schema, property, resolve)
   if (own?.every((each) => typeof each === 'string')) return own as string[]
   return branch?.name === undefined ? undefined : [branch.name]
 }
 
+// What was added to an Ajv is found by its name.
+function resolveIn(ajv: Ajv): Resolve {
+  const resolve: Resolve = (schema) => {
+    const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined
+    return typeof target === 'object' ? resolve(target as Schema) : schema
+  }
+  return resolve
+}
+
 /** The values that a schema allows for one of its properties; undefined for any. */
-export function allowedValues(schema: Schema, property: string): readonly unknown[] | undefined {
-  const own = (schema.properties as Record<string, Schema> | undefined)?.[property]
+export function allowedValues(
+  schema: Schema,
+  property: string,
+  resolve: Resolve = (each) => each,
+): readonly unknown[] | undefined {
+  const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
+  const own = given && resolve(given)
   if (own?.const !== undefined) return [own.const]
   if (Array.isArray(own?.enum)) return own.enum
   const parts = (schema.allOf as Schema[] | undefined) ?? []
-  return parts.map((part) => allowedValues(part, property)).find((each) => each !== undefined)
+  return parts
+    .map((part) => allowedValues(resolve(part), property, resolve))
+    .find((each) => each !== undefined)
 }

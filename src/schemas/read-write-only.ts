@@ -4,6 +4,7 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
+import type { Resolve } from './references.js'
 
 /** What must not be there: `readOnly` in a request, `writeOnly` in an answer. */
 export type Forbidden = 'readOnly' | 'writeOnly'
@@ -21,13 +22,19 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
   })
 }
 
+const itself: Resolve = (schema) => schema
+
 /** The same schema, in which what is forbidden is neither required nor has a default. */
-export function withoutForbidden<Each extends AnySchema>(schema: Each, forbidden: Forbidden): Each
-export function withoutForbidden(schema: AnySchema, forbidden: Forbidden): AnySchema {
+export function withoutForbidden<Each extends AnySchema>(
+  schema: Each,
+  forbidden: Forbidden,
+  resolve?: Resolve,
+): Each
+export function withoutForbidden(schema: AnySchema, forbidden: Forbidden, resolve = itself): AnySchema {
   return mapSchemas(schema, (each) => {
     const plain = each[forbidden] === true ? omit(each, 'default') : each
-    const names = forbiddenNames(plain, forbidden)
-    return names.size > 0 ? withoutRequired(plain, names) : plain
+    const names = forbiddenNames(plain, forbidden, resolve)
+    return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
   })
 }
 
@@ -36,32 +43,37 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-function forbiddenNames(schema: Schema, forbidden: Forbidden): Set<string> {
+function forbiddenNames(schema: Schema, forbidden: Forbidden, resolve: Resolve): Set<string> {
   const names = Object.entries((schema.properties as Schema | undefined) ?? {})
-    .filter(([, each]) => isForbidden(each as AnySchema, forbidden))
+    .filter(([, each]) => isForbidden(each as AnySchema, forbidden, resolve))
     .map(([name]) => name)
-  return new Set([
-    ...names,
-    ...parts(schema, 'allOf').flatMap((part) => [...forbiddenNames(part, forbidden)]),
+  const inherited = parts(schema, 'allOf', resolve).flatMap((part) => [
+    ...forbiddenNames(part, forbidden, resolve),
   ])
+  return new Set([...names, ...inherited])
 }
 
-function isForbidden(schema: AnySchema, forbidden: Forbidden): boolean {
-  if (typeof schema === 'boolean') return false
-  return schema[forbidden] === true || parts(schema, 'allOf').some((part) => isForbidden(part, forbidden))
+function isForbidden(given: AnySchema, forbidden: Forbidden, resolve: Resolve): boolean {
+  if (typeof given === 'boolean') return false
+  const schema = resolve(given)
+  return (
+    schema[forbidden] === true ||
+    parts(schema, 'allOf', resolve).some((part) => isForbidden(part, forbidden, resolve))
+  )
 }
 
 // `required` may stand in one part and the property in another.
-function withoutRequired(schema: Schema, names: ReadonlySet<string>): Schema {
+function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
   const copy: Record<string, unknown> = { ...schema }
   const required = schema.required as string[] | undefined
   if (required) copy.required = required.filter((name) => !names.has(name))
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-    if (schema[keyword]) copy[keyword] = parts(schema, keyword).map((part) => withoutRequired(part, names))
+    if (schema[keyword] === undefined) continue
+    copy[keyword] = parts(schema, keyword, resolve).map((part) => withoutRequired(part, names, resolve))
   }
   return copy
 }
 
-function parts(schema: Schema, keyword: string): Schema[] {
-  return (schema[keyword] as Schema[] | undefined) ?? []
+function parts(schema: Schema, keyword: string, resolve: Resolve): Schema[] {
+  return ((schema[keyword] as Schema[] | undefined) ?? []).map(resolve)
 }

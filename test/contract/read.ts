@@ -1,6 +1,6 @@
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { type Document, parseDocument } from 'yaml'
+import { type Document, parseDocument, stringify } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readContract, toContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
@@ -104,7 +104,9 @@ t.test('an operation is read with all it declares', async (t) => {
   t.strictSame(operations.get('createPet')?.body, {
     required: true,
     mediaTypes: ['application/json'],
-    contents: [{ mediaType: 'application/json', kind: 'json' }],
+    contents: [
+      { mediaType: 'application/json', kind: 'json', schema: { $ref: '#/components/schemas/NewPet' } },
+    ],
   })
   const headers = operations.get('createPet')?.responses.get('201')?.headers
   const headerOf = (name: string) => headers?.find((header) => header.name === name)
@@ -127,6 +129,8 @@ const prefixes: [address: string, prefix: string][] = [
   ['https://pets.example/a/b/', '/a/b'],
   ['https://pets.example', ''],
   ['/v3', '/v3'],
+  ['https://{host}', ''],
+  ['https://', ''],
 ]
 
 for (const [address, prefix] of prefixes) {
@@ -623,4 +627,59 @@ t.test('of addresses that end differently the first counts, and the others are n
   t.strictSame(problems, [])
   t.equal(contract.prefix, '/v1')
   t.match(contract.left, ["the servers' addresses end in /, /mock, too, but operations are served under /v1"])
+})
+
+const item: readonly string[] = ['paths', '/pets/{petId}']
+
+t.test('a parameter of a path that nothing declares is text, which is said', async (t) => {
+  const { problems, contract } = toContract({
+    document: edited((document) => {
+      document.deleteIn([...item, 'parameters'])
+      document.deleteIn([...get, 'parameters'])
+    }).toJS(),
+    text: '',
+  })
+  t.strictSame(problems, [])
+  const [parameter] = contract.operations.get('getPet')?.parameters ?? []
+  t.match(parameter, { name: 'petId', in: 'path', required: true, schema: { type: 'string' } })
+  t.ok(contract.left.includes('GET /pets/{petId} does not declare petId: it is taken as text'))
+})
+
+t.test('where a path item stands elsewhere, such a parameter is refused', async (t) => {
+  const document = original.toJS()
+  const { parameters: _, ...operation } = document.paths['/pets/{petId}'].get
+  document.paths['/pets/{petId}'] = { $ref: '#/components/pathItems/Pet' }
+  document.components.pathItems = { Pet: { get: operation } }
+  const { problems } = toContract({ document, text: '' })
+  t.strictSame(
+    problems.map(({ text }) => text),
+    ['GET /pets/{petId}: its path has the parameter petId, which is not declared'],
+  )
+})
+
+t.test('a body of GET that may be left out is not taken, which is said', async (t) => {
+  const content = { 'application/json': { schema: { type: 'object' } } }
+  const { problems, contract } = toContract({
+    document: edited((document) => document.setIn([...list, 'requestBody'], { content })).toJS(),
+    text: '',
+  })
+  t.strictSame(problems, [])
+  t.equal(contract.operations.get('listPets')?.body, undefined)
+  t.match(contract.left.join(), /GET \/pets: a requestBody has no meaning there .*, and is not taken/)
+})
+
+t.test('a $ref to a whole map takes its place', async (t) => {
+  const { components } = original.toJS()
+  const properties = { owner: { type: 'string' } }
+  const document = edited((document) => {
+    document.setIn(['components', 'schemas', 'Owner'], { properties: { $ref: './owner.yaml#/properties' } })
+    document.setIn(['components', 'headers'], { $ref: './headers.yaml' })
+  })
+  const folder = temporaryDirectory(t, {
+    'openapi.yaml': String(document),
+    'owner.yaml': stringify({ properties }),
+    'headers.yaml': stringify(components.headers),
+  })
+  const read = await readContract(path.join(folder, 'openapi.yaml'))
+  t.match(read.document, { components: { schemas: { Owner: { properties } }, headers: components.headers } })
 })

@@ -1,13 +1,10 @@
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Operation } from '../../src/contract/types.js'
+import { toOneDialect } from '../../src/contract/upgrade.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import {
-  createResponseChecks,
-  ResponseError,
-  type ResponseSchemas,
-} from '../../src/operations/response-validation.js'
+import { createResponseChecks, ResponseError } from '../../src/operations/response-validation.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 
 const rex = { id: 1n, name: 'Rex', categoryId: 3n }
@@ -202,26 +199,20 @@ t.test('a handler that throws makes a 500 that says nothing', async (t) => {
   )
 })
 
-const schemas: ResponseSchemas = {
-  '200': {
-    content: {
-      'application/json': { schema: { type: 'array', items: { type: 'integer', format: 'int64' } } },
-    },
-  },
-  '204': {},
-  '4XX': { content: { 'application/json': { schema: { type: 'object', required: ['code'] } } } },
-  default: { content: { 'application/json': { schema: { type: 'string' } } } },
+const schemas: Readonly<Record<string, Record<string, unknown>>> = {
+  '200': { type: 'array', items: { $ref: '#/components/schemas/Id' } },
+  '4xx': { type: 'object', required: ['code'] },
+  default: { type: 'string' },
 }
+const document = { components: { schemas: { Id: { type: 'integer', format: 'int64' } } } }
 
 function header(name: string, schema: object, required = false) {
   return { name, required, setByServer: false, schema: schema as Record<string, unknown> }
 }
 
 function response(status: string, ...headers: ReturnType<typeof header>[]) {
-  return [
-    status,
-    { status, key: status, headers, contents: [{ mediaType: 'application/json', kind: 'json' }] },
-  ] as const
+  const contents = [{ mediaType: 'application/json', kind: 'json', schema: schemas[status] }] as const
+  return [status, { status, key: status, headers, contents }] as const
 }
 
 const operation: Operation = {
@@ -239,7 +230,7 @@ const operation: Operation = {
 }
 
 t.test('the checks of an operation', async (t) => {
-  const check = createResponseChecks()(operation, schemas)
+  const check = createResponseChecks(document)(operation, true)
 
   const heads: [
     title: string,
@@ -290,8 +281,69 @@ t.test('the checks of an operation', async (t) => {
   }
 })
 
+t.test('answers whose schemas refer to others', async (t) => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const animal = (kind: string, name: string) => ({
+    type: 'object',
+    required: ['kind', name],
+    properties: { kind: ref(kind), [name]: { type: 'integer' } },
+  })
+  const document = toOneDialect({
+    openapi: '3.1.0',
+    components: {
+      schemas: {
+        Tree: {
+          type: 'object',
+          properties: { leaves: { type: 'array', items: ref('Tree') }, age: { type: 'integer' } },
+        },
+        Secret: { type: 'string', writeOnly: true },
+        Login: {
+          required: ['name', 'secret'],
+          properties: { name: { type: 'string' }, secret: ref('Secret') },
+        },
+        User: { type: 'object', required: ['secret'], allOf: [ref('Login')] },
+        Closed: { unevaluatedProperties: false, allOf: [ref('Tree')] },
+        Animal: { oneOf: [ref('Cat'), ref('Dog')], discriminator: { propertyName: 'kind' } },
+        Cat: animal('CatKind', 'lives'),
+        CatKind: { enum: ['cat', 'tom'] },
+        Dog: animal('DogKind', 'tricks'),
+        DogKind: { const: 'dog' },
+        Null: { type: 'string', nullable: true },
+      },
+    },
+  }) as { components: { schemas: Record<string, object> } }
+  const checks = createResponseChecks(document)
+  const refused = (name: string, body: unknown) => {
+    const contents = [{ mediaType: 'application/json', kind: 'json', schema: ref(name) }] as const
+    const ok = { status: '200', key: '200', headers: [], contents }
+    const check = checks({ ...operation, responses: new Map([['200', ok]]) }, true)
+    try {
+      check.body(200, body)
+    } catch (error) {
+      return (error as Error).message.replace('listPets 200: body at ', '')
+    }
+    return undefined
+  }
+  const cases: [name: string, body: unknown, problem: string | undefined][] = [
+    ['Tree', { leaves: [{ leaves: [{ age: 1n }] }] }, undefined],
+    ['Tree', { leaves: [{ leaves: [{ age: '1' }] }] }, '"/leaves/0/leaves/0/age" must be an integer'],
+    ['User', { name: 'a' }, undefined],
+    ['User', {}, `"" must have required property 'name'`],
+    ['User', { name: 'a', secret: 'b' }, '"/secret" must not be answered'],
+    ['Closed', { age: 1 }, undefined],
+    ['Closed', { size: 1 }, '"" must NOT have unevaluated properties'],
+    ['Animal', { kind: 'tom', lives: 7 }, undefined],
+    ['Animal', { kind: 'dog', lives: 7 }, `"" must have required property 'tricks'`],
+    ['Null', null, undefined],
+  ]
+  for (const [name, body, problem] of cases) {
+    const shown = JSON.stringify(body, (_, each) => (typeof each === 'bigint' ? Number(each) : each))
+    t.equal(refused(name, body), problem, `${name} ${shown}`)
+  }
+})
+
 t.test('a status that nothing declares is refused', async (t) => {
-  const check = createResponseChecks()({ ...operation, responses: new Map([response('200')]) }, {})
+  const check = createResponseChecks(document)({ ...operation, responses: new Map([response('200')]) }, true)
   t.doesNotThrow(() => check.head(200, {}))
   t.throws(() => check.head(201, {}), new ResponseError('listPets 201', 'the status is not declared'))
 })

@@ -86,6 +86,22 @@ t.test('what only documentation suffers from, and names of any kind, stop nothin
   t.match(await send(`${base}/things`, 'GET', auth), { status: 501 })
 })
 
+t.test('the lint of a large document, too, comes before all else, without its examples', async (t) => {
+  const padding = `  x-padding: ${'x'.repeat(2_000_000)}\n`
+  const large = start.replace('paths:', `tags: []\n${padding.trimStart()}paths:`)
+  const { warnings } = await findDifferences(projectOf(t, (file) => writeFileSync(file, large)))
+  t.match(warnings.join('\n'), /openapi\.yaml:\d+:\d+ warning /)
+  t.notMatch(warnings.join('\n'), /warning Example /)
+  const misspelt = large
+    .replace('valueOf: { nullable: true }', 'valueOf: { typ: string }')
+    .replace('{ operationId: listThings', '{ operationId: 1')
+  const refused = findDifferences(projectOf(t, (file) => writeFileSync(file, misspelt)))
+  await t.rejects(refused, { message: /^[^\n]*openapi\.yaml:\d+:\d+ error .*`typ` is not expected here/m })
+  const swagger = `swagger: "2.0"\n${padding.trimStart()}`
+  const none = findDifferences(projectOf(t, (file) => writeFileSync(file, swagger)))
+  await t.rejects(none, { message: /^[^\n]*Swagger 2\.0 is not served/ })
+})
+
 t.test('what is no contract is told in a line', async (t) => {
   const refused: [text: string, line: RegExp][] = [
     [
