@@ -129,6 +129,7 @@ function goodAnswers({ responses }: Pick<Operation, 'responses'>): Response[] {
 
 class Tabler {
   readonly #schemas: Record<string, Place> = {}
+  readonly #without = new Set<string>() // those that hold no int64
 
   constructor(readonly document: Node) {}
 
@@ -216,10 +217,12 @@ class Tabler {
   // A schema may lead back to itself: it is noted before it is looked into, and struck out if nothing is in it.
   #reference(ref: `#/${string}`): Place | undefined {
     if (ref in this.#schemas) return ref
+    if (this.#without.has(ref)) return undefined
     this.#schemas[ref] = {}
     const place = this.#place(lookUp(this.document, ref))
     if (place === undefined || !leadsToInt64(place, ref)) delete this.#schemas[ref]
     else this.#schemas[ref] = place
+    if (!(ref in this.#schemas)) this.#without.add(ref)
     return ref in this.#schemas ? ref : undefined
   }
 
