@@ -102,6 +102,26 @@ t.test('the lint of a large document, too, comes before all else, without its ex
   await t.rejects(none, { message: /^[^\n]*Swagger 2\.0 is not served/ })
 })
 
+// By every way through it, the last would be looked at 2^40 times.
+t.test('a schema that many others lead to is looked at once', async (t) => {
+  const chain = Array.from({ length: 40 }, (_, i) => {
+    const next = `{ $ref: '#/components/schemas/S${i + 1}' }`
+    return `    S${i}: { type: object, properties: { a: ${next}, b: ${next} } }\n`
+  })
+  const text = `${start}${chain.join('')}    S40: { type: string }\n`.replace(
+    'schemas/constructor }',
+    'schemas/S0 }',
+  )
+  const project = projectOf(t, (file) => writeFileSync(file, text))
+  const { contract } = await findDifferences(project)
+  const deep = JSON.parse('{"a":'.repeat(40) + '1' + '}'.repeat(40))
+  const handlers = { listThings: async () => ({ status: 200, body: deep }) } as never
+  const { base, createKey } = await startService(t, { contract, handlers })
+  const { key } = await createKey({ plan: 'unlimited' })
+  const { status } = await send(`${base}/things`, 'GET', { authorization: `Bearer ${key}` })
+  t.equal(status, 500, 'a number where the last wants a string')
+})
+
 t.test('what is no contract is told in a line', async (t) => {
   const refused: [text: string, line: RegExp][] = [
     [
