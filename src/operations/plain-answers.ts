@@ -10,38 +10,43 @@ export type ResponseSchemas = Readonly<
   Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
 >
 
+// Of one answer. Schemas that refer to each other often are endless when they are written out.
+const schemasMax = 1_000
+
 /**
  * Finds the schemas of an operation's answers in JSON; undefined unless Fastify's serializer writes all that they allow. It chooses
  * among alternatives with an Ajv that knows no bigint, and writes none where no type is named.
  */
 export function createPlainAnswers(document: object): (operation: Operation) => ResponseSchemas | undefined {
   const reader = new Reader(document)
-  const known = new Map<string, boolean>()
-  const isPlain = (schema: AnySchema): boolean => {
-    let found = typeof schema === 'object'
+  const known = new Map<string, number>()
+  // How many schemas it is when it is written out; Infinity where one of them is not plain.
+  const sizeOf = (schema: AnySchema): number => {
+    let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
     mapSchemas(schema, (each) => {
       const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', 'writeOnly', exactNumbers].some(
         (name) => name in each,
       )
-      if (typeof each.$ref === 'string') found &&= leadsToPlain(each.$ref)
-      else if (hasChoice || typeof each.type !== 'string') found = false
+      if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
+      else size += hasChoice || typeof each.type !== 'string' ? Number.POSITIVE_INFINITY : 1
       return each
     })
-    return found
+    return size
   }
-  const leadsToPlain = (ref: string): boolean => {
-    if (!known.has(ref)) {
-      known.set(ref, false) // for what leads back to itself
-      known.set(ref, isPlain(reader.node({ $ref: ref })))
-    }
-    return known.get(ref) === true
+  const sizeAt = (ref: string): number => {
+    const size = known.get(ref)
+    if (size !== undefined) return size
+    known.set(ref, Number.POSITIVE_INFINITY) // for what leads back to itself
+    const found = sizeOf(reader.node({ $ref: ref }))
+    known.set(ref, found)
+    return found
   }
   return ({ responses }) => {
     const answers = [...responses.values()].map(({ key, contents }) => {
       return [key, contents.filter(({ kind }) => kind === 'json')] as const
     })
     const schemas = answers.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
-    if (!schemas.every(isPlain)) return undefined
+    if (!schemas.every((schema) => sizeOf(schema) <= schemasMax)) return undefined
     const written = answers
       .filter(([, contents]) => contents.length > 0)
       .map(([key, contents]) => {

@@ -109,12 +109,12 @@ t.test('a schema that many others lead to is looked at once', async (t) => {
     return `    S${i}: { type: object, properties: { a: ${next}, b: ${next} } }\n`
   })
   const text = `${start}${chain.join('')}    S40: { type: string }\n`.replace(
-    'schemas/constructor }',
-    'schemas/S0 }',
+    "schemas/constructor' }",
+    "schemas/S0' }",
   )
   const project = projectOf(t, (file) => writeFileSync(file, text))
   const { contract } = await findDifferences(project)
-  const deep = JSON.parse('{"a":'.repeat(40) + '1' + '}'.repeat(40))
+  const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)
   const handlers = { listThings: async () => ({ status: 200, body: deep }) } as never
   const { base, createKey } = await startService(t, { contract, handlers })
   const { key } = await createKey({ plan: 'unlimited' })
