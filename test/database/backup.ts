@@ -13,6 +13,7 @@ import { temporaryDirectory } from '../fixtures/directory.js'
 import { blocksOf, readPage } from '../fixtures/pages.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 const run = promisify(execFile)
 const blocks = blocksOf(readPage('docs/operating.md'))
@@ -20,9 +21,12 @@ const blocks = blocksOf(readPage('docs/operating.md'))
 // As the page has it, but for where it is run.
 async function paste(program: string, cwd: string, env: Record<string, string>): Promise<void> {
   const { text } = blocks.find((block) => block.text.startsWith(program)) ?? { text: 'false' }
-  const script = text.replaceAll('npm run', `npm --prefix ${projectRoot} run`)
+  const script = text.replaceAll('npm run', 'npm --prefix "$PROJECT" run')
   const { PATH = '', HOME = '' } = process.env
-  await run('bash', ['-euc', script], { cwd, env: { PATH: `${programs}:${PATH}`, HOME, ...env } })
+  await run('bash', ['-euc', script], {
+    cwd,
+    env: { PATH: `${programs}:${PATH}`, HOME, PROJECT: projectRoot, ...env },
+  })
 }
 
 // Debian's are not in PATH.
@@ -90,7 +94,7 @@ t.test('a dump that was made under load has all that was acknowledged before it'
     }
   }
   const clients = Array.from({ length: 4 }, client)
-  while (acknowledged.length < 200) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => acknowledged.length >= 200)
   const known = [...acknowledged]
   const cwd = temporaryDirectory(t)
   await paste('pg_dump', cwd, { DATABASE_URL: owner.DATABASE_URL })
@@ -122,8 +126,9 @@ t.test('the folder of an embedded database that is stopped is the store', async 
 
   const other = temporaryDirectory(t)
   const { text } = blocks.find((block) => block.text.startsWith('cp -a')) ?? { text: 'false' }
-  const script = text.replace('.data', dataDir).replace('backup', path.join(other, 'postgresql'))
-  await run('bash', ['-euc', script])
+  const script = text.replace('.data', '"$FROM"').replace('backup', '"$TO"')
+  const { PATH = '' } = process.env
+  await run('bash', ['-euc', script], { env: { PATH, FROM: dataDir, TO: path.join(other, 'postgresql') } })
   const restored = await startProcess(t, { DATA_DIR: other })
   const { origin } = new URL(restored.base)
   const locations = made.map(({ headers: told }) => told.get('location') ?? '')
