@@ -18,6 +18,11 @@ export function moduleName(operationId: string): string {
   return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
 }
 
+/** The parameters in a path, in their order: `id` of `/pets/{id}`. */
+export function namesIn(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
+}
+
 /** A path with its parameters as the router knows them, by words alone: `/users/{user_2d_id}` for `/users/{user-id}`. */
 export function withRouteNames(path: string): string {
   return path.replace(/\{([^{}]+)\}/g, (_, name) => `{${routeName(name)}}`)

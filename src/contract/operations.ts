@@ -5,7 +5,7 @@ import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { essence } from './media-types.js'
-import { moduleName, withRouteNames } from './names.js'
+import { moduleName, namesIn, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { lookUp } from './pointer.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
@@ -77,10 +77,6 @@ export function withOmitted(document: object): { readonly document: object; read
     return [path, Object.fromEntries(members)]
   })
   return { document: added.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, added }
-}
-
-function namesIn(path: string): string[] {
-  return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
 }
 
 function derivedId(method: string, path: string): string {

@@ -1,6 +1,7 @@
 // The parameters of an operation: where each stands, how its value is written there (`style`, `explode`, `content`), and
 // what OpenAPI leaves undefined of that, which no server could read.
 
+import { namesIn } from './names.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
@@ -40,7 +41,7 @@ export function readParameters(
     .filter((each) => !isIgnoredParameter(each))
     .map((each) => readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each))
   checkNames(reader, place, parameters)
-  for (const [, name] of path.matchAll(/\{([^{}]+)\}/g)) {
+  for (const name of namesIn(path)) {
     if (!parameters.some((each) => each.in === 'path' && each.name === name))
       reader.problem(`${place}: its path has the parameter ${name}, which is not declared`)
   }
