@@ -78,8 +78,10 @@ export async function readSource(
 function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefined {
   const document = parseText(text) as object
   const known = new Set<string>()
-  const leads = (ref: string) =>
-    known.has(ref) || (lookUp(document, ref) !== undefined && known.add(ref) !== undefined)
+  const leads = (ref: string) => {
+    if (!known.has(ref) && lookUp(document, ref) !== undefined) known.add(ref)
+    return known.has(ref)
+  }
   const isWhole = (value: unknown, isMap = false): boolean => {
     if (typeof value !== 'object' || value === null) return true
     if (Array.isArray(value)) return value.every((each) => isWhole(each))

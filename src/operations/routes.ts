@@ -197,7 +197,6 @@ function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookH
   ]
 }
 
-// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
 // The path parameters that the router knows by other names.
 function renaming({ parameters }: Operation): onRequestHookHandler[] {
   const names = parameters
@@ -215,6 +214,7 @@ function renaming({ parameters }: Operation): onRequestHookHandler[] {
   return [sync(rename)]
 }
 
+// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
 function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, _reply, done) => callBack(() => check(request), done)
 }
