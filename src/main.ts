@@ -37,7 +37,8 @@ async function main(): Promise<void> {
   if (!isWorker(config)) for (const text of config.misspelt) process.stderr.write(`${text}\n`)
   boundShutdown(config)
   const log = createLog(config.logLevel, config.workers > 1)
-  changeLogLevel(config, log)
+  if (isWorker(config)) followPrimary(log)
+  else switchLogLevel(config, log)
   const contract = await readContract(contractFile)
   await checkPorts(config)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
@@ -77,17 +78,18 @@ function isWorker({ workers }: Config): boolean {
   return workers > 1 && cluster.isWorker
 }
 
-// At SIGUSR2: debug, and back. A worker does as the primary says, for the signal may come to all of them, or to the primary alone.
-function changeLogLevel(config: Config, log: Logger): void {
-  if (isWorker(config)) {
-    listenToPrimary(request, (level) => {
-      log.level = level
-    })
-    process.on('SIGUSR2', () => {})
-    return
-  }
+// SIGUSR2 may come to all processes of an instance, or to the primary alone: it decides for them.
+function followPrimary(log: Logger): void {
+  listenToPrimary(request, (level) => {
+    log.level = level
+  })
+  process.on('SIGUSR2', () => {})
+}
+
+// At SIGUSR2: debug, and back.
+function switchLogLevel({ logLevel }: Config, log: Logger): void {
   process.on('SIGUSR2', () => {
-    const level = log.level === config.logLevel ? 'debug' : config.logLevel
+    const level = log.level === logLevel ? 'debug' : logLevel
     log.level = 'debug' // or a level above info would say nothing of it
     log.info({ to: level }, 'log level changed')
     log.level = level
