@@ -101,7 +101,7 @@ function isPlainJson(mediaType: string): boolean {
 
 // `@deprecated` is what editors strike the name through for.
 function documentation({ method, path, summary, definition, deprecation }: Operation): string[] {
-  const description = (definition as Node).description
+  const description = definition.description
   const texts = [summary, description].filter(
     (each): each is string => typeof each === 'string' && each.trim() !== '',
   )

@@ -47,7 +47,7 @@ export async function readyServer(
 
 // What glue's validator finds in the document: by JSON Schemas, of which those that only choose another say nothing.
 async function documentProblems(contract: Contract): Promise<Problem[]> {
-  const { errors = [] } = await new Validator().validate({ ...routable(contract, () => true) })
+  const { errors = [] } = await new Validator().validate({ ...routable(contract) })
   const found = (Array.isArray(errors) ? errors : []).filter(({ keyword }) => keyword !== 'if')
   return found.map(({ instancePath, message, params }) => {
     const at = instancePath

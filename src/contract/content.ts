@@ -152,7 +152,8 @@ function readForm(
   const fields = new Map([...schemas].map(([name, each]) => [name, read(name, each)]))
   const rest = others.length > 0 ? read('of any other name', others) : undefined
   if (problems.length > 0) return problems
-  return { mediaType, kind: isMultipart ? 'multipart' : 'form', fields, others: rest }
+  const kind = isMultipart ? 'multipart' : 'form'
+  return { mediaType, kind, schema: media.schema as Schema, fields, others: rest }
 }
 
 /** A field of which nothing is said. */

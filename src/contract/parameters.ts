@@ -64,14 +64,16 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   }
   const isJson = node.content !== undefined
   // Of JSON the default is looked for in the schema itself.
-  const schema = isJson ? reader.node(contentSchema(reader, problem, node)) : (node.schema ?? {})
+  const schema = (
+    isJson ? reader.node(contentSchema(reader, problem, node)) : reader.inlined(node.schema)
+  ) as Node
   return {
     name,
     in: location,
     required: node.required === true,
-    hasDefault: reader.node(schema).default !== undefined,
-    schema: schema as Node,
-    form: isJson ? jsonForm : readForm(reader, problem, path, node),
+    hasDefault: schema.default !== undefined,
+    schema,
+    form: isJson ? jsonForm : readForm(problem, path, node, schema),
   }
 }
 
@@ -94,12 +96,11 @@ function contentSchema(reader: Reader, problem: Problem, { content, schema }: No
   return reader.node(media).schema ?? {}
 }
 
-function readForm(reader: Reader, problem: Problem, path: string, node: Node): ParameterForm | undefined {
+function readForm(problem: Problem, path: string, node: Node, schema: Node): ParameterForm | undefined {
   const location = String(node.in)
   const [ownStyle = 'simple'] = styles[location] ?? []
   const style = (node.style ?? ownStyle) as ParameterForm['style']
   const explode = (node.explode ?? (style === 'form' || style === 'deepObject')) as boolean
-  const schema = reader.inlined(node.schema) as Node
   const shapes = shapesOf(schema)
   const shape = shapeOf(shapes)
   const form: ParameterForm = {

@@ -18,6 +18,8 @@ export class Reader {
   readonly #problems = new Map<string, Problem>()
   readonly #left = new Set<string>()
   readonly #followed = new Set<string>()
+  readonly #inlined = new Map<string, unknown>()
+  #turns = 0
   readonly document: Node
   #at: Pointer = []
 
@@ -76,16 +78,29 @@ export class Reader {
     return Array.isArray(value) ? value.map((each) => this.node(each)) : []
   }
 
-  /** A schema with what it refers to in its place; an absent one takes anything, as does one within itself. */
+  /**
+   * A schema with what it refers to in its place, the same object at each; an absent one takes anything, as does one within itself.
+   */
   inlined(value: unknown, refs: readonly string[] = []): unknown {
     if (Array.isArray(value)) return value.map((each) => each && this.inlined(each, refs))
     if (typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
-    if (typeof $ref === 'string')
-      return refs.includes($ref) ? {} : this.inlined(this.#resolve($ref), [...refs, $ref])
+    if (typeof $ref === 'string') return this.#inlinedAt($ref, refs)
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [key, each && this.inlined(each, refs)]),
     )
+  }
+
+  // One that leads back to what it stands in differs from place to place.
+  #inlinedAt(ref: string, refs: readonly string[]): unknown {
+    if (refs.includes(ref)) {
+      this.#turns++
+      return {}
+    }
+    const turns = this.#turns
+    const inlined = this.#inlined.get(ref) ?? this.inlined(this.#resolve(ref), [...refs, ref])
+    if (this.#turns === turns) this.#inlined.set(ref, inlined)
+    return inlined
   }
 
   /** Follows the references of a schema, and of what these lead to. */

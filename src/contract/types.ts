@@ -29,7 +29,7 @@ export interface Content {
   /** As in the contract: with parameters, or a range. */
   readonly mediaType: string
   readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
-  /** Of JSON with references; absent for anything. */
+  /** Of JSON and forms with references; absent for anything. */
   readonly schema?: Schema | boolean | undefined
   /** Of text: what it may stand for; undefined: text. */
   readonly types?: readonly string[] | undefined
@@ -89,7 +89,7 @@ export interface Parameter {
   readonly in: string
   readonly required: boolean
   readonly hasDefault: boolean
-  /** Its own, or its content's; with references. */
+  /** Its own, without references, or its content's. */
   readonly schema: Schema
   /** Undefined: plain text. */
   readonly form: ParameterForm | undefined
@@ -122,8 +122,8 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** A request for it may carry a key, and is then done once however often it arrives. */
   readonly isIdempotent: boolean
-  /** Its body as the document has it, with references. */
-  readonly definition: { readonly requestBody?: unknown }
+  /** As the document has it. */
+  readonly definition: Readonly<Record<string, unknown>>
 }
 
 /** Requests a minute and a day. */

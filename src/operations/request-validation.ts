@@ -9,9 +9,11 @@ import type { Content, Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
+import type { AnySchema } from '../schemas/exact-numbers.js'
 import { parseJson } from '../schemas/json.js'
 import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
 import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
+import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { mayHoldUnfitText, unfitTexts, unlessMisread } from './parameter-text.js'
@@ -32,19 +34,21 @@ const parts = [
 ] as const
 
 /** Compiles the schemas of each part of a request, as Fastify asks for them. */
-export function createValidatorCompiler(): FastifySchemaCompiler<Schema> {
+export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
-  const faultyDefault = createDefaultCheck()
-  const compileBody = compileOnce((schema) => body.compile(schema))
+  const withReferences = createReferences(body, document, (schema, resolve) =>
+    compilable(withoutForbidden(schema, 'readOnly', resolve)),
+  )
+  const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
   const compileParameters = compileOnce((schema) => parameters.compile(schema))
+  const faultyDefaults = createDefaultCheck(document)
   return ({ schema, httpPart }) => {
-    const isBody = httpPart === 'body' || httpPart === 'json'
-    const exact = isBody ? withoutForbidden(compilable(schema), 'readOnly') : compilable(schema)
-    const fault = faultyDefault(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', exact)
-    if (fault !== undefined) throw new Error(fault)
-    if (isBody) return compileBody(exact)
+    const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
+    if (faults.length > 0) throw new Error(faults.join('; '))
+    if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
+    const exact = compilable(schema)
     // Headers and cookies belong to everyone; the other parameters to the contract alone.
     if (httpPart === 'cookies') return compileParameters(exact)
     if (httpPart === 'headers') return compileParameters(withLowerCaseNames(exact))

@@ -15,11 +15,10 @@ import type {
 import glue from 'fastify-openapi-glue'
 import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
-import { essence } from '../contract/media-types.js'
 import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
-import type { Content, Contract, Operation, Schema } from '../contract/types.js'
+import type { Contract, Operation } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
@@ -29,17 +28,17 @@ import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
 import { createCoalesce } from '../lib/coalesce.js'
 import { callBack } from '../lib/maybe-promise.js'
-import { withBytes, withFiles } from '../schemas/bytes.js'
+import type { AnySchema } from '../schemas/exact-numbers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
 import { createPlainAnswers } from './plain-answers.js'
+import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
-import { placeOf, routable } from './routable.js'
+import { routable } from './routable.js'
 import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
-import { jsonSchemas } from './used-parts.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -73,7 +72,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
-  const compile = createValidatorCompiler()
+  const compile = createValidatorCompiler(contract.specification)
   app.setValidatorCompiler(compile)
   app.decorateRequest('cookies', undefined)
   app.decorateRequest('misread', undefined)
@@ -81,7 +80,6 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
-    const { body, ...schema } = route.schema ?? {}
     const isServed = !isStub(handlerOf(operation, parts))
     const responseCheck = naming(operation, () => responseCheckOf(operation, isServed))
     const response = isServed ? plainAnswersOf(operation) : undefined
@@ -89,25 +87,20 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
     route.config = { ...route.config, isExact: response === undefined, responseCheck }
-    const content = bodyContent(operation, body as BodySchema | undefined)
-    const read =
-      isServed &&
-      naming(operation, () => createParameterReader(operation, contract.prefix, validatorsOf(route, compile)))
-    if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
-    route.schema = {
-      // An operation that declares no query parameters takes none.
-      querystring: { type: 'object' },
-      ...schema,
-      ...(content && { body: content }),
-      ...(response && { response }),
+    if (isServed) {
+      const read = naming(operation, () =>
+        createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
+      )
+      if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     }
+    const request = isServed ? requestSchemas(operation, contract.specification) : {}
+    route.schema = { ...request, ...(response && { response }) }
   })
   app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
-    specification: routable(contract, (operation) => !isStub(handlerOf(operation, parts))),
-    addCookieSchema: true,
+    specification: routable(contract),
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
@@ -130,37 +123,15 @@ function naming<Result>(operation: Operation, run: () => Result): Result {
   }
 }
 
-function validatorsOf(
-  { schema, method, url }: RouteOptions,
-  compile: FastifySchemaCompiler<Schema>,
-): Validators {
-  const { cookies, [jsonSchemas]: json } = (schema ?? {}) as { cookies?: Schema; [jsonSchemas]?: BodySchema }
-  const compiled = (each: Schema, httpPart: string) =>
-    compile({ schema: each, method: String(method), url, httpPart }) as ValidateFunction
+function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySchema>): Validators {
+  const { method, route: url } = operation
+  const compiled = (schema: AnySchema, httpPart: string) =>
+    compile({ schema, method, url, httpPart }) as ValidateFunction
+  const cookies = parametersSchema(operation, 'cookie')
   return {
     cookies: cookies && compiled(cookies, 'cookies'),
-    json: (parameter) => compiled(json?.content[placeOf(parameter)]?.schema ?? {}, 'json'),
+    json: ({ schema }) => compiled(schema, 'json'),
   }
-}
-
-interface BodySchema {
-  readonly content: Readonly<Record<string, { readonly schema?: Schema }>>
-}
-
-// Fastify finds a body's schema by its media type, to the letter.
-function bodyContent({ body }: Operation, declared: BodySchema | undefined): BodySchema | undefined {
-  const kinds = (body?.contents ?? []).flatMap((each) => {
-    const schema = declared?.content[each.mediaType]?.schema
-    return schema === undefined
-      ? []
-      : [[essence(each.mediaType), { schema: bodySchema(each, schema) }] as const]
-  })
-  return kinds.length > 0 ? { content: Object.fromEntries(kinds) } : undefined
-}
-
-function bodySchema({ kind, fields }: Content, schema: Schema): Schema {
-  if (kind === 'bytes') return withBytes(schema)
-  return kind === 'multipart' ? withFiles(schema, (name) => fields?.get(name)?.kind === 'file') : schema
 }
 
 function operationOf(contract: Contract, id: string): Operation {

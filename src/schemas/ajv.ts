@@ -42,14 +42,13 @@ function toRegExp(pattern: string, flags: string): RegExp {
 const dialect = new Ajv2020({ strict: false, logger: false })
 
 /**
- * A schema as Ajv can compile it. Where it refers to itself, glue calls it by one name, the same for all: without
- * one, its references mean itself.
+ * A schema as Ajv can compile it: without a name of its own, which only one in an Ajv may have, and in the one dialect.
  * @throws {Error} when it is no schema
  */
 export function compilable<Each extends AnySchema>(schema: Each): Each
 export function compilable(schema: AnySchema): AnySchema {
   if (typeof schema === 'boolean') return schema
-  const { $id: _, ...others } = schema
+  const { $id: _, $schema, ...others } = schema
   dialect.validateSchema(others, true)
   return withExactNumbers(others)
 }

@@ -9,14 +9,20 @@ import type { Resolve } from './references.js'
 
 /** What an error of `anyOf` or `oneOf` tells. */
 export type Alternatives =
-  /** How many of the errors before it are of each alternative, and how many of these passed. */
-  | { readonly lengths: readonly number[]; readonly passing: number }
+  /** How many of the errors before it are of each alternative, how many of these passed, and what tells them apart, if one thing does. */
+  | { readonly lengths: readonly number[]; readonly passing: number; readonly telling?: Telling }
   /** What is wrong with the property that names the alternative; the values that do. */
   | {
       readonly tag: 'no object' | 'missing' | 'unknown'
       readonly property: string
       readonly allowed: readonly string[]
     }
+
+/** A property of which each alternative has values of its own. */
+export interface Telling {
+  readonly property: string
+  readonly values: readonly unknown[]
+}
 
 /** Teaches Ajv both keywords. */
 export function addAlternatives(ajv: Ajv): void {
@@ -27,8 +33,9 @@ export function addAlternatives(ajv: Ajv): void {
       schemaType: 'array',
       trackErrors: true,
       code: (cxt) => {
-        const tags = tagsOf(cxt.parentSchema, cxt.schema as Schema[], resolveIn(cxt.it.self))
-        if (tags === undefined) validateAll(cxt)
+        const resolve = resolveIn(cxt.it.self)
+        const tags = tagsOf(cxt.parentSchema, cxt.schema as Schema[], resolve)
+        if (tags === undefined) validateAll(cxt, resolve)
         else validateNamed(cxt, tags)
       },
       error: {
@@ -40,7 +47,7 @@ export function addAlternatives(ajv: Ajv): void {
   }
 }
 
-function validateAll(cxt: KeywordCxt): void {
+function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
   const { gen, keyword, schema, data, it } = cxt
   const isValid = gen.name('_valid')
   const before = gen.let('before')
@@ -64,10 +71,12 @@ function validateAll(cxt: KeywordCxt): void {
   }
   for (const [i, each] of (schema as AnySchema[]).entries()) {
     gen.assign(before, names.default.errors)
-    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each)) validate(i)
+    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each, resolve)) validate(i)
     else validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`))
   }
-  cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}}` })
+  const found = tellingOf(schema as Schema[], resolve)
+  const telling = found ? gen.scopeValue('obj', { ref: found }) : _`undefined`
+  cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}, telling: ${telling}}` })
   cxt.result(
     keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`,
     () => {
@@ -86,10 +95,14 @@ function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
 
 // Ajv gives no defaults in alternatives, for one that does not fit would leave them, as it would its kind of number: here each changes a
 // copy, and the one that fits replaces the value.
-function changesValues(schema: AnySchema): boolean {
+function changesValues(schema: AnySchema, resolve: Resolve, refs = new Set<unknown>()): boolean {
   let found = false
   mapSchemas(schema, (each) => {
     if (each.default !== undefined || each.exactNumber !== undefined) found = true
+    if (each.$ref !== undefined && !refs.has(each.$ref)) {
+      refs.add(each.$ref)
+      found ||= changesValues(resolve(each), resolve, refs)
+    }
     return each
   })
   return found
@@ -183,8 +196,8 @@ function valuesOf(
   return branch?.name === undefined ? undefined : [branch.name]
 }
 
-// What was added to an Ajv is found by its name.
-function resolveIn(ajv: Ajv): Resolve {
+/** What a schema refers to among those that were added to an Ajv. */
+export function resolveIn(ajv: Ajv): Resolve {
   const resolve: Resolve = (schema) => {
     const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined
     return typeof target === 'object' ? resolve(target as Schema) : schema
@@ -192,12 +205,21 @@ function resolveIn(ajv: Ajv): Resolve {
   return resolve
 }
 
-/** The values that a schema allows for one of its properties; undefined for any. */
-export function allowedValues(
-  schema: Schema,
-  property: string,
-  resolve: Resolve = (each) => each,
-): readonly unknown[] | undefined {
+// What a discriminator would name.
+function tellingOf(schemas: readonly Schema[], resolve: Resolve): Telling | undefined {
+  const all = schemas.map(resolve)
+  const names = all.flatMap((schema) => Object.keys((schema.properties as object | undefined) ?? {}))
+  for (const property of new Set(names)) {
+    const values = all.map((schema) => allowedValues(schema, property, resolve))
+    const flat = values.flatMap((each) => each ?? [])
+    if (values.every((each) => each !== undefined) && new Set(flat).size === flat.length)
+      return { property, values: flat }
+  }
+  return undefined
+}
+
+// The values that a schema allows for one of its properties; undefined for any.
+function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
   const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
   const own = given && resolve(given)
   if (own?.const !== undefined) return [own.const]

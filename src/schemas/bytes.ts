@@ -3,6 +3,7 @@
 
 import type { Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { Reader } from '../contract/reader.js'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
 
@@ -51,21 +52,27 @@ export function withBytes(schema: AnySchema): AnySchema {
   })
 }
 
-/** The schema of a form, with bytes in those of its fields. */
-export function withFiles(schema: Schema, isFile: (name: string) => boolean): Schema {
-  const inner = (each: unknown) =>
-    typeof each === 'object' && each !== null ? withFiles(each as Schema, isFile) : each
+/** The schema of a form, with bytes in those of its fields; the parts that may name one are written out. */
+export function withFiles(
+  reader: Reader,
+  given: AnySchema,
+  isFile: (name: string) => boolean,
+  around: readonly Schema[] = [],
+): AnySchema {
+  const schema = reader.node(given) as Schema
+  if (typeof given !== 'object' || around.includes(schema)) return given
+  const inner = (each: AnySchema) => withFiles(reader, each, isFile, [...around, schema])
   const entries = Object.entries(schema).map(([keyword, value]) => {
-    if (keyword === 'properties') return [keyword, filesAmong(value as Schema, isFile)]
-    if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) return [keyword, (value as unknown[]).map(inner)]
-    return [keyword, ['if', 'then', 'else'].includes(keyword) ? inner(value) : value]
+    if (keyword === 'properties') return [keyword, filesAmong(reader, value as Schema, isFile)]
+    if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) return [keyword, (value as AnySchema[]).map(inner)]
+    return [keyword, ['if', 'then', 'else'].includes(keyword) ? inner(value as AnySchema) : value]
   })
   return Object.fromEntries(entries)
 }
 
-function filesAmong(properties: Schema, isFile: (name: string) => boolean): Schema {
+function filesAmong(reader: Reader, properties: Schema, isFile: (name: string) => boolean): Schema {
   const entries = Object.entries(properties)
   return Object.fromEntries(
-    entries.map(([name, each]) => [name, isFile(name) ? withBytes(each as AnySchema) : each]),
+    entries.map(([name, each]) => [name, isFile(name) ? withBytes(reader.inlined(each) as AnySchema) : each]),
   )
 }

@@ -24,6 +24,8 @@ interface Rules {
   readonly multipleOf?: number | bigint
   readonly enum?: readonly unknown[]
   readonly const?: unknown
+  /** The number is only looked at. */
+  readonly isCondition?: boolean
 }
 
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
@@ -64,18 +66,29 @@ export const schemas: readonly string[] = [
 /** A schema, or the boolean that stands for one. */
 export type AnySchema = Schema | boolean
 
-/** The same schema after a change to each schema in it, from the innermost. */
-export function mapSchemas(schema: AnySchema, change: (schema: Schema) => Schema): AnySchema {
+// What they find of a value decides on other schemas alone.
+const conditions = ['not', 'if', 'contains']
+
+/**
+ * The same schema after a change to each schema in it, from the innermost.
+ * @param change is told, too, whether a value is only looked at by that schema, and stays as it is
+ */
+export function mapSchemas(
+  schema: AnySchema,
+  change: (schema: Schema, isCondition: boolean) => Schema,
+  isCondition = false,
+): AnySchema {
   if (typeof schema !== 'object' || schema === null) return schema
-  const inner = (each: AnySchema) => mapSchemas(each, change)
+  const inner = (each: AnySchema, isInner = isCondition) => mapSchemas(each, change, isInner)
   const entries = Object.entries(schema).map(([keyword, value]) => {
     if (typeof value !== 'object' || value === null) return [keyword, value]
-    if (schemas.includes(keyword)) return [keyword, inner(value as AnySchema)]
-    if (schemaLists.includes(keyword)) return [keyword, (value as AnySchema[]).map(inner)]
+    if (schemas.includes(keyword))
+      return [keyword, inner(value as AnySchema, isCondition || conditions.includes(keyword))]
+    if (schemaLists.includes(keyword)) return [keyword, (value as AnySchema[]).map((each) => inner(each))]
     if (!schemaMaps.includes(keyword)) return [keyword, value]
     return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inner(each)]))]
   })
-  return change(Object.fromEntries(entries))
+  return change(Object.fromEntries(entries), isCondition)
 }
 
 /** The same schema with the `exactNumber` keyword wherever it speaks of numbers. */
@@ -116,6 +129,15 @@ export function defaultOf({ default: value }: Schema): unknown {
     : value
 }
 
+/** A schema, already with exact numbers, that leaves a value as it is. */
+export function asCondition(schema: AnySchema): AnySchema {
+  return mapSchemas(schema, ({ default: _, ...each }) =>
+    each.exactNumber === undefined
+      ? each
+      : { ...each, exactNumber: { ...(each.exactNumber as Rules), isCondition: true } },
+  )
+}
+
 // Where no type is named, its own numbers tell.
 function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
@@ -132,13 +154,14 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     errors: true,
     compile: (rules: Rules, _, { compositeRule = false }) => {
       // What is only looked at, as in `not` and `if`, stays as it is.
-      const isConverting = mode !== 'check' && !compositeRule
+      const isConverting = mode !== 'check' && !compositeRule && !rules.isCondition
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
-        if (isConverting && isNumber(value) && context?.parentData) {
+        // Without a type, whoever names it decides, who may have done so.
+        if (isConverting && rules.types.length > 0 && isNumber(value) && context?.parentData) {
           context.parentData[context.parentDataProperty] = converted(value, rules)
         }
         return true
@@ -161,7 +184,6 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
 }
 
 function converted(value: bigint | number, { types, format }: Rules): bigint | number {
-  if (types.length === 0) return value // whoever names the type decides
   return types.includes('integer') && format === 'int64' ? BigInt(value) : Number(value)
 }
 

@@ -1,8 +1,7 @@
 // Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
-import type { Schema } from '../contract/types.js'
-import { allowedValues } from './alternatives.js'
+import type { Telling } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 
 const shownMax = 20
@@ -94,13 +93,13 @@ function alternatives(part: string, error: ErrorObject, branches: readonly Viola
   const ofKind = branches.filter((each) => !each.some((one) => one.place === place && isOfOtherKind(one)))
   if (ofKind.length === 0)
     return of(eitherProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
-  const tag = tagOf(error.schema as Schema[])
-  const tagPlace = tag === undefined ? undefined : place + property(tag.name)
+  const { telling } = error.params as { telling?: Telling }
+  const tagPlace = telling && place + property(telling.property)
   const meant = ofKind.filter((each) => !each.some((one) => one.place === tagPlace))
   const [first] = ofKind.flat().filter((one) => one.place === tagPlace)
-  if (meant.length === 0 && first !== undefined && tag !== undefined && ofKind.length > 1) {
+  if (meant.length === 0 && first !== undefined && telling !== undefined && ofKind.length > 1) {
     const isMissing = first.error.keyword === 'required'
-    return [isMissing ? first : { ...first, problem: oneOf(tag.values) }]
+    return [isMissing ? first : { ...first, problem: oneOf(telling.values) }]
   }
   const forms = (meant.length > 0 ? meant : ofKind).map(firsts)
   const [only = [], ...others] = forms
@@ -124,20 +123,6 @@ function isOfOtherKind({ error: { keyword, data, params } }: Violation): boolean
 function eitherProblem(violations: readonly Violation[]): string {
   const nouns = violations.filter(isOfOtherKind).map(({ problem }) => problem.replace(/^must be /, ''))
   return `must be ${[...new Set(nouns)].join(' or ')}`
-}
-
-// A property that tells the alternatives apart, as a discriminator does: each has its own values for it.
-function tagOf(
-  schemas: readonly Schema[],
-): { readonly name: string; readonly values: readonly unknown[] } | undefined {
-  const names = schemas.flatMap((schema) => Object.keys((schema.properties as object | undefined) ?? {}))
-  for (const name of new Set(names)) {
-    const values = schemas.map((schema) => allowedValues(schema, name))
-    const all = values.flatMap((each) => each ?? [])
-    if (values.every((each) => each !== undefined) && new Set(all).size === all.length)
-      return { name, values: all }
-  }
-  return undefined
 }
 
 function formsText(forms: readonly Violation[][]): string {

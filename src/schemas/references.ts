@@ -3,7 +3,7 @@
 import type { Ajv } from 'ajv'
 import { lookUp } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
-import { type AnySchema, mapSchemas } from './exact-numbers.js'
+import { type AnySchema, asCondition, mapSchemas } from './exact-numbers.js'
 
 /** What a schema refers to; itself where that is nothing, or no more than `true` or `false`. */
 export type Resolve = (schema: Schema) => Schema
@@ -17,38 +17,55 @@ export function createReferences(
   document: object,
   prepare: (schema: Schema, resolve: Resolve) => Schema,
 ): (schema: AnySchema) => AnySchema {
-  const names = new Map<string, string>()
+  const values: Added = new Map()
+  const conditions: Added = new Map()
   const targetOf = createTargetOf(document)
   const resolve = (schema: Schema): Schema => {
     const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref) : schema
-    if (typeof target !== 'object') return schema
-    return target === schema ? schema : resolve(target)
+    return typeof target === 'object' ? target : schema
   }
-  const nameOf = (ref: string): string => {
-    const known = names.get(ref)
+  const prepared = (schema: AnySchema) => (typeof schema === 'object' ? prepare(schema, resolve) : schema)
+  // A schema of its own where a value is only looked at: Ajv knows that of what stands there, not of what that refers to.
+  const add = (target: AnySchema, isCondition: boolean) => {
+    const added = isCondition ? conditions : values
+    const known = added.get(target)
     if (known !== undefined) return known
-    const name = `schema-${names.size}`
-    names.set(ref, name)
-    ajv.addSchema(prepared(targetOf(ref)), name)
-    return name
+    const schema = isCondition ? asCondition(prepared(target)) : prepared(target)
+    const entry = { name: `schema-${values.size + conditions.size}`, schema }
+    added.set(target, entry) // before what it refers to, which may be itself
+    ajv.addSchema(withNames(schema, isCondition), entry.name)
+    return entry
   }
-  const prepared = (schema: AnySchema): AnySchema => {
-    if (typeof schema === 'boolean') return schema
-    return mapSchemas(prepare(schema, resolve), ({ $id: _, $dynamicRef, $ref = $dynamicRef, ...each }) =>
-      typeof $ref === 'string' ? { ...each, $ref: nameOf($ref) } : each,
+  // A default is given where the reference stands, for Ajv looks for it there.
+  const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
+    mapSchemas(
+      whole,
+      ({ $id: _, $dynamicRef, $ref = $dynamicRef, ...each }, isCondition) => {
+        if (typeof $ref !== 'string') return each
+        const { name, schema } = add(targetOf($ref), isCondition)
+        const value = typeof schema === 'object' ? schema.default : undefined
+        return { ...(value !== undefined && { default: value }), ...each, $ref: name }
+      },
+      isConditionItself,
     )
-  }
-  return prepared
+  return (schema) => withNames(prepared(schema), false)
 }
 
-// By pointer, or by the name of a `$dynamicAnchor`: of these a document has one of a name.
+type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>
+
+// By pointer, or by the name of a `$dynamicAnchor`: of these a document has one of a name. What is no more than a reference is that
+// which it refers to.
 function createTargetOf(document: object): (ref: string) => AnySchema {
   const targets = new Map<string, AnySchema>()
-  return (ref) => {
-    const target = targets.get(ref) ?? ((lookUp(document, ref) ?? anchored(document, ref)) as AnySchema)
+  const targetOf = (ref: string): AnySchema => {
+    const known = targets.get(ref)
+    if (known !== undefined) return known
+    const found = (lookUp(document, ref) ?? anchored(document, ref)) as AnySchema
+    const target = typeof found === 'object' && typeof found.$ref === 'string' ? targetOf(found.$ref) : found
     targets.set(ref, target)
     return target
   }
+  return targetOf
 }
 
 function anchored(value: unknown, ref: string): unknown {

@@ -108,17 +108,29 @@ t.test('a schema that many others lead to is looked at once', async (t) => {
     const next = `{ $ref: '#/components/schemas/S${i + 1}' }`
     return `    S${i}: { type: object, properties: { a: ${next}, b: ${next} } }\n`
   })
-  const text = `${start}${chain.join('')}    S40: { type: string }\n`.replace(
-    "schemas/constructor' }",
-    "schemas/S0' }",
-  )
+  const text = `${start}${chain.join('')}    S40: { type: string }\n`
+    .replace("schemas/constructor' }", "schemas/S0' }")
+    .replace(
+      '    get:',
+      (get) => `    put:
+      operationId: putThing
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/S0' } } } }
+      responses: { '204': { description: Put. } }
+${get}`,
+    )
   const project = projectOf(t, (file) => writeFileSync(file, text))
   const { contract } = await findDifferences(project)
-  const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)
-  const handlers = { listThings: async () => ({ status: 200, body: deep }) } as never
+  const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`
+  const handlers = {
+    listThings: async () => ({ status: 200, body: JSON.parse(deep) }),
+    putThing: async () => ({ status: 204 }),
+  } as never
   const { base, createKey } = await startService(t, { contract, handlers })
   const { key } = await createKey({ plan: 'unlimited' })
-  const { status } = await send(`${base}/things`, 'GET', { authorization: `Bearer ${key}` })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const put = await send(`${base}/things`, 'PUT', headers, deep)
+  t.match(put, { status: 400, body: { message: `body${'.a'.repeat(40)} must be a string` } })
+  const { status } = await send(`${base}/things`, 'GET', headers)
   t.equal(status, 500, 'a number where the last wants a string')
 })
 
