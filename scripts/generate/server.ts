@@ -1,13 +1,11 @@
 // The server that a start would build of a contract: whatever it throws then, generate says first.
 
-import { Validator } from '@seriousme/openapi-schema-validator'
 import type { FastifyInstance } from 'fastify'
-import { ContractError, type Problem } from '../../src/contract/contract-error.js'
+import { ContractError } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
-import { routable } from '../../src/operations/routable.js'
 import { buildServer } from '../lib/server.js'
 
 /**
@@ -27,9 +25,7 @@ export async function readyServer(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
 ): Promise<FastifyInstance> {
-  const { log } = console
   try {
-    console.log = () => {} // glue prints what its validator finds: said below, with its place
     const app = await buildServer(contract, (operation) =>
       unmetSecurity(operation, contract) ? notWritten(operation.name as never) : handlerOf(operation),
     )
@@ -37,27 +33,8 @@ export async function readyServer(
     return app
   } catch (error) {
     if (error instanceof ContractError) throw error
-    console.log = log
-    const problems = await documentProblems(contract)
-    throw problems.length > 0 ? new ContractError(problems) : fromFastify(error as Error, contract)
-  } finally {
-    console.log = log
+    throw fromFastify(error as Error, contract)
   }
-}
-
-// What glue's validator finds in the document: by JSON Schemas, of which those that only choose another say nothing.
-async function documentProblems(contract: Contract): Promise<Problem[]> {
-  const { errors = [] } = await new Validator().validate({ ...routable(contract) })
-  const found = (Array.isArray(errors) ? errors : []).filter(({ keyword }) => keyword !== 'if')
-  return found.map(({ instancePath, message, params }) => {
-    const at = instancePath
-      .split('/')
-      .slice(1)
-      .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
-    const { allowedValue } = params as { allowedValue?: unknown }
-    const wanted = allowedValue === undefined ? '' : ` ${JSON.stringify(allowedValue)}`
-    return { text: `${at.join(' ')} ${message}${wanted}`, at }
-  })
 }
 
 // Fastify says of which route it could not compile a schema.
