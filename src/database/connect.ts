@@ -8,7 +8,7 @@ import { Connection, type MakeHandle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/server.js'
-import { migrate } from './migrate.js'
+import { migrate, migrationNames } from './migrate.js'
 import {
   boundsOf,
   closeTimeoutSeconds,
@@ -89,7 +89,7 @@ export async function connect({
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
-    const reads = place && standbys && readsAt(standbys, place)
+    const reads = place && standbys && readsAt(standbys, place, await migrationNames(migrationsFolder))
     pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
     if (reads !== undefined)
       returning = setInterval(returnToStandby, returnMs, reads, pools.reads, log).unref()
@@ -107,13 +107,13 @@ export async function connect({
 }
 
 // A standby's own URL, and the primary's servers, as theirs says, for when none of the standbys answers.
-function readsAt({ url, login, servers }: Place, primary: Place): Reads {
+function readsAt({ url, login, servers }: Place, primary: Place, migrations: readonly string[]): Reads {
   const { database, ssl } = postgres(primary.url).options
   const others = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login, database }))
   const isPooled = servers.isPooled || primary.servers.isPooled
   return {
     make: (options) => postgres(url, { ...login, ...options }),
-    servers: new ReadServers(servers.all, others, isPooled),
+    servers: new ReadServers(servers.all, others, isPooled, migrations),
   }
 }
 

@@ -69,7 +69,7 @@ export function createPools(
   if (reads !== undefined) {
     const { servers } = reads
     servers.onmoved = () => {
-      if (servers.isStandIn) log.warn('no standby answers: requests read from the primary')
+      if (servers.isStandIn) log.warn('no standby can serve: requests read from the primary')
       else log.info('requests read from a standby')
       pools.reads.giveUp()
     }

@@ -21,10 +21,9 @@ export interface ServerState {
   readonly isReadOnly: boolean
   /** The process that answers is not the one that it was connected to: there is a pooler in between. */
   readonly isPooled: boolean
+  /** How many of the migrations that it was asked for it has. */
+  readonly migrations: number
 }
-
-/** A statement for that, and for the process that answers. Without parameters, so that it is one round trip. */
-export const stateStatement = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`
 
 export class Servers {
   /** Called when another one than before takes the writes: connections to that one are of no more use. */
@@ -37,8 +36,18 @@ export class Servers {
     readonly all: readonly Server[] = [{}],
     readonly target: PostgresTarget | 'any' = 'primary',
     isPooled?: boolean,
+    /** What a server has to have, by replication, before it is of use. */
+    readonly migrations: readonly string[] = [],
   ) {
     this.#isPooled = isPooled
+  }
+
+  /** What asks a server for its state, and for the process that answers. Without parameters, so that it is one round trip. */
+  get stateStatement(): string {
+    const names = this.migrations.map((name) => `'${name}'`).join()
+    const count = names && `(select count(*)::int from schema_migrations where name in (${names}))`
+    return `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
+      current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations`
   }
 
   /** The one that was last found. */
@@ -79,6 +88,8 @@ export class Servers {
         ? 'a standby: it only reads'
         : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
     if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
+    if (state !== undefined && state.migrations < this.migrations.length)
+      throw new Error(`${host[0]}:${port[0]} lacks migrations that the primary has`)
     this.#isPooled ??= state?.isPooled
     // The settings of such a connection would be lost.
     if (state?.isPooled && !this.isPooled)
@@ -96,9 +107,14 @@ export class ReadServers extends Servers {
   readonly standbys: Servers
 
   /** @param isPooled of either: each connection is told before it is opened */
-  constructor(standbys: readonly Server[], others: readonly Server[], isPooled: boolean) {
-    super([...standbys, ...others], 'any', isPooled)
-    this.standbys = new Servers(standbys, 'any', isPooled)
+  constructor(
+    standbys: readonly Server[],
+    others: readonly Server[],
+    isPooled: boolean,
+    migrations: readonly string[],
+  ) {
+    super([...standbys, ...others], 'any', isPooled, migrations)
+    this.standbys = new Servers(standbys, 'any', isPooled, migrations)
   }
 
   /** Whether one of the others serves. */

@@ -170,7 +170,7 @@ t.test('requests read from a standby, and from the primary while it is away', as
   t.equal(await ready(service), 200)
   const later = await use(t, urlOf(primary), 0, reads)
   t.equal(await portOf(later.pools.reads.sql), primary.port, 'a start does not wait for it')
-  const away = 'no standby answers: requests read from the primary'
+  const away = 'no standby can serve: requests read from the primary'
   t.strictSame(lines, [away, away], 'each says so once')
 
   proxy.admit(true)
@@ -182,6 +182,21 @@ t.test('requests read from a standby, and from the primary while it is away', as
   proxy.silence()
   await until(async () => (await read()) === 200)
   t.equal(await readPort(), primary.port)
+})
+
+t.test('a standby that lacks migrations is not read from until it has them', async (t) => {
+  const { primary, standby } = await startReplication(t)
+  await primary.sql`drop table if exists schema_migrations, pets, api_keys, idempotent_answers cascade`
+  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
+  await until(async () => (await standby.sql`select from pg_tables where tablename = 'pets'`).length === 0)
+  await standby.sql`select pg_wal_replay_pause()`
+  const database = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
+  const { call } = await startService(t, database)
+  t.equal((await call('GET', '/pets')).status, 200)
+  t.equal(await portOf(database.pools.reads.sql), primary.port)
+  await standby.sql`select pg_wal_replay_resume()`
+  await until(async () => (await portOf(database.pools.reads.sql).catch(() => 0)) === standby.port)
+  t.equal((await call('GET', '/pets')).status, 200)
 })
 
 t.test('a read that a standby cancels, to follow the primary, is no fault of ours', async (t) => {
@@ -276,7 +291,7 @@ t.test(
   'a server that comes to be behind a pooler is left: what its connections were set to would be lost',
   async (t) => {
     const address = { host: ['h'], port: [1] }
-    const state = { isStandby: false, isReadOnly: false }
+    const state = { isStandby: false, isReadOnly: false, migrations: 0 }
     const { servers } = readPlace('postgres://h:1/x')
     const [server = {}] = servers.all
     servers.accept(server, { ...state, isPooled: false }, address)

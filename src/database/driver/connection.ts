@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
-import { type Server, type ServerState, type Servers, stateStatement } from '../servers.js'
+import type { Server, ServerState, Servers } from '../servers.js'
 import { isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
@@ -75,7 +75,7 @@ export class Connection {
     for (const server of servers.inTurn()) {
       const connection = new Connection((hooks) => make({ ...hooks, ...server }), silenceMs, onlost)
       try {
-        servers.accept(server, await connection.#askState(), connection.#handle.options)
+        servers.accept(server, await connection.#askState(servers), connection.#handle.options)
         return connection
       } catch (error) {
         connection.drop()
@@ -85,7 +85,7 @@ export class Connection {
     throw joined(failures)
   }
 
-  async #askState(): Promise<ServerState | undefined> {
+  async #askState({ stateStatement }: Servers): Promise<ServerState | undefined> {
     const query = this.#handle.unsafe(stateStatement) as unknown as Query
     query.handler = (query) => this.send(query)
     const rows = await query
