@@ -106,7 +106,7 @@ async function supervise({ config, contract, log }: Parts): Promise<Running> {
   let origin = ''
   const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log, () => origin)
   forced.addEventListener('abort', () => workers.kill())
-  process.on('SIGUSR2', () => workers.followLogLevel()) // it is changed by now
+  log.on('level-change', () => workers.followLogLevel())
   try {
     origin = await unlessAborted(workers.start(), requested)
     await listenForMetrics({ metricsServer, log }, config)
