@@ -20,3 +20,26 @@ export function unescapePointer(token: string): string | undefined {
     return undefined
   }
 }
+
+/**
+ * Whether a schema that is referred to is an alternative or a condition of itself: it would be asked of one value without end (JSON
+ * Schema Core 2020-12, section 9.4.1).
+ */
+export function isEndless(document: object, ref: string): boolean {
+  const seen = new Set<unknown>()
+  const leadsBack = (schema: unknown): boolean => {
+    if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false
+    seen.add(schema)
+    const { $ref } = schema as { $ref?: unknown }
+    if (typeof $ref === 'string' && ($ref === ref || leadsBack(lookUp(document, $ref)))) return true
+    return ofSameValue(schema).some(leadsBack)
+  }
+  return leadsBack(lookUp(document, ref))
+}
+
+// The schemas in one that are asked of the same value.
+function ofSameValue(schema: object): unknown[] {
+  const { not, if: condition, then, else: otherwise, ...several } = schema as Record<string, unknown>
+  const { allOf = {}, anyOf = {}, oneOf = {}, dependentSchemas = {} } = several as Record<string, object>
+  return [not, condition, then, otherwise, ...[allOf, anyOf, oneOf, dependentSchemas].flatMap(Object.values)]
+}

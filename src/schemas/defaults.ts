@@ -23,7 +23,12 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   const faultOf = ({ place, schema }: Default): string[] => {
     const value = defaultOf(schema)
     const validate = compile(schema)
-    return validate({ value: structuredClone(value) }) ? [] : [inWords(place, value, validate.errors ?? [])]
+    try {
+      return validate({ value: structuredClone(value) }) ? [] : [inWords(place, value, validate.errors ?? [])]
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return [`the default ${stringify(value)} of ${place} gets itself, by a default, without end`]
+    }
   }
   const resolve = resolveIn(ajv)
   const seen = new Set<string>()
