@@ -77,7 +77,7 @@ const patientBounds: Bounds = {
   stopMs: 60_000,
 }
 
-const environment = await Environment.open(patientBounds, { count: 4, pauseMs: 10 })
+const environment = await Environment.open(patientBounds, { count: 4, pauseMs: 40 })
 t.teardown(() => environment.close())
 
 for (const [title, scenario, skip = false] of scenarios) {

@@ -9,7 +9,11 @@ import { promisify } from 'node:util'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { freePort } from '../scripts/lib/port.js'
+import { createApiKey, hashApiKey } from '../src/auth/api-key.js'
+import { insertApiKey } from '../src/database/api-keys.js'
+import { connect } from '../src/database/connect.js'
 import { startEmbedded } from '../src/database/embedded/server.js'
+import { migrationsFolder } from '../src/paths.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
@@ -23,7 +27,7 @@ import {
   startProgram,
   temporaryDirectory,
 } from './fixtures/process.js'
-import { send } from './fixtures/service.js'
+import { send, testConfig } from './fixtures/service.js'
 
 const run = promisify(execFile)
 
@@ -45,6 +49,14 @@ async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   })
   return sql
 }
+
+// For what leaves the database as it is: held by this file, so that no start has to make it and no stop ends it.
+const sharedDir = dataDirectory(t)
+const shared = await connect({ ...testConfig({ DATA_DIR: sharedDir }), migrationsFolder, log: silent })
+t.teardown(() => shared.close())
+const sharedKey = createApiKey()
+const terms = { name: 'test', plan: 'free', perMinute: null, perDay: null, expiresAt: null }
+await insertApiKey(shared.sql, { ...terms, hash: hashApiKey(sharedKey) })
 
 t.test('the first start shows a demo key and a curl line that works when pasted', async (t) => {
   const dataDir = await temporaryDirectory(t)
@@ -155,11 +167,10 @@ function isServed(url: string): Promise<boolean> {
 }
 
 t.test('a stop answers what was accepted first', async (t) => {
-  const dataDir = dataDirectory(t)
-  const service = await startProcess(t, { DATA_DIR: dataDir })
-  const sql = await joinDatabase(t, dataDir)
+  const service = await startProcess(t, { DATA_DIR: sharedDir })
+  const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(keyOf(service)), { name: 'Rex', categoryId: 1 })
+  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
   await held.someoneWaits()
   const ended = service.stop()
   await service.logged('stopping')
@@ -172,10 +183,9 @@ t.test('a stop answers what was accepted first', async (t) => {
 })
 
 t.test('a stop may be announced, and requests are served until then', async (t) => {
-  const dataDir = dataDirectory(t)
-  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_DELAY_MS: '5000' })
+  const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_DELAY_MS: '5000' })
   const { origin } = new URL(service.base)
-  const headers = bearer(keyOf(service))
+  const headers = bearer(sharedKey)
   t.match(await send(`${origin}/readyz`), { status: 200 })
   const ended = service.stop()
   await service.logged('stopping')
@@ -187,7 +197,7 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
 })
 
 t.test('a service whose standard error nobody reads serves all the same', async (t) => {
-  const env = { DATA_DIR: dataDirectory(t), PORT: '0' }
+  const env = { DATA_DIR: sharedDir, PORT: '0' }
   const { child, ended } = startProgram(t, 'src/main.ts', [], env)
   child.stderr?.destroy()
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
@@ -262,11 +272,10 @@ async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
 }
 
 t.test('a stop is bounded by its deadline', async (t) => {
-  const dataDir = dataDirectory(t)
-  const service = await startProcess(t, { DATA_DIR: dataDir, SHUTDOWN_TIMEOUT_MS: '300' })
-  const sql = await joinDatabase(t, dataDir)
+  const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_TIMEOUT_MS: '300' })
+  const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(keyOf(service)), { name: 'Rex', categoryId: 1 })
+  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
   answer.catch(() => {}) // it is cut off: that is what the deadline does
   await held.someoneWaits()
   t.match(await service.stop(), { code: 1, stdout: /SHUTDOWN_TIMEOUT_MS is over.*stopping at once/ })
@@ -276,13 +285,12 @@ t.test('a stop is bounded by its deadline', async (t) => {
 
 t.test('a start that cannot be says why and exits 1', async (t) => {
   const dataDir = temporaryDirectory(t)
-  const database = dataDirectory(t)
   await writeFile(path.join(dataDir, 'file'), '')
-  const taken = await startProcess(t, { DATA_DIR: database })
+  const taken = await startProcess(t, { DATA_DIR: sharedDir })
   const closed = await freePort()
   const cases: [string, Record<string, string>, RegExp][] = [
     ['wrong values, all at once', { PORT: 'x', LOG_LEVEL: 'y' }, /PORT must be[\s\S]*LOG_LEVEL must be/],
-    ['a port in use', { DATA_DIR: database, PORT: new URL(taken.base).port }, /EADDRINUSE[\s\S]*set PORT/],
+    ['a port in use', { DATA_DIR: sharedDir, PORT: new URL(taken.base).port }, /EADDRINUSE[\s\S]*set PORT/],
     [
       'a data directory that is a file',
       { DATA_DIR: path.join(dataDir, 'file') },
@@ -302,7 +310,7 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
 })
 
 t.test('a start at a place that cannot be listened on touches no database', async (t) => {
-  const { port } = new URL((await startProcess(t, { DATA_DIR: dataDirectory(t) })).base)
+  const { port } = new URL((await startProcess(t, { DATA_DIR: sharedDir })).base)
   const free = String(await freePort())
   const cases: [title: string, env: Record<string, string>, message: RegExp][] = [
     ['beside a service that runs', { PORT: port }, /EADDRINUSE[\s\S]*set PORT/],

@@ -1,8 +1,8 @@
 // Bearer key -> client (RFC 6750). A database that does not answer makes a 503,
 // never a 401: a valid key must not be called invalid.
 
-import { LRUCache } from 'lru-cache'
 import { ApiError } from '../errors.js'
+import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
@@ -52,9 +52,7 @@ export function createAuthenticate(
 ): Authenticate {
   // Only found keys are kept, so guesses cannot push them out, and a new key works at once. The age counts
   // from before the query: what it read may already have been on its way out then.
-  const cache = new LRUCache<string, { readonly client: Client; readonly readAt: number }>({
-    max: cachedKeysMax,
-  })
+  const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
   const isFresh = ({ readAt }: { readonly readAt: number }) => clock.elapsedMs() - readAt < cacheAgeMs
 

@@ -1,16 +1,14 @@
 // What this process was last told of clients' windows, by Redis or while that was away: whoever counts next begins from no less. So a
 // client goes on where it was when Redis goes away, comes back, or comes back empty.
 
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { keysMax } from './memory.js'
 import { aged, type KnownWindows, used, type WindowState } from './windows.js'
 
 /** The windows of clients as they were last told. */
 export class LastTold {
-  readonly #clients = new LRUCache<string, { readonly windows: KnownWindows; readonly asOfMs: number }>({
-    max: keysMax,
-  })
+  readonly #clients = createCache<{ readonly windows: KnownWindows; readonly asOfMs: number }>(keysMax)
 
   /** A client's, as they are after the time that has passed since. */
   of(keyId: string, atMs: number = elapsedMs()): KnownWindows | undefined {

@@ -1,9 +1,9 @@
 // Counts in this process.
 
 import type { FastifyRateLimitStore } from '@fastify/rate-limit'
-import { LRUCache } from 'lru-cache'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
+import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import {
   type ClientCounter,
@@ -62,7 +62,7 @@ interface Windows {
 
 /** Counts the requests of clients. */
 export class MemoryClientCounter implements ClientCounter {
-  readonly #clients = new LRUCache<string, Windows>({ max: keysMax })
+  readonly #clients = createCache<Windows>(keysMax)
 
   constructor(readonly rules: RateLimits['ban']) {}
 
@@ -118,7 +118,7 @@ const addressesMax = 50_000
  * it, and of many requests at once, all would see the last one's count and be refused. The least recently counted make room.
  */
 export class MemoryStore implements FastifyRateLimitStore {
-  readonly #windows = new LRUCache<string, Window>({ max: addressesMax })
+  readonly #windows = createCache<Window>(addressesMax)
 
   /** Counts once in a key's window. */
   increment(key: string, windowMs: number): StoredWindow {

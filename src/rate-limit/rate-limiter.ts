@@ -1,9 +1,9 @@
 // Counts each request of the contract's operations, tells its caller by headers, and refuses what is one too many.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { LRUCache } from 'lru-cache'
 import type { RateLimits } from '../contract/types.js'
 import { ApiError } from '../errors.js'
+import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type Counters, networkOf } from './counters.js'
@@ -58,9 +58,9 @@ export function createRateLimiter(
   anonymous: RateLimits['anonymous'],
   now: () => number = Date.now,
 ): RateLimiter {
-  const lastTold = new LRUCache<string, { readonly windows: readonly WindowState[]; readonly atMs: number }>({
-    max: callersMax,
-  })
+  const lastTold = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
+    callersMax,
+  )
   const callerOf = ({ client, ip }: FastifyRequest) => client?.keyId ?? networkOf(ip)
   // By network: look-ups of keys that may be guesses, until their address is charged if they were.
   const guessesInFlight = new Map<string, number>()

@@ -2,18 +2,21 @@ import { EventEmitter, once } from 'node:events'
 import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { RedisServer } from '../../scripts/lib/redis.js'
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { insertApiKey } from '../../src/database/api-keys.js'
-import { connect } from '../../src/database/connect.js'
-import { migrationsFolder } from '../../src/paths.js'
 import { createMemoryCounters } from '../../src/rate-limit/counters.js'
-import { silent } from '../fixtures/cluster.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { free as freeQuotas } from '../fixtures/facts.js'
-import { type ServiceProcess, startProcess } from '../fixtures/process.js'
+import { startProcess } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
-import { type Answer, contract, send, startService, testConfig } from '../fixtures/service.js'
+import {
+  type Answer,
+  contract,
+  createDatabase,
+  type Service,
+  send,
+  startService,
+} from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 const away = 'redis is away: this instance counts on its own'
 const back = 'redis is back: instances share their counts'
@@ -67,25 +70,22 @@ t.test('counters in memory', async (t) => {
 })
 
 t.test('counters that instances share in Redis', { skip: redisIsMissing }, async (t) => {
-  // One database under all of them, held by the test: no start has to make it, no stop ends it.
-  const dataDir = dataDirectory(t)
-  const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
-  t.teardown(() => database.close())
+  // One database under all of them.
+  const sql = await createDatabase(t)
 
-  const createKey = async (plan: string, perMinute: number | null = null) => {
-    const key = createApiKey()
-    const terms = { name: 'test', plan, perMinute, perDay: perMinute && plenty, expiresAt: null }
-    await insertApiKey(database.sql, { ...terms, hash: hashApiKey(key) })
-    return { authorization: `Bearer ${key}` }
-  }
   const startPair = async (t: Test, { url }: RedisServer) => {
-    const env = { DATA_DIR: dataDir, REDIS_URL: url, ...patience }
-    return Promise.all([startProcess(t, env), startProcess(t, env)])
+    const start = () => startService(t, { sql, env: { REDIS_URL: url, ...patience } })
+    const [first, second] = await Promise.all([start(), start()])
+    const createKey = async (plan: string, perMinute: number | null = null) => {
+      const { key } = await first.createKey({ plan, perMinute, perDay: perMinute && plenty })
+      return { authorization: `Bearer ${key}` }
+    }
+    return { pair: [first, second] as const, createKey }
   }
   const redis = await startRedis(t)
 
   t.test('two instances share their counts', async (t) => {
-    const pair = await startPair(t, redis)
+    const { pair, createKey } = await startPair(t, redis)
     const [first, second] = pair
 
     await t.test('and admit exactly the quota, whatever the concurrency', async (t) => {
@@ -129,11 +129,10 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     const log = pair.flatMap((each) => each.log)
     t.strictSame(levels(log, 'key banned'), [40, 40], 'each ban is told once, by the one that began it')
     t.strictSame(levels(log, away), [], 'Redis was there all the time')
-    await stop(t, pair)
   })
 
   t.test('Redis may be killed in the middle of a load, and come back', async (t) => {
-    const pair = await startPair(t, redis)
+    const { pair, createKey } = await startPair(t, redis)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
     const load = startLoad(pair, await createKey('enterprise', plenty))
     await load.answered(200)
@@ -151,11 +150,10 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       t.strictSame(levels(log, away), [40], 'one warning')
       t.strictSame(levels(log, back), [30], 'one line when it is over')
     }
-    await stop(t, pair)
   })
 
   t.test('Redis may freeze in the middle of a load, which waits for it once', async (t) => {
-    const pair = await startPair(t, redis)
+    const { pair, createKey } = await startPair(t, redis)
     const load = startLoad(pair, await createKey('enterprise', plenty))
     await load.answered(200)
     redis.freeze()
@@ -178,11 +176,10 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       t.strictSame(levels(log, away), [40])
       t.strictSame(levels(log, back), [30])
     }
-    await stop(t, pair)
   })
 
   t.test('a quota that is used up, and a ban, outlive Redis, and what it forgets', async (t) => {
-    const pair = await startPair(t, redis)
+    const { pair, createKey } = await startPair(t, redis)
     const { perMinute } = freeQuotas
     const [used, banned, half] = [await createKey('free'), await createKey('free'), await createKey('free')]
     const spread = (headers: Headers, times: number) =>
@@ -219,7 +216,6 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
         for (const each of pair) t.match(await list(each, half), { status: 429 })
       },
     )
-    await stop(t, pair)
   })
 
   for (const [title, leave, comeBack] of [
@@ -228,7 +224,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
   ] as const) {
     t.test(`the service starts while Redis ${title}, and uses it when it appears`, async (t) => {
       await leave()
-      const pair = await startPair(t, redis)
+      const { pair, createKey } = await startPair(t, redis)
       t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
       const free = await createKey('free')
       t.match(await Promise.all(pair.map((each) => list(each, free))), [{ status: 200 }, { status: 200 }])
@@ -238,39 +234,35 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       t.equal(remaining(await list(pair[0], free)), freeQuotas.perMinute - 2, 'it goes on where it was')
       t.equal(remaining(await list(pair[1], free)), freeQuotas.perMinute - 3, 'they share their counts')
       for (const { log } of pair) t.strictSame(levels(log, away), [40])
-      await stop(t, pair)
     })
   }
 
   t.test('a service stops while Redis is frozen', async (t) => {
-    const service = await startProcess(t, { DATA_DIR: dataDir, REDIS_URL: redis.url, ...patience })
+    const service = await startProcess(t, {
+      DATA_DIR: dataDirectory(t),
+      REDIS_URL: redis.url,
+      ...patience,
+    })
     redis.freeze()
-    await stop(t, [service])
+    t.match(await service.stop(), { code: 0 })
     redis.thaw()
   })
 })
 
 type Headers = Record<string, string>
 
-function list(service: ServiceProcess | undefined, headers: Headers): Promise<Answer> {
+function list(service: Service | undefined, headers: Headers): Promise<Answer> {
   return send(`${service?.base}/pets`, 'GET', headers)
 }
 
 /** Where a service that is ready says it counts. */
-async function countersOf({ base }: ServiceProcess): Promise<string> {
-  const { status, body } = await send(new URL('/readyz', base).href)
+async function countersOf({ origin }: Service): Promise<string> {
+  const { status, body } = await send(`${origin}/readyz`)
   return status === 200 ? body.counters : `status ${status}`
 }
 
-async function told(services: readonly ServiceProcess[], message: string): Promise<void> {
-  await Promise.all(services.map(({ logged }) => logged(message)))
-}
-
-async function stop(t: Test, services: readonly ServiceProcess[]): Promise<void> {
-  t.match(
-    await Promise.all(services.map((each) => each.stop())),
-    services.map(() => ({ code: 0 })),
-  )
+async function told(services: readonly Service[], message: string): Promise<void> {
+  await until(() => services.every(({ log }) => log.some(({ msg }) => msg === message)))
 }
 
 function isWhole(text: string | null, min: number, max: number): boolean {
@@ -291,11 +283,11 @@ function count(answers: readonly Answer[]): Record<string, number> {
 }
 
 /** Sixteen clients, spread over the services, that call until they are told to end. */
-function startLoad(services: readonly ServiceProcess[], headers: Headers) {
+function startLoad(services: readonly Service[], headers: Headers) {
   const answers: Answer[] = []
   const progress = new EventEmitter()
   let isWanted = true
-  const client = async (service: ServiceProcess | undefined) => {
+  const client = async (service: Service | undefined) => {
     while (isWanted) {
       answers.push(await list(service, headers))
       progress.emit('answer')

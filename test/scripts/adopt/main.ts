@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { adopt } from '../../../scripts/adopt/adopt.js'
 import { projectRoot } from '../../../src/paths.js'
 import { copyProjectTo, copyTypes, node } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
@@ -54,26 +55,32 @@ function checkout(t: Test) {
   const folder = temporaryDirectory(t, theirs)
   const run = (script: string, ...args: string[]) =>
     node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
-  const adopt = (name: string, ...args: string[]) => run('adopt', ...args, path.join(folder, name))
-  return { root, git, run, adopt }
+  return { root, folder, git, run }
 }
 
 t.test('what cannot be adopted changes nothing', async (t) => {
-  const { root, git, run, adopt } = checkout(t)
+  const { root, folder, git, run } = checkout(t)
+  for (const [name, message] of [
+    ['swagger.yaml', /Swagger 2\.0 is not served/],
+    ['wrong.yaml', /openapi\.yaml:\d+:\d+.*pattern/],
+    ['missing.yaml', /missing\.yaml/],
+  ] as const)
+    await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
   t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
-  t.match(await adopt('swagger.yaml'), { code: 1, stderr: /Swagger 2\.0 is not served/ })
-  t.match(await adopt('wrong.yaml'), { code: 1, stderr: /openapi\.yaml:\d+:\d+.*pattern/ })
-  t.match(await adopt('missing.yaml'), { code: 1, stderr: /missing\.yaml/ })
+  t.match(await run('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
   t.equal(git('status', '--porcelain'), '')
   writeFileSync(path.join(root, 'src/new.ts'), '')
-  t.match(await adopt('toys.yaml'), { code: 1, stderr: /changes that are not committed/ })
+  t.match(await run('adopt', path.join(folder, 'toys.yaml')), {
+    code: 1,
+    stderr: /changes that are not committed/,
+  })
   t.equal(git('status', '--porcelain'), '?? src/new.ts\n')
 })
 
 t.test('an adopted document is generated from, compiles, starts, and answers 501', async (t) => {
-  const { root, run, adopt } = checkout(t)
+  const { root, folder, run } = checkout(t)
   copyTypes(root)
-  const adopted = await adopt('toys.yaml')
+  const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
   t.match(adopted, { code: 0, stdout: /3 operations/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
   t.match(adopted.stderr, /the servers' addresses end in \/, too, but operations are served under \/api/)
