@@ -8,14 +8,16 @@ import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { type AnySchema, addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 
+// Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
+const unoptimized = { optimize: false }
+
 /**
  * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
  * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
-  // Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
-  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), optimize: false }
+  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
@@ -39,7 +41,7 @@ function toRegExp(pattern: string, flags: string): RegExp {
 }
 
 // What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.
-const dialect = new Ajv2020({ strict: false, logger: false })
+const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
 
 /**
  * A schema as Ajv can compile it: without a name of its own, which only one in an Ajv may have, and in the one dialect.
