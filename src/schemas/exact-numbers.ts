@@ -154,14 +154,15 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     errors: true,
     compile: (rules: Rules, _, { compositeRule = false }) => {
       // What is only looked at, as in `not` and `if`, stays as it is.
-      const isConverting = mode !== 'check' && !compositeRule && !rules.isCondition
+      const isLookedAt = compositeRule || rules.isCondition
+      // In JSON, whoever names the type decides, and may have done so.
+      const isConverting = !isLookedAt && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
-        // Without a type, whoever names it decides, who may have done so.
-        if (isConverting && rules.types.length > 0 && isNumber(value) && context?.parentData) {
+        if (isConverting && isNumber(value) && context?.parentData) {
           context.parentData[context.parentDataProperty] = converted(value, rules)
         }
         return true
@@ -184,6 +185,7 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
 }
 
 function converted(value: bigint | number, { types, format }: Rules): bigint | number {
+  if (types.length === 0) return value
   return types.includes('integer') && format === 'int64' ? BigInt(value) : Number(value)
 }
 
