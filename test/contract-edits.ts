@@ -453,7 +453,9 @@ t.test('what stops generate and start, each with one clear line', async (t) => {
     else edit(copy, ...change)
     const place = /(^|\/)openapi\.yaml(:\d+:\d+)?[: ]/
     await t.rejects(findDifferences(copy), { name: 'ContractError', message: place }, title)
-    const start = readContract(path.join(copy, file))
+    const start = readContract(path.join(copy, file)).then((contract) =>
+      startService(t, { contract, handlers }),
+    )
     await t.rejects(start, { name: 'ContractError', message: problem }, title)
     await t.rejects(start, { message: /^.*$/ }, `${title}, in one line`)
   }

@@ -6,6 +6,7 @@ import { createConfig, getLineColLocation, lintDocument, type NormalizedProblem 
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
 import { mapKeywords } from '../../src/contract/upgrade.js'
+import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
 
 /** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
@@ -34,9 +35,6 @@ const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-inva
 // of their number. Of the ambiguous, the router takes the one that says more.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxLength = 2_000_000
-// Of one rule.
-const warningsMax = 5
-
 /** Whether a document is so large that its lint is worth a process of its own. */
 export async function isLarge(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
@@ -80,14 +78,12 @@ export async function lintFile(file: string): Promise<Findings> {
 
 // Where a line is takes Redocly long to find out, so of many that are alike a few are shown.
 function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
-  return [...new Set(problems.map(({ ruleId }) => ruleId))].flatMap((rule) => {
-    const alike = problems.filter(({ ruleId }) => ruleId === rule)
-    const shown = alike.slice(0, warningsMax).map((problem) => lineOf(problem, 'warning', file))
-    const others = alike.length - shown.length
-    return others > 0
-      ? [...shown, `${shownFile(file)} warning and ${others} more like these (${rule})`]
-      : shown
-  })
+  return firstOfKind(
+    problems,
+    ({ ruleId }) => ruleId,
+    (problem) => lineOf(problem, 'warning', file),
+    (count, rule) => `${shownFile(file)} warning and ${count} more like these (${rule})`,
+  )
 }
 
 // What Redocly says of a document's structure is an error where the server would do other than what was meant.

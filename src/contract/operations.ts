@@ -157,6 +157,11 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: its operationId must be a text`)
   checkServers(reader, place, item, node)
+  const { result, unread } = reader.gather(() => ({
+    parameters: readParameters(reader, place, path, item, node),
+    body: readBody(reader, place, method, node),
+    responses: readResponses(reader, place, node),
+  }))
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
@@ -165,9 +170,8 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     path,
     route: routeOf(path),
     security: readSecurity(reader, node),
-    parameters: readParameters(reader, place, path, item, node),
-    body: readBody(reader, place, method, node),
-    responses: readResponses(reader, place, node),
+    ...result,
+    unread,
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
     definition: node,
@@ -244,7 +248,7 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   const { content, required } = reader.node(operation.requestBody)
   if (['get', 'head'].includes(method)) {
     const text = `${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`
-    if (required === true) reader.problem(text)
+    if (required === true) reader.unread(text)
     else reader.leave(`${text}, and is not taken`)
     return undefined
   }
@@ -292,9 +296,9 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   return own.map(([name, value]) => {
     const header = reader.node(value)
     if (header.schema !== undefined && header.content !== undefined)
-      reader.problem(`${place}: its header ${name} must have either a schema or a content`)
+      reader.unread(`${place}: its header ${name} must have either a schema or a content`)
     if (header.style !== undefined && header.style !== 'simple')
-      reader.problem(`${place}: its header ${name} cannot have the style ${header.style}`)
+      reader.unread(`${place}: its header ${name} cannot have the style ${header.style}`)
     const schema = reader.inlined(header.schema) as Node
     const isText = header.content === undefined && ![schema.type].flat().includes('object')
     if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)

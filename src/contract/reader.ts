@@ -20,6 +20,7 @@ export class Reader {
   readonly #followed = new Set<string>()
   readonly document: Node
   #at: Pointer = []
+  #unread: string[] = []
 
   constructor(document: object) {
     this.document = document as Node
@@ -44,6 +45,22 @@ export class Reader {
     } finally {
       this.#at = outer
     }
+  }
+
+  /** Reads a part of the document, and tells beside it what was noted meanwhile that the server could not read. */
+  gather<Result>(read: () => Result): { readonly result: Result; readonly unread: readonly string[] } {
+    const outer = this.#unread
+    this.#unread = []
+    try {
+      return { result: read(), unread: this.#unread }
+    } finally {
+      this.#unread = outer
+    }
+  }
+
+  /** Notes what is declared and the server could not read or write. */
+  unread(text: string): void {
+    this.#unread.push(text)
   }
 
   /** What is declared and was left out so far, each once. */

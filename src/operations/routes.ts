@@ -72,9 +72,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const responseCheckOf = createResponseChecks(contract.specification)
   const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
+  const note = (problem: Problem) => problems.set(problem.text, problem)
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   const compile = createValidatorCompiler()
-  app.setValidatorCompiler(compile)
   app.decorateRequest('cookies', undefined)
   app.decorateRequest('misread', undefined)
   app.decorateRequest('bodyFaults', undefined)
@@ -83,8 +83,18 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     if (operation === undefined) return
     const { body, ...schema } = route.schema ?? {}
     const isServed = !isStub(handlerOf(operation, parts))
-    const responseCheck = naming(operation, () => responseCheckOf(operation, isServed))
-    const response = isServed ? plainAnswersOf(operation) : undefined
+    const trying = <Result>(run: () => Result): Result | undefined => {
+      try {
+        return run()
+      } catch (error) {
+        note(problemOf(operation, (error as Error).message))
+        return undefined
+      }
+    }
+    if (isServed) for (const text of operation.unread) note({ ...problemOf(operation, text), text })
+    const responseCheck = trying(() => responseCheckOf(operation, isServed))
+    if (responseCheck === undefined) return
+    const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
@@ -92,7 +102,10 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     const content = bodyContent(operation, body as BodySchema | undefined)
     const read =
       isServed &&
-      naming(operation, () => createParameterReader(operation, contract.prefix, validatorsOf(route, compile)))
+      trying(() => createParameterReader(operation, contract.prefix, validatorsOf(route, compile)))
+    // Fastify compiles when all routes are there, and would stop at the first that it cannot.
+    route.validatorCompiler = (part) =>
+      trying(() => compile({ ...part, schema: part.schema as Schema })) ?? (() => true)
     if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     route.schema = {
       // An operation that declares no query parameters takes none.
@@ -111,7 +124,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
-  if (problems.size > 0) throw new ContractError([...problems.values()])
+  app.addHook('onReady', async () => {
+    if (problems.size > 0) throw new ContractError([...problems.values()])
+  })
 }
 
 // Fastify's own refusal says of no operation.
@@ -119,15 +134,6 @@ function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Con
   const url = decodeURI(prefix) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
   throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
-}
-
-// What is thrown of an operation says which.
-function naming<Result>(operation: Operation, run: () => Result): Result {
-  try {
-    return run()
-  } catch (error) {
-    throw new ContractError([problemOf(operation, (error as Error).message)])
-  }
 }
 
 function validatorsOf(
@@ -232,7 +238,8 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
 function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
   const { contract, securityChecks } = parts
   const unmet = unmetSecurity(operation, contract)
-  if (unmet !== undefined && !isStub(handlerOf(operation, parts))) throw new ContractError(unmet)
+  if (unmet !== undefined && !isStub(handlerOf(operation, parts)))
+    throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
   if (unmet !== undefined) {
     return () => {
       throw new ApiError('not_implemented', unmet)

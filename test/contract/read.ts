@@ -11,14 +11,15 @@ function read(t: Test, text: string): Promise<Contract> {
   return readContract(path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml'))
 }
 
+// What is wrong with it, or what the server could not read of its operations.
 async function problemsOf(t: Test, text: string): Promise<string[]> {
   try {
-    await read(t, text)
+    const { operations } = await read(t, text)
+    return [...operations.values()].flatMap(({ unread }) => unread)
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     return error.message.split('\n').map((line) => line.replace(/^.*openapi\.yaml(:\d+:\d+)?: /, ''))
   }
-  return []
 }
 
 const original = parseDocument(contract.text)
@@ -496,7 +497,7 @@ const parameters: [title: string, parameters: object[], problem: string][] = [
 ]
 
 for (const [title, added, problem] of parameters) {
-  t.test(`a contract with ${title} is refused in one line`, async (t) => {
+  t.test(`what the server cannot read of ${title} is told in one line`, async (t) => {
     const document = edited((document) => {
       for (const each of added) document.addIn([...list, 'parameters'], document.createNode(each))
     })

@@ -16,6 +16,7 @@ paths:
   /toys:
     get:
       operationId: listToys
+      parameters: [{ name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }]
       responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
     post:
       operationId: createToy
@@ -32,7 +33,7 @@ components:
   'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
   'wrong.yaml': `openapi: 3.0.3
 info: { title: Wrong, version: 1.0.0 }
-paths: { /toys: { get: { responses: { '200': { description: A., content: { application/json: { schema: { pattern: '[' } } } } } } } }
+paths: { '/toys:find': { get: { responses: { '200': { description: A. } } } } }
 `,
 }
 
@@ -62,7 +63,10 @@ t.test('what cannot be adopted changes nothing', async (t) => {
   const { root, git, run, adopt } = checkout(t)
   t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
   t.match(await adopt('swagger.yaml'), { code: 1, stderr: /Swagger 2\.0 is not served/ })
-  t.match(await adopt('wrong.yaml'), { code: 1, stderr: /openapi\.yaml:\d+:\d+.*pattern/ })
+  t.match(await adopt('wrong.yaml'), {
+    code: 1,
+    stderr: /^openapi\.yaml:\d+:\d+: \/toys:find: a path cannot hold : /,
+  })
   t.match(await adopt('missing.yaml'), { code: 1, stderr: /missing\.yaml/ })
   t.equal(git('status', '--porcelain'), '')
   writeFileSync(path.join(root, 'src/new.ts'), '')
@@ -76,6 +80,9 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   const adopted = await adopt('toys.yaml')
   t.match(adopted, { code: 0, stdout: /3 operations/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
+  const unread =
+    'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
+  t.match(adopted.stderr, new RegExp(`warning: ${unread}: it can only answer 501\n`))
   t.match(adopted.stderr, /the servers' addresses end in \/, too, but operations are served under \/api/)
   t.strictSame(readdirSync(path.join(root, 'src/handlers')).sort(), [
     'createToy.ts',
@@ -104,4 +111,8 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
   t.match(await send(`${base}/toys`, 'POST', auth), notWritten)
   t.match(await stop(), { code: 0 })
+
+  const handler = path.join(root, 'src/handlers/listToys.ts')
+  writeFileSync(handler, 'export const listToys = async () => ({ status: 200, body: [] })\n')
+  t.match(await run('generate'), { code: 1, stderr: new RegExp(`^${unread}\n$`) })
 })
