@@ -5,8 +5,10 @@ import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3 } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
+import { lookUp } from '../../src/contract/pointer.js'
 import { Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
+import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
 import { header } from './header.js'
 
 // Not imported: Node looks through TypeScript's nine megabytes for its exports then, a second of every run.
@@ -22,7 +24,7 @@ const {
 /** The text of generated/types.ts. */
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
-  const document = withTypedParameters(contract.document) as OpenAPI3
+  const document = withTypedParameters(withNamedSchemaParts(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
   return header + astToString(withNamedSchemas(nodes))
 }
@@ -134,6 +136,52 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
 
+// openapi-typescript knows a schema by its name alone: of what is within an `allOf` or a media type it makes no type that a reference
+// could lead to. Such a part is made a schema of its own, and the reference one to that.
+function withNamedSchemaParts(document: object): object {
+  const { components } = document as { readonly components?: { readonly schemas?: object } }
+  const parts: Record<string, unknown> = {}
+  const names = new Map<string, string>()
+  const nameOf = (ref: string): string => {
+    const known = names.get(ref)
+    if (known !== undefined) return known
+    const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
+    const name = freeName(words.filter(Boolean).join('_'), { ...components?.schemas, ...parts })
+    names.set(ref, name)
+    parts[name] = {} // taken, for it may refer to itself
+    parts[name] = named(lookUp(document, ref), 'schema')
+    return name
+  }
+  const named = (value: unknown, of: string, isMap = false): unknown => {
+    if (Array.isArray(value)) return value.map((each) => named(each, of))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, each]) => {
+      if (!isMap && key === '$ref' && isSchemaPart(String(each), of))
+        return [key, `#/components/schemas/${nameOf(String(each))}`]
+      if (!isMap && (dataKeywords.has(key) || key.startsWith('x-'))) return [key, each]
+      return [key, named(each, isMap ? of : key, !isMap && mapKeywords.has(key))]
+    })
+    return Object.fromEntries(entries)
+  }
+  const copy = named(document, '') as typeof document & {
+    readonly components?: { readonly schemas?: object }
+  }
+  return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
+}
+
+// Of the parts of the document that are none of schemas it makes types by their places.
+function isSchemaPart(ref: string, of: string): boolean {
+  return (
+    !/^#\/components\/\w+\/[^/]+$/.test(ref) &&
+    !referring.includes(of) &&
+    !/^(paths|pathItems|webhooks)$/.test(of)
+  )
+}
+
+function freeName(name: string, taken: object): string {
+  return name in taken ? freeName(`${name}_`, taken) : name
+}
+
 // openapi-typescript takes the JSON of a parameter's `content` for text, and knows no parameter that is to be ignored.
 function withTypedParameters(document: object): object {
   const reader = new Reader(document)
@@ -142,6 +190,7 @@ function withTypedParameters(document: object): object {
       const isIgnored = (each: unknown) => at === 'parameters' && isIgnoredParameter(reader.node(each))
       return node.filter((each) => !isIgnored(each)).map((each) => typed(each))
     }
+    if (typeof node === 'bigint') return Number(node) // it is shown in comments alone, by JSON.stringify
     if (typeof node !== 'object' || node === null) return node
     const copy = Object.fromEntries(Object.entries(node).map(([key, each]) => [key, typed(each, key)]))
     const { name, in: location, content } = copy

@@ -21,15 +21,24 @@ paths:
     post:
       operationId: createToy
       security: [{ key: [] }]
+      requestBody: { required: true, content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } }
       responses: { '201': { description: Made. }, '401': { description: No key. } }
   /toys/{id}:
     get:
       parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
       responses: { '204': { description: None. } }
+    put:
+      operationId: replaceToy
+      requestBody: { required: true, content: { application/xml: { schema: { $ref: 'toy.yaml#/Toy' } } } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
 components:
   securitySchemes: { key: { type: http, scheme: bearer } }
 `,
-  'toy.yaml': 'Toys: { type: array, items: { type: string } }\n',
+  'toy.yaml': `Toys: { type: array, items: { $ref: '#/Toy/allOf/0' } }
+Toy:
+  allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' } } }]
+  default: { weight: 9223372036854775807 }
+`,
   'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
   'wrong.yaml': `openapi: 3.0.3
 info: { title: Wrong, version: 1.0.0 }
@@ -78,7 +87,7 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   const { root, run, adopt } = checkout(t)
   copyTypes(root)
   const adopted = await adopt('toys.yaml')
-  t.match(adopted, { code: 0, stdout: /3 operations/ })
+  t.match(adopted, { code: 0, stdout: /4 operations/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
   const unread =
     'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
@@ -89,6 +98,7 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
     'getToysById.ts',
     'handler.ts',
     'listToys.ts',
+    'replaceToy.ts',
   ])
   t.equal(readFileSync(path.join(root, 'openapi.yaml'), 'utf8'), theirs['toys.yaml'])
   t.equal(readFileSync(path.join(root, 'toy.yaml'), 'utf8'), theirs['toy.yaml'])
