@@ -133,7 +133,7 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
   // Fastify's own marks, and what ends a path.
-  if (/[:*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold : or * or ? or #`)
+  if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold * or ? or #`)
   if (decoded(path) === undefined) reader.problem(`${path}: a path is percent-encoded UTF-8`)
   for (const method of otherMethods) {
     if (item[method] !== undefined) reader.problem(`${method.toUpperCase()} ${path} cannot be served`)
@@ -352,7 +352,7 @@ function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>)
   const ids = new Map<string, string>()
   for (const operation of operations.values()) {
     const { id, method, path } = operation
-    const route = `${method} ${operation.route.replace(/:\w+/g, ':')}`
+    const route = `${method} ${(decoded(path) ?? path).replace(/\{[^{}]+\}/g, '{}')}`
     const other = ids.get(route)
     if (other !== undefined) noteAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
     ids.set(route, id)

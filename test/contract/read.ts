@@ -247,10 +247,10 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
   [
     "a path with Fastify's own marks",
     (document) => {
-      document.setIn(['paths', '/pets:batch'], document.getIn(['paths', '/pets/{petId}']))
+      document.setIn(['paths', '/pets*'], document.getIn(['paths', '/pets/{petId}']))
       document.deleteIn(['paths', '/pets/{petId}'])
     },
-    '/pets:batch: a path cannot hold : or * or ? or #',
+    '/pets*: a path cannot hold * or ? or #',
   ],
   [
     'no responses',
