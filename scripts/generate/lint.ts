@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createConfig, getLineColLocation, lintDocument, type NormalizedProblem } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
-import { mapKeywords } from '../../src/contract/upgrade.js'
+import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
 
@@ -97,17 +97,31 @@ function severityOf({
   if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // it is added
+  if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
   if (ruleId !== 'struct') return severity
+  if (isForReaders(pointer)) return 'warn'
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // it is understood without
   // Words of 3.0 in 3.1, which are understood, too.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
 }
 
-// Unless it is a name of the document's own, such as a header's.
 function isInExtension(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => key.startsWith('x-'))
+}
+
+function isInData(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => dataKeywords.has(key))
+}
+
+function isForReaders(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => ['externalDocs', 'contact', 'license'].includes(key))
+}
+
+// Unless it is a name of the document's own, such as a header's.
+function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean {
   const keys = pointer.split('/')
-  return keys.some((key, i) => key.startsWith('x-') && !mapKeywords.has(keys[i - 1] ?? ''))
+  return keys.some((key, i) => isThat(key) && !mapKeywords.has(keys[i - 1] ?? ''))
 }
 
 function lineOf(

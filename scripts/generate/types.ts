@@ -24,7 +24,7 @@ const {
 /** The text of generated/types.ts. */
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
-  const document = withTypedParameters(withNamedSchemaParts(contract.document)) as OpenAPI3
+  const document = withTypedParameters(withNamedParts(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
   return header + astToString(withNamedSchemas(nodes))
 }
@@ -136,46 +136,48 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
 
-// openapi-typescript knows a schema by its name alone: of what is within an `allOf` or a media type it makes no type that a reference
-// could lead to. Such a part is made a schema of its own, and the reference one to that.
-function withNamedSchemaParts(document: object): object {
-  const { components } = document as { readonly components?: { readonly schemas?: object } }
-  const parts: Record<string, unknown> = {}
-  const names = new Map<string, string>()
-  const nameOf = (ref: string): string => {
-    const known = names.get(ref)
+// openapi-typescript makes no type that a reference into an `allOf`, a media type or the parameters of a path could lead to. What is
+// referred to there is made a schema or a parameter of its own, and the reference one to that.
+function withNamedParts(document: object): object {
+  const { components = {} } = document as { readonly components?: Components }
+  const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
+  const refs = new Map<string, string>()
+  const partOf = (ref: string, kind: Kind): string => {
+    const known = refs.get(ref)
     if (known !== undefined) return known
     const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
-    const name = freeName(words.filter(Boolean).join('_'), { ...components?.schemas, ...parts })
-    names.set(ref, name)
-    parts[name] = {} // taken, for it may refer to itself
-    parts[name] = named(lookUp(document, ref), 'schema')
-    return name
+    const name = freeName(words.filter(Boolean).join('_'), { ...components[kind], ...parts[kind] })
+    const made = `#/components/${kind}/${name}`
+    refs.set(ref, made) // before it is copied, for it may refer to itself
+    parts[kind][name] = {}
+    parts[kind][name] = named(lookUp(document, ref), kind)
+    return made
   }
   const named = (value: unknown, of: string, isMap = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => named(each, of))
     if (typeof value !== 'object' || value === null) return value
     const entries = Object.entries(value).map(([key, each]) => {
-      if (!isMap && key === '$ref' && isSchemaPart(String(each), of))
-        return [key, `#/components/schemas/${nameOf(String(each))}`]
+      const kind = !isMap && key === '$ref' ? kindOfPart(String(each), of) : undefined
+      if (kind !== undefined) return [key, partOf(String(each), kind)]
       if (!isMap && (dataKeywords.has(key) || key.startsWith('x-'))) return [key, each]
       return [key, named(each, isMap ? of : key, !isMap && mapKeywords.has(key))]
     })
     return Object.fromEntries(entries)
   }
-  const copy = named(document, '') as typeof document & {
-    readonly components?: { readonly schemas?: object }
-  }
-  return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
+  const copy = named(document, '') as { readonly components?: Components }
+  const schemas = { ...copy.components?.schemas, ...parts.schemas }
+  const parameters = { ...copy.components?.parameters, ...parts.parameters }
+  return refs.size === 0 ? document : { ...copy, components: { ...copy.components, schemas, parameters } }
 }
 
-// Of the parts of the document that are none of schemas it makes types by their places.
-function isSchemaPart(ref: string, of: string): boolean {
-  return (
-    !/^#\/components\/\w+\/[^/]+$/.test(ref) &&
-    !referring.includes(of) &&
-    !/^(paths|pathItems|webhooks)$/.test(of)
-  )
+type Kind = 'schemas' | 'parameters'
+type Components = { readonly [kind in Kind]?: object }
+
+// Undefined where a type is made of it at its place.
+function kindOfPart(ref: string, of: string): Kind | undefined {
+  if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
+  if (of === 'parameters') return of
+  return referring.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of) ? undefined : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {

@@ -40,7 +40,6 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkRoutes(reader, operations)
   checkSuccessors(reader, operations)
   const securitySchemes = new Map(Object.entries(reader.node(reader.components.securitySchemes)))
-  checkSecurity(reader, operations, securitySchemes)
   const prefix = reader.within(['servers'], () => readPrefix(reader))
   return { prefix, operations, securitySchemes: securitySchemes as never }
 }
@@ -368,19 +367,6 @@ function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operati
     if (!operations.has(successor)) noteAt(reader, operation, `${problem} is no operation`)
     else if (operations.get(successor)?.path.includes('{'))
       noteAt(reader, operation, `${problem} has path parameters, so no link can lead there`)
-  }
-}
-
-function checkSecurity(
-  reader: Reader,
-  operations: ReadonlyMap<string, Operation>,
-  schemes: ReadonlyMap<string, unknown>,
-): void {
-  for (const operation of operations.values()) {
-    for (const scheme of operation.security.flat()) {
-      if (!schemes.has(scheme))
-        noteAt(reader, operation, `${operation.id} asks for the unknown security scheme ${scheme}`)
-    }
   }
 }
 

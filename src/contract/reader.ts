@@ -2,6 +2,7 @@
 
 import type { Pointer, Problem } from './contract-error.js'
 import { lookUp } from './pointer.js'
+import { dataKeywords } from './upgrade.js'
 
 /** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
 export interface Node {
@@ -113,7 +114,7 @@ export class Reader {
       this.#followed.add($ref)
       this.follow(this.#resolve($ref))
     }
-    for (const each of Object.values(value)) this.follow(each)
+    for (const [key, each] of Object.entries(value)) if (!dataKeywords.has(key)) this.follow(each)
   }
 
   /** Numbers of things: whole and above 0. */

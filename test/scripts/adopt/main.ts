@@ -16,7 +16,9 @@ paths:
   /toys:
     get:
       operationId: listToys
-      parameters: [{ name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }]
+      parameters:
+        - { name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }
+        - { $ref: 'toy.yaml#/Page' }
       responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
     post:
       operationId: createToy
@@ -29,6 +31,7 @@ paths:
       responses: { '204': { description: None. } }
     put:
       operationId: replaceToy
+      parameters: [{ $ref: 'toy.yaml#/Page' }]
       requestBody: { required: true, content: { application/xml: { schema: { $ref: 'toy.yaml#/Toy' } } } }
       responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
 components:
@@ -38,6 +41,7 @@ components:
 Toy:
   allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' } } }]
   default: { weight: 9223372036854775807 }
+Page: { name: page, in: query, schema: { type: integer } }
 `,
   'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
   'wrong.yaml': `openapi: 3.0.3
