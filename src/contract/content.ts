@@ -41,7 +41,7 @@ function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   for (const { place, mediaType } of declared) {
     const name = essence(mediaType)
     if (!/^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(name))
-      reader.problem(`${place} ${mediaType} is no media type`)
+      reader.unread(`${place} ${mediaType} is no media type`)
     if (known.has(name))
       reader.unread(`${place} ${mediaType} is declared twice: parameters tell no types apart`)
     known.add(name)

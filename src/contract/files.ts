@@ -52,7 +52,9 @@ export async function readSource(
   const extensions: unknown[] = []
   const parse = ({ data }: { readonly data: unknown }) => {
     const value = parseText(String(data)) as object
-    return setAside(value, extensions, (ref) => lookUp(value, ref) !== undefined)
+    // A file of nothing but references is a map, in which a name may begin with x-, too.
+    const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
+    return setAside(value, extensions, (ref) => lookUp(value, ref) !== undefined, isMap)
   }
   const options = {
     // JSON is YAML, too.

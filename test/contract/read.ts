@@ -706,3 +706,17 @@ for (const [title, added] of [
     t.match(split.document, { components: { schemas: { Spare: added, Other: added } } })
   })
 }
+
+t.test('a file of nothing but references is a map, whatever its names', async (t) => {
+  const files = {
+    'openapi.yaml': `openapi: 3.1.0
+info: { title: Toys, version: 1.0.0 }
+paths: {}
+components: { schemas: { $ref: schemas.yaml } }
+`,
+    'schemas.yaml': 'x-toy: { $ref: toy.yaml }\n',
+    'toy.yaml': 'type: string\n',
+  }
+  const { document } = await readContract(path.join(temporaryDirectory(t, files), 'openapi.yaml'))
+  t.match(document, { components: { schemas: { 'x-toy': { type: 'string' } } } })
+})

@@ -209,6 +209,7 @@ const refused: Refused = [
     taking('{application/pdf: {schema: {type: string, pattern: a}}}'),
     'its body application/pdf is not taken',
   ],
+  [taking('{application/*+json: {schema: {type: object}}}'), 'its body application/*+json is no media type'],
   [
     taking('{application/json; v=1: {schema: {}}, application/json; v=2: {schema: {}}}'),
     'its body application/json; v=2 is declared twice',
@@ -259,10 +260,7 @@ const refused: Refused = [
 ]
 
 // Of planned operations, too.
-const malformed: Refused = [
-  [taking('{application/*+json: {schema: {type: object}}}'), 'its body application/*+json is no media type'],
-  [answering(`'101': {description: It.}`), '101 is no status of an answer'],
-]
+const malformed: Refused = [[answering(`'101': {description: It.}`), '101 is no status of an answer']]
 
 function formOf(properties: string, encoding = '{}'): string {
   const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`

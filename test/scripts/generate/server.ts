@@ -268,6 +268,23 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'addToy: the default "ball" of body.name must have at most 2 characters',
   ],
   [
+    'an enum with a value of another type',
+    [[name, { type: 'string', enum: ['3', 4] }]],
+    'addToy',
+    'addToy: the value 4 of an enum is not of the type string',
+  ],
+  [
+    'such an enum in an answer',
+    [
+      [
+        [...ok, 'content', 'application/json', 'schema', 'items', 'enum'],
+        ['a', null],
+      ],
+    ],
+    'listToys',
+    'listToys: the value null of an enum is not of the type string',
+  ],
+  [
     'a pattern that JavaScript does not know',
     [[[...name, 'pattern'], '(?i)abc']],
     'addToy',
