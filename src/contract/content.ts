@@ -1,7 +1,7 @@
 // Bodies and answers by their media types: how each is read, checked and written, and which the server cannot hold to
 // their schema.
 
-import { essence, isJson, isRange, isUtf8 } from './media-types.js'
+import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Content, Field, Schema } from './types.js'
 
@@ -40,8 +40,7 @@ function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   const known = new Set<string>()
   for (const { place, mediaType } of declared) {
     const name = essence(mediaType)
-    if (!/^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(name))
-      reader.unread(`${place} ${mediaType} is no media type`)
+    if (!isMediaType(name)) reader.unread(`${place} ${mediaType} is no media type`)
     if (known.has(name))
       reader.unread(`${place} ${mediaType} is declared twice: parameters tell no types apart`)
     known.add(name)

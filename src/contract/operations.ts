@@ -4,7 +4,7 @@
 import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
-import { essence } from './media-types.js'
+import { essence, isMediaType } from './media-types.js'
 import { moduleName, namesIn, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { lookUp } from './pointer.js'
@@ -253,7 +253,8 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   }
   const { contents, left } = readContents(reader, `${place}: its body`, content, true)
   for (const text of left) reader.leave(text)
-  return { required: required === true, mediaTypes: Object.keys(reader.node(content)), contents }
+  const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
+  return { required: required === true, mediaTypes, contents }
 }
 
 function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {

@@ -262,6 +262,12 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'GET /toys: its answer 200 application/json;stream=watch is declared twice: parameters tell no types apart',
   ],
   [
+    'a body under what is no media type',
+    [[[...post, 'requestBody', 'content', 'examples'], {}]],
+    'addToy',
+    'POST /toys: its body examples is no media type',
+  ],
+  [
     'a default outside its schema',
     [[name, { type: 'string', maxLength: 2, default: 'ball' }]],
     'addToy',
