@@ -26,7 +26,12 @@ export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
   const document = withTypedParameters(withNamedParts(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
-  return header + astToString(withNamedSchemas(nodes))
+  // Of what may be null, or is one of several, its `keyof T` has none of the fields that an `allOf` requires.
+  const text = astToString(withNamedSchemas(nodes)).replace(
+    /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
+    '$1 PropertyKey$2 & keyof T]',
+  )
+  return header + text
 }
 
 // Editors and the compiler say `Pet` then, and not `components["schemas"]["Pet"]`. A schema whose name is none of a type, or one

@@ -28,7 +28,7 @@ paths:
   /toys/{id}:
     get:
       parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
-      responses: { '204': { description: None. } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: '#/components/schemas/Maybe' } } } } }
     put:
       operationId: replaceToy
       parameters: [{ $ref: 'toy.yaml#/Page' }]
@@ -36,6 +36,9 @@ paths:
       responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
 components:
   securitySchemes: { key: { type: http, scheme: bearer } }
+  schemas:
+    Maybe: { allOf: [{ $ref: '#/components/schemas/Named' }], required: [name] }
+    Named: { type: object, nullable: true, properties: { name: { type: string } } }
 `,
   'toy.yaml': `Toys: { type: array, items: { $ref: '#/Toy/allOf/0' } }
 Toy:
