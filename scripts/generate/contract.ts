@@ -3,14 +3,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { ContractError } from '../../src/contract/contract-error.js'
+import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
 import { readContract } from '../../src/contract/read.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
+import { firstOfKind, withoutNames } from './alike.js'
 import { type Findings, isLarge, lintFile } from './lint.js'
 import type { Said } from './lint-process.js'
-import { checkServer } from './server.js'
 
 export interface Checked {
   readonly contract: Contract
@@ -18,21 +18,20 @@ export interface Checked {
   readonly warnings: readonly string[]
 }
 
+/** Builds the server of a contract, and finds what would stop a start if more operations were written than are. */
+export type CheckServer = (contract: Contract) => Promise<readonly Problem[]>
+
 /**
  * Reads a contract and whatever it refers to.
- * @param check builds its server
  * @throws {ContractError} naming what the server could not keep its word by, and where that stands, a line each
  */
-export async function checkContract(
-  file: string,
-  check: (contract: Contract) => Promise<void> = checkServer,
-): Promise<Checked> {
+export async function checkContract(file: string, check: CheckServer): Promise<Checked> {
   const beside = (await isLarge(file)) ? lintBeside(file) : undefined
   const reading = beside && readChecked(file, check)
   reading?.catch(() => {}) // what the lint finds is said first
   const { errors, warnings } = await (beside ?? lintFile(file))
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
-  const contract = await (reading ?? readChecked(file, check))
+  const { contract, planned } = await (reading ?? readChecked(file, check))
   const unmet = [...contract.operations.values()].flatMap(
     (operation) => unmetSecurity(operation, contract) ?? [],
   )
@@ -40,10 +39,20 @@ export async function checkContract(
     contract,
     warnings: [
       ...warnings,
-      ...contract.left.map((text) => `warning: ${text}`),
-      ...unmet.map((text) => `warning: ${text}: it can only answer 501`),
+      ...alike(contract.left),
+      ...alike(unmet, ': it can only answer 501'),
+      ...alike(planned, ': it can only answer 501'),
     ],
   }
+}
+
+function alike(texts: readonly string[], consequence = ''): string[] {
+  return firstOfKind(
+    texts,
+    withoutNames,
+    (text) => `warning: ${text}${consequence}`,
+    (count) => `warning: and ${count} more like these`,
+  )
 }
 
 async function lintBeside(file: string): Promise<Findings> {
@@ -54,11 +63,23 @@ async function lintBeside(file: string): Promise<Findings> {
   return said
 }
 
-async function readChecked(file: string, check: (contract: Contract) => Promise<void>): Promise<Contract> {
+interface Read {
+  readonly contract: Contract
+  /** What would stop a start if more operations were written than are, a line each. */
+  readonly planned: readonly string[]
+}
+
+async function readChecked(file: string, check: CheckServer): Promise<Read> {
   const contract = await readContract(file)
-  await check(contract).catch(async ({ problems }: ContractError) => {
+  const linesOf = async (problems: readonly Problem[]) => {
     const { locate } = await readSource(file)
-    throw new ContractError(problems.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
-  })
-  return contract
+    return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
+  }
+  try {
+    const planned = await check(contract)
+    return { contract, planned: planned.length > 0 ? await linesOf(planned) : [] }
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    throw new ContractError((await linesOf(error.problems)).join('\n'))
+  }
 }

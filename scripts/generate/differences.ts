@@ -9,8 +9,9 @@ import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
-import { generateHandlers, generateStub, handlersFolder, isHandlerFile } from './handlers.js'
+import { generateHandlers, generateStub, handlersFolder, isHandlerFile, isStubText } from './handlers.js'
 import { generateOperations } from './operations.js'
+import { checkServer } from './server.js'
 import { generateTypes } from './types.js'
 
 const generatedFolder = 'generated'
@@ -37,7 +38,11 @@ export interface Findings extends Checked {
  * @throws {ContractError} naming what is wrong with the contract, a line each
  */
 export async function findDifferences(root: string): Promise<Findings> {
-  const { contract, warnings } = await checkContract(path.join(root, path.basename(contractFile)))
+  const written = await writtenHandlers(root)
+  const { contract, warnings } = await checkContract(
+    path.join(root, path.basename(contractFile)),
+    (contract) => checkServer(contract, ({ name }) => written.has(name)),
+  )
   const undeclared = await undeclaredRefusals(root, contract)
   if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
   return {
@@ -80,6 +85,16 @@ async function handlerDifferences(root: string, contract: Contract): Promise<Dif
     }),
     ...orphans.map((name) => orphan(handlersFolder, name)),
   ]
+}
+
+// By their names. What is written and what is planned is told by the text: to load handlers would be to run them.
+async function writtenHandlers(root: string): Promise<ReadonlySet<string>> {
+  const folder = path.join(root, handlersFolder)
+  const files = (await readdir(folder)).filter(isHandlerFile)
+  const texts = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'utf8')))
+  return new Set(
+    files.filter((_, i) => !isStubText(texts[i] ?? '')).map((file) => path.basename(file, '.ts')),
+  )
 }
 
 // Of the server's own errors, the contract need not speak; of what a handler throws, callers must be able to read.

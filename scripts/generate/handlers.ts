@@ -23,6 +23,11 @@ export const handlers: Handlers = { ${names.join(', ')} }
 `
 }
 
+/** Whether a module is still what it began as. */
+export function isStubText(text: string): boolean {
+  return /^export const [\w$]+: Handler<'[^']+'> = notWritten\(/m.test(text)
+}
+
 /** The text of a new handler. */
 export function generateStub({ name, method, path, summary }: Operation): string {
   const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')

@@ -5,7 +5,8 @@ import path from 'node:path'
 import { createConfig, getLineColLocation, lintDocument, type NormalizedProblem } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
-import { mapKeywords } from '../../src/contract/upgrade.js'
+import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
+import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
 
 /** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
@@ -28,15 +29,13 @@ const warned = [
   'no-identical-paths', // of one method they are refused
   'no-server-variables-empty-enum',
   'no-example-value-and-externalValue',
+  'no-enum-type-mismatch', // of a written operation it is refused
 ]
 const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
 // Of a large document: to check its examples would take longer than all the rest, and to hold each path to each other takes the square
 // of their number. Of the ambiguous, the router takes the one that says more.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxLength = 2_000_000
-// Of one rule.
-const warningsMax = 5
-
 /** Whether a document is so large that its lint is worth a process of its own. */
 export async function isLarge(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
@@ -80,14 +79,12 @@ export async function lintFile(file: string): Promise<Findings> {
 
 // Where a line is takes Redocly long to find out, so of many that are alike a few are shown.
 function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
-  return [...new Set(problems.map(({ ruleId }) => ruleId))].flatMap((rule) => {
-    const alike = problems.filter(({ ruleId }) => ruleId === rule)
-    const shown = alike.slice(0, warningsMax).map((problem) => lineOf(problem, 'warning', file))
-    const others = alike.length - shown.length
-    return others > 0
-      ? [...shown, `${shownFile(file)} warning and ${others} more like these (${rule})`]
-      : shown
-  })
+  return firstOfKind(
+    problems,
+    ({ ruleId }) => ruleId,
+    (problem) => lineOf(problem, 'warning', file),
+    (count, rule) => `${shownFile(file)} warning and ${count} more like these (${rule})`,
+  )
 }
 
 // What Redocly says of a document's structure is an error where the server would do other than what was meant.
@@ -101,17 +98,31 @@ function severityOf({
   if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // it is added
+  if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
   if (ruleId !== 'struct') return severity
+  if (isForReaders(pointer)) return 'warn'
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // it is understood without
   // Words of 3.0 in 3.1, which are understood, too.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
 }
 
-// Unless it is a name of the document's own, such as a header's.
 function isInExtension(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => key.startsWith('x-'))
+}
+
+function isInData(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => dataKeywords.has(key))
+}
+
+function isForReaders(pointer: string): boolean {
+  return hasKeyword(pointer, (key) => ['externalDocs', 'contact', 'license'].includes(key))
+}
+
+// Unless it is a name of the document's own, such as a header's.
+function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean {
   const keys = pointer.split('/')
-  return keys.some((key, i) => key.startsWith('x-') && !mapKeywords.has(keys[i - 1] ?? ''))
+  return keys.some((key, i) => isThat(key) && !mapKeywords.has(keys[i - 1] ?? ''))
 }
 
 function lineOf(

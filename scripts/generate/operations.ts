@@ -121,7 +121,7 @@ function parametersType(
 function bodyType({ id, body }: Operation, hasOneWayFields: boolean): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => requestType(id, content, hasOneWayFields))
-  return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ')
+  return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
 /** The type of a body of one media type. @param bytes what a file is */

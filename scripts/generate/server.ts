@@ -1,7 +1,7 @@
 // The server that a start would build of a contract: whatever it throws then, generate says first.
 
 import type { FastifyInstance } from 'fastify'
-import { ContractError } from '../../src/contract/contract-error.js'
+import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
 import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
@@ -10,15 +10,31 @@ import { buildServer } from '../lib/server.js'
 
 /**
  * Builds the routes and validators of every operation, written or not. Nothing listens, and no database is asked.
+ * @returns what would stop a start if more operations were written than are
  * @throws {ContractError} when a start would fail
  */
-export async function checkServer(contract: Contract): Promise<void> {
-  const app = await readyServer(contract, () => async () => {})
-  await app.close()
+export async function checkServer(
+  contract: Contract,
+  isWritten: (operation: Operation) => boolean,
+): Promise<readonly Problem[]> {
+  const build = async (isTried: (operation: Operation) => boolean) => {
+    const app = await readyServer(contract, (operation) =>
+      isTried(operation) ? async () => {} : notWritten(operation.name as never),
+    )
+    await app.close()
+  }
+  try {
+    await build((operation) => isWritten(operation) || unmetSecurity(operation, contract) === undefined)
+    return []
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    await build(isWritten)
+    return error.problems
+  }
 }
 
 /**
- * The server of a contract with these handlers, ready for requests; operations that no one can be let into are not written.
+ * The server of a contract with these handlers, ready for requests.
  * @throws {ContractError} when a start would fail
  */
 export async function readyServer(
@@ -26,9 +42,7 @@ export async function readyServer(
   handlerOf: (operation: Operation) => unknown,
 ): Promise<FastifyInstance> {
   try {
-    const app = await buildServer(contract, (operation) =>
-      unmetSecurity(operation, contract) ? notWritten(operation.name as never) : handlerOf(operation),
-    )
+    const app = await buildServer(contract, handlerOf)
     await app.ready()
     return app
   } catch (error) {

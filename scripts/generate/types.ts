@@ -5,8 +5,10 @@ import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3 } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
+import { lookUp } from '../../src/contract/pointer.js'
 import { Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
+import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
 import { header } from './header.js'
 
 // Not imported: Node looks through TypeScript's nine megabytes for its exports then, a second of every run.
@@ -22,9 +24,14 @@ const {
 /** The text of generated/types.ts. */
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
-  const document = withTypedParameters(contract.document) as OpenAPI3
+  const document = withTypedParameters(withNamedParts(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
-  return header + astToString(withNamedSchemas(nodes))
+  // Of what may be null, or is one of several, its `keyof T` has none of the fields that an `allOf` requires.
+  const text = astToString(withNamedSchemas(nodes)).replace(
+    /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
+    '$1 PropertyKey$2 & keyof T]',
+  )
+  return header + text
 }
 
 // Editors and the compiler say `Pet` then, and not `components["schemas"]["Pet"]`. A schema whose name is none of a type, or one
@@ -134,6 +141,54 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
 
+// openapi-typescript makes no type that a reference into an `allOf`, a media type or the parameters of a path could lead to. What is
+// referred to there is made a schema or a parameter of its own, and the reference one to that.
+function withNamedParts(document: object): object {
+  const { components = {} } = document as { readonly components?: Components }
+  const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
+  const refs = new Map<string, string>()
+  const partOf = (ref: string, kind: Kind): string => {
+    const known = refs.get(ref)
+    if (known !== undefined) return known
+    const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
+    const name = freeName(words.filter(Boolean).join('_'), { ...components[kind], ...parts[kind] })
+    const made = `#/components/${kind}/${name}`
+    refs.set(ref, made) // before it is copied, for it may refer to itself
+    parts[kind][name] = {}
+    parts[kind][name] = named(lookUp(document, ref), kind)
+    return made
+  }
+  const named = (value: unknown, of: string, isMap = false): unknown => {
+    if (Array.isArray(value)) return value.map((each) => named(each, of))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, each]) => {
+      const kind = !isMap && key === '$ref' ? kindOfPart(String(each), of) : undefined
+      if (kind !== undefined) return [key, partOf(String(each), kind)]
+      if (!isMap && (dataKeywords.has(key) || key.startsWith('x-'))) return [key, each]
+      return [key, named(each, isMap ? of : key, !isMap && mapKeywords.has(key))]
+    })
+    return Object.fromEntries(entries)
+  }
+  const copy = named(document, '') as { readonly components?: Components }
+  const schemas = { ...copy.components?.schemas, ...parts.schemas }
+  const parameters = { ...copy.components?.parameters, ...parts.parameters }
+  return refs.size === 0 ? document : { ...copy, components: { ...copy.components, schemas, parameters } }
+}
+
+type Kind = 'schemas' | 'parameters'
+type Components = { readonly [kind in Kind]?: object }
+
+// Undefined where a type is made of it at its place.
+function kindOfPart(ref: string, of: string): Kind | undefined {
+  if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
+  if (of === 'parameters') return of
+  return referring.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of) ? undefined : 'schemas'
+}
+
+function freeName(name: string, taken: object): string {
+  return name in taken ? freeName(`${name}_`, taken) : name
+}
+
 // openapi-typescript takes the JSON of a parameter's `content` for text, and knows no parameter that is to be ignored.
 function withTypedParameters(document: object): object {
   const reader = new Reader(document)
@@ -142,6 +197,7 @@ function withTypedParameters(document: object): object {
       const isIgnored = (each: unknown) => at === 'parameters' && isIgnoredParameter(reader.node(each))
       return node.filter((each) => !isIgnored(each)).map((each) => typed(each))
     }
+    if (typeof node === 'bigint') return Number(node) // it is shown in comments alone, by JSON.stringify
     if (typeof node !== 'object' || node === null) return node
     const copy = Object.fromEntries(Object.entries(node).map(([key, each]) => [key, typed(each, key)]))
     const { name, in: location, content } = copy

@@ -1,7 +1,7 @@
 // Bodies and answers by their media types: how each is read, checked and written, and which the server cannot hold to
 // their schema.
 
-import { essence, isJson, isRange, isUtf8 } from './media-types.js'
+import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Content, Field, Schema } from './types.js'
 
@@ -21,7 +21,7 @@ interface Declared {
 
 /**
  * Reads the types of a body or an answer. One that cannot be held to its schema is left out where there are others, and
- * is a problem where there is none.
+ * is more than the server can read where there is none.
  */
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Contents {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
@@ -31,18 +31,18 @@ export function readContents(reader: Reader, place: string, content: unknown, is
   const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
   const contents = read.filter((each) => typeof each !== 'string')
   const left = read.filter((each) => typeof each === 'string')
-  if (contents.length === 0) for (const text of left) reader.problem(text)
-  return { contents, left }
+  if (contents.length > 0) return { contents, left }
+  for (const text of left) reader.unread(text)
+  return { contents, left: [] }
 }
 
 function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   const known = new Set<string>()
   for (const { place, mediaType } of declared) {
     const name = essence(mediaType)
-    if (!/^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(name))
-      reader.problem(`${place} ${mediaType} is no media type`)
+    if (!isMediaType(name)) reader.unread(`${place} ${mediaType} is no media type`)
     if (known.has(name))
-      reader.problem(`${place} ${mediaType} is declared twice: parameters tell no types apart`)
+      reader.unread(`${place} ${mediaType} is declared twice: parameters tell no types apart`)
     known.add(name)
   }
 }

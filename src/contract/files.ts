@@ -50,7 +50,12 @@ export async function readSource(
     .catch(() => undefined)
   if (whole !== undefined) return { ...whole, files: [...texts.keys()], locate }
   const extensions: unknown[] = []
-  const parse = ({ data }: { readonly data: unknown }) => setAside(parseText(String(data)), extensions)
+  const parse = ({ data }: { readonly data: unknown }) => {
+    const value = parseText(String(data)) as object
+    // A file of nothing but references is a map, in which a name may begin with x-, too.
+    const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
+    return setAside(value, extensions, (ref) => lookUp(value, ref) !== undefined, isMap)
+  }
   const options = {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
@@ -82,12 +87,14 @@ function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefi
     if (!known.has(ref) && lookUp(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isWhole = (value: unknown, isMap = false): boolean => {
+  const isWhole = (value: unknown, isMap = false, isData = false): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (Array.isArray(value)) return value.every((each) => isWhole(each))
+    if (Array.isArray(value)) return value.every((each) => isWhole(each, false, isData))
+    if (isData && isPlainData(value, leads)) return true
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !isMap && leads(each)
-      return isForeign(key, isMap) || isWhole(each, !isMap && mapKeywords.has(key))
+      if (isForeign(key, isMap)) return true
+      return isWhole(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
     })
   }
   return isWhole(document) ? { document, text } : undefined
@@ -96,6 +103,16 @@ function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefi
 // What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
 function isForeign(key: string, isMap: boolean): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
+}
+
+function isDataOf(key: string, isMap: boolean): boolean {
+  return !isMap && dataKeywords.has(key)
+}
+
+// In an example may be a whole schema: what looks like a reference and leads nowhere is one of its texts.
+function isPlainData(value: object, leads: (ref: string) => boolean): boolean {
+  const { $ref } = value as { readonly $ref?: unknown }
+  return typeof $ref === 'string' && $ref.startsWith('#') && !leads($ref)
 }
 
 function toPath(url: string): string {
@@ -126,10 +143,19 @@ function parseYaml(text: string): unknown {
   return value
 }
 
-function setAside(value: unknown, extensions: unknown[], isMap = false): unknown {
+function setAside(
+  value: unknown,
+  extensions: unknown[],
+  leads: (ref: string) => boolean,
+  isMap = false,
+  isData = false,
+): unknown {
+  const aside = (each: unknown) => mark + (extensions.push(each) - 1)
+  if (isData && typeof value === 'object' && value !== null && isPlainData(value, leads)) return aside(value)
   return mapped(value, (each, key) => {
-    if (!isForeign(key, isMap)) return setAside(each, extensions, !isMap && mapKeywords.has(key))
-    return mark + (extensions.push(each) - 1)
+    if (isForeign(key, isMap)) return aside(each)
+    const isOfMap = !isMap && !isData && mapKeywords.has(key)
+    return setAside(each, extensions, leads, isOfMap, isData || isDataOf(key, isMap))
   })
 }
 

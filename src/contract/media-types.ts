@@ -1,5 +1,10 @@
 // Media types as the contract writes them: ranges such as `image/*`, parameters, and the many kinds of JSON.
 
+/** Whether it is a media type, or a range of them. */
+export function isMediaType(name: string): boolean {
+  return /^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(essence(name))
+}
+
 /** Without parameters, in lower case. */
 export function essence(mediaType: string): string {
   const end = mediaType.indexOf(';')

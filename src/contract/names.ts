@@ -23,9 +23,15 @@ export function namesIn(path: string): string[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
 }
 
-/** A path with its parameters as the router knows them, by words alone: `/users/{user_2d_id}` for `/users/{user-id}`. */
+/**
+ * A path as the router is to read it: its parameters by words alone, `/users/{user_2d_id}` for `/users/{user-id}`; a colon, which would
+ * begin a parameter, twice; and between a parameter and what would be taken for more of its name a pattern.
+ */
 export function withRouteNames(path: string): string {
-  return path.replace(/\{([^{}]+)\}/g, (_, name) => `{${routeName(name)}}`)
+  return path.replace(/\{([^{}]+)\}(?=([^/.-])?)|:/g, (_, name, next) => {
+    if (name === undefined) return '::'
+    return `{${routeName(name)}}${next === undefined ? '' : '(.*?)'}`
+  })
 }
 
 /** What the router calls a path parameter. */

@@ -4,7 +4,7 @@
 import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
-import { essence } from './media-types.js'
+import { essence, isMediaType } from './media-types.js'
 import { moduleName, namesIn, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { lookUp } from './pointer.js'
@@ -40,7 +40,6 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkRoutes(reader, operations)
   checkSuccessors(reader, operations)
   const securitySchemes = new Map(Object.entries(reader.node(reader.components.securitySchemes)))
-  checkSecurity(reader, operations, securitySchemes)
   const prefix = reader.within(['servers'], () => readPrefix(reader))
   return { prefix, operations, securitySchemes: securitySchemes as never }
 }
@@ -133,7 +132,7 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
   // Fastify's own marks, and what ends a path.
-  if (/[:*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold : or * or ? or #`)
+  if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold * or ? or #`)
   if (decoded(path) === undefined) reader.problem(`${path}: a path is percent-encoded UTF-8`)
   for (const method of otherMethods) {
     if (item[method] !== undefined) reader.problem(`${method.toUpperCase()} ${path} cannot be served`)
@@ -157,6 +156,11 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: its operationId must be a text`)
   checkServers(reader, place, item, node)
+  const { result, unread } = reader.gather(() => ({
+    parameters: readParameters(reader, place, path, item, node),
+    body: readBody(reader, place, method, node),
+    responses: readResponses(reader, place, node),
+  }))
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
@@ -165,9 +169,8 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     path,
     route: routeOf(path),
     security: readSecurity(reader, node),
-    parameters: readParameters(reader, place, path, item, node),
-    body: readBody(reader, place, method, node),
-    responses: readResponses(reader, place, node),
+    ...result,
+    unread,
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
     definition: node,
@@ -244,13 +247,14 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   const { content, required } = reader.node(operation.requestBody)
   if (['get', 'head'].includes(method)) {
     const text = `${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`
-    if (required === true) reader.problem(text)
+    if (required === true) reader.unread(text)
     else reader.leave(`${text}, and is not taken`)
     return undefined
   }
   const { contents, left } = readContents(reader, `${place}: its body`, content, true)
   for (const text of left) reader.leave(text)
-  return { required: required === true, mediaTypes: Object.keys(reader.node(content)), contents }
+  const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
+  return { required: required === true, mediaTypes, contents }
 }
 
 function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
@@ -292,9 +296,9 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   return own.map(([name, value]) => {
     const header = reader.node(value)
     if (header.schema !== undefined && header.content !== undefined)
-      reader.problem(`${place}: its header ${name} must have either a schema or a content`)
+      reader.unread(`${place}: its header ${name} must have either a schema or a content`)
     if (header.style !== undefined && header.style !== 'simple')
-      reader.problem(`${place}: its header ${name} cannot have the style ${header.style}`)
+      reader.unread(`${place}: its header ${name} cannot have the style ${header.style}`)
     const schema = reader.inlined(header.schema) as Node
     const isText = header.content === undefined && ![schema.type].flat().includes('object')
     if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)
@@ -348,7 +352,7 @@ function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>)
   const ids = new Map<string, string>()
   for (const operation of operations.values()) {
     const { id, method, path } = operation
-    const route = `${method} ${operation.route.replace(/:\w+/g, ':')}`
+    const route = `${method} ${(decoded(path) ?? path).replace(/\{[^{}]+\}/g, '{}')}`
     const other = ids.get(route)
     if (other !== undefined) noteAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
     ids.set(route, id)
@@ -364,19 +368,6 @@ function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operati
     if (!operations.has(successor)) noteAt(reader, operation, `${problem} is no operation`)
     else if (operations.get(successor)?.path.includes('{'))
       noteAt(reader, operation, `${problem} has path parameters, so no link can lead there`)
-  }
-}
-
-function checkSecurity(
-  reader: Reader,
-  operations: ReadonlyMap<string, Operation>,
-  schemes: ReadonlyMap<string, unknown>,
-): void {
-  for (const operation of operations.values()) {
-    for (const scheme of operation.security.flat()) {
-      if (!schemes.has(scheme))
-        noteAt(reader, operation, `${operation.id} asks for the unknown security scheme ${scheme}`)
-    }
   }
 }
 

@@ -57,6 +57,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   const name = String(node.name)
   const location = String(node.in)
   const problem = (text: string) => reader.problem(`${place} ${text}`)
+  const unread = (text: string) => reader.unread(`${place} ${text}`)
   if (styles[location] === undefined) problem('is in no place that a parameter can be in')
   // What every object of JavaScript has of its own is not seen to be missing.
   if (name === '__proto__' || (location === 'header' && name.toLowerCase() === 'constructor')) {
@@ -65,7 +66,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   const isJson = node.content !== undefined
   // Of JSON the default is looked for in the schema itself.
   const schema = (
-    isJson ? reader.node(contentSchema(reader, problem, node)) : reader.inlined(node.schema)
+    isJson ? reader.node(contentSchema(reader, unread, node)) : reader.inlined(node.schema)
   ) as Node
   return {
     name,
@@ -73,7 +74,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
     required: node.required === true,
     hasDefault: schema.default !== undefined,
     schema,
-    form: isJson ? jsonForm : readForm(problem, path, node, schema),
+    form: isJson ? jsonForm : readForm(unread, path, node, schema),
   }
 }
 
@@ -86,17 +87,17 @@ const jsonForm: ParameterForm = {
   isEmptyAbsent: false,
 }
 
-type Problem = (text: string) => void
+type Note = (text: string) => void
 
-function contentSchema(reader: Reader, problem: Problem, { content, schema }: Node): unknown {
+function contentSchema(reader: Reader, unread: Note, { content, schema }: Node): unknown {
   const [[mediaType, media] = ['nothing', {}], ...others] = Object.entries(reader.node(content))
-  if (schema !== undefined || others.length > 0) problem('must have either a schema or one content')
+  if (schema !== undefined || others.length > 0) unread('must have either a schema or one content')
   else if (!/^application\/([^;]+\+)?json$/i.test(mediaType))
-    problem(`cannot be ${mediaType}: only JSON is read`)
+    unread(`cannot be ${mediaType}: only JSON is read`)
   return reader.node(media).schema ?? {}
 }
 
-function readForm(problem: Problem, path: string, node: Node, schema: Node): ParameterForm | undefined {
+function readForm(unread: Note, path: string, node: Node, schema: Node): ParameterForm | undefined {
   const location = String(node.in)
   const [ownStyle = 'simple'] = styles[location] ?? []
   const style = (node.style ?? ownStyle) as ParameterForm['style']
@@ -127,7 +128,7 @@ function readForm(problem: Problem, path: string, node: Node, schema: Node): Par
     ...(location === 'path' ? undefinedPlaces(path, String(node.name), form) : []),
   ]
   const fault = faults.find(([isFault]) => isFault)
-  if (fault !== undefined) problem(fault[1])
+  if (fault !== undefined) unread(fault[1])
   return isPlain(location, form, shapes) ? undefined : form
 }
 
@@ -248,17 +249,17 @@ function checkNames(reader: Reader, place: string, parameters: readonly Paramete
   const deep = query.filter(({ form }) => form?.style === 'deepObject')
   for (const { name, form } of query) {
     const other = deep.find((each) => name.startsWith(`${each.name}[`))
-    if (other) reader.problem(`${place}: the query parameters ${other.name} and ${name} both take ${name}`)
+    if (other) reader.unread(`${place}: the query parameters ${other.name} and ${name} both take ${name}`)
     for (const each of isExplodedObject(form) ? form.names : [name]) {
       const other = owners.get(each)
       if (other !== undefined)
-        reader.problem(`${place}: the query parameters ${other} and ${name} both take ${each}`)
+        reader.unread(`${place}: the query parameters ${other} and ${name} both take ${each}`)
       owners.set(each, name)
     }
   }
   const open = query.filter(({ form }) => isExplodedObject(form) && form.takesOthers).map(({ name }) => name)
   if (open.length > 1) {
-    reader.problem(`${place}: the query parameters ${open.join(' and ')} each take any name: use deepObject`)
+    reader.unread(`${place}: the query parameters ${open.join(' and ')} each take any name: use deepObject`)
   }
 }
 

@@ -1,7 +1,8 @@
 // Looks into the document, follows its references, and gathers what is wrong with it.
 
 import type { Pointer, Problem } from './contract-error.js'
-import { lookUp } from './pointer.js'
+import { isEndless, lookUp } from './pointer.js'
+import { dataKeywords, mapKeywords } from './upgrade.js'
 
 /** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
 export interface Node {
@@ -22,6 +23,7 @@ export class Reader {
   #turns = 0
   readonly document: Node
   #at: Pointer = []
+  #unread: string[] = []
 
   constructor(document: object) {
     this.document = document as Node
@@ -46,6 +48,22 @@ export class Reader {
     } finally {
       this.#at = outer
     }
+  }
+
+  /** Reads a part of the document, and tells beside it what was noted meanwhile that the server could not read. */
+  gather<Result>(read: () => Result): { readonly result: Result; readonly unread: readonly string[] } {
+    const outer = this.#unread
+    this.#unread = []
+    try {
+      return { result: read(), unread: this.#unread }
+    } finally {
+      this.#unread = outer
+    }
+  }
+
+  /** Notes what is declared and the server could not read or write. */
+  unread(text: string): void {
+    this.#unread.push(text)
   }
 
   /** What is declared and was left out so far, each once. */
@@ -94,6 +112,7 @@ export class Reader {
   // One that leads back to what it stands in differs from place to place.
   #inlinedAt(ref: string, refs: readonly string[]): unknown {
     if (refs.includes(ref)) {
+      if (isEndless(this.document, ref)) this.unread(`$ref ${ref} leads back to itself`)
       this.#turns++
       return {}
     }
@@ -104,14 +123,15 @@ export class Reader {
   }
 
   /** Follows the references of a schema, and of what these lead to. */
-  follow(value: unknown): void {
+  follow(value: unknown, isMap = false): void {
     if (typeof value !== 'object' || value === null) return
     const { $ref } = value as Node
     if (typeof $ref === 'string' && !this.#followed.has($ref)) {
       this.#followed.add($ref)
       this.follow(this.#resolve($ref))
     }
-    for (const each of Object.values(value)) this.follow(each)
+    for (const [key, each] of Object.entries(value))
+      if (isMap || !dataKeywords.has(key)) this.follow(each, !isMap && mapKeywords.has(key))
   }
 
   /** Numbers of things: whole and above 0. */

@@ -12,17 +12,21 @@ const kinds: readonly string[] = ['http bearer'] satisfies SecurityKind[]
 export function waysIn({ security }: Operation, { securitySchemes }: Contract): SecurityKind[][] {
   if (security.length === 0) return [[]] // public
   const alternatives = security.map((names) => names.map((name) => kindOf(securitySchemes.get(name))))
-  return alternatives.filter((each): each is SecurityKind[] => each.every((kind) => kinds.includes(kind)))
+  return alternatives.filter((each): each is SecurityKind[] =>
+    each.every((kind) => kind !== undefined && kinds.includes(kind)),
+  )
 }
 
 /** The requirements of an operation that no one can meet, in words; undefined where someone can. */
 export function unmetSecurity(operation: Operation, contract: Contract): string | undefined {
   if (waysIn(operation, contract).length > 0) return undefined
   const names = [...new Set(operation.security.flat())]
-  const schemes = names.map((name) => `${name} (${kindOf(contract.securitySchemes.get(name))})`)
+  const schemes = names.map(
+    (name) => `${name} (${kindOf(contract.securitySchemes.get(name)) ?? 'not declared'})`,
+  )
   return `${operation.id} asks for ${schemes.join(', ')}, which the server cannot check`
 }
 
-function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string {
-  return `${scheme?.type} ${scheme?.scheme ?? ''}`.trim().toLowerCase()
+function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string | undefined {
+  return scheme && `${scheme.type} ${scheme.scheme ?? ''}`.trim().toLowerCase()
 }

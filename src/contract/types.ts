@@ -122,6 +122,8 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** A request for it may carry a key, and is then done once however often it arrives. */
   readonly isIdempotent: boolean
+  /** What it declares and the server could not read or write, a sentence each: with any, it can be planned but not written. */
+  readonly unread: readonly string[]
   /** As the document has it. */
   readonly definition: Readonly<Record<string, unknown>>
 }

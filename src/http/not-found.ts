@@ -11,17 +11,24 @@ export type AllowedMethods = (path: string) => readonly string[]
 export function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')}$`)
-    const entry = methods.get(url) ?? { pattern, names: new Set<string>() }
+    const entry = methods.get(url) ?? { pattern: patternOf(url), names: new Set<string>() }
     for (const name of [method].flat()) entry.names.add(name)
     methods.set(url, entry)
   })
   return (path) => {
     const decoded = decodeURI(path) // the router has seen that it can be
-    return [...methods.values()].flatMap(({ pattern, names }) =>
-      pattern.test(decoded) ? [...names].sort() : [],
-    )
+    const allowed = [...methods.values()].filter(({ pattern }) => pattern.test(decoded))
+    return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
   }
+}
+
+// Of a route as the router reads it: a colon that is one stands twice, and a parameter may have a pattern of its own.
+function patternOf(url: string): RegExp {
+  const pattern = url.replace(/::|:\w+(\(\.\*\?\))?|[.*+?^${}()|[\]\\]/g, (mark) => {
+    if (mark === '::') return ':'
+    return mark.startsWith(':') ? '[^/]+' : `\\${mark}`
+  })
+  return new RegExp(`^${pattern}$`)
 }
 
 /** Whether a route is for the request. The router takes `/pets/` for `/pets/{petId}` with an empty parameter. */

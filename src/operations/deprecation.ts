@@ -16,7 +16,7 @@ export function deprecationHeaders(
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
   if (successor !== undefined) {
-    const path = encodeURI(operations.get(successor)?.route ?? '') // it has no parameters
+    const path = encodeURI(decodeURI(operations.get(successor)?.path ?? '')) // it has no parameters
     headers.Link = `<${prefix}${path}>; rel="successor-version"`
   }
   return headers

@@ -71,9 +71,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const responseCheckOf = createResponseChecks(contract.specification)
   const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
+  const note = (problem: Problem) => problems.set(problem.text, problem)
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   const compile = createValidatorCompiler(contract.specification)
-  app.setValidatorCompiler(compile)
   app.decorateRequest('cookies', undefined)
   app.decorateRequest('misread', undefined)
   app.decorateRequest('bodyFaults', undefined)
@@ -81,18 +81,31 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     const operation = route.config?.operation
     if (operation === undefined) return
     const isServed = !isStub(handlerOf(operation, parts))
-    const responseCheck = naming(operation, () => responseCheckOf(operation, isServed))
-    const response = isServed ? plainAnswersOf(operation) : undefined
+    const trying = <Result>(run: () => Result): Result | undefined => {
+      try {
+        return run()
+      } catch (error) {
+        note(problemOf(operation, (error as Error).message))
+        return undefined
+      }
+    }
+    if (isServed) for (const text of operation.unread) note({ ...problemOf(operation, text), text })
+    const responseCheck = trying(() => responseCheckOf(operation, isServed))
+    if (responseCheck === undefined) return
+    const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
     route.config = { ...route.config, isExact: response === undefined, responseCheck }
     if (isServed) {
-      const read = naming(operation, () =>
+      const read = trying(() =>
         createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
       )
       if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     }
+    // Fastify compiles when all routes are there, and would stop at the first that it cannot.
+    route.validatorCompiler = (part) =>
+      trying(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true)
     const request = isServed ? requestSchemas(operation, contract.specification) : {}
     route.schema = { ...request, ...(response && { response }) }
   })
@@ -104,7 +117,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
-  if (problems.size > 0) throw new ContractError([...problems.values()])
+  app.addHook('onReady', async () => {
+    if (problems.size > 0) throw new ContractError([...problems.values()])
+  })
 }
 
 // Fastify's own refusal says of no operation.
@@ -112,15 +127,6 @@ function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Con
   const url = decodeURI(prefix) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
   throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
-}
-
-// What is thrown of an operation says which.
-function naming<Result>(operation: Operation, run: () => Result): Result {
-  try {
-    return run()
-  } catch (error) {
-    throw new ContractError([problemOf(operation, (error as Error).message)])
-  }
 }
 
 function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySchema>): Validators {
@@ -203,7 +209,8 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
 function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
   const { contract, securityChecks } = parts
   const unmet = unmetSecurity(operation, contract)
-  if (unmet !== undefined && !isStub(handlerOf(operation, parts))) throw new ContractError(unmet)
+  if (unmet !== undefined && !isStub(handlerOf(operation, parts)))
+    throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
   if (unmet !== undefined) {
     return () => {
       throw new ApiError('not_implemented', unmet)

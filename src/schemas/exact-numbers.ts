@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Ajv, ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
-import { parse } from 'lossless-json'
+import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { exactNumber } from '../lib/exact-number.js'
@@ -106,6 +106,7 @@ function exact(given: Schema): Schema {
       ? { ...rounded, ...(parse(exactly, undefined, { parseNumber: exactNumber }) as object) }
       : given
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
+  checkEnum(schema, types)
   if (!speaksOfNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
@@ -117,6 +118,20 @@ function exact(given: Schema): Schema {
   delete copy.type
   if (typeof copy.default === 'bigint') copy.default = defaultMark + copy.default
   return { ...copy, exactNumber: rules }
+}
+
+// A value of another type could never be sent, and most often stands for one that is: YAML reads `- 3` as a number.
+function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
+  if (!Array.isArray(values) || types.length === 0) return
+  const [other] = values.filter((value) => !typesOf(value).some((type) => types.includes(type)))
+  if (other !== undefined)
+    throw new Error(`the value ${stringify(other)} of an enum is not of the type ${types.join(' or ')}`)
+}
+
+function typesOf(value: unknown): string[] {
+  if (value === null) return ['null']
+  if (Array.isArray(value)) return ['array']
+  return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
 }
 
 // Ajv writes defaults into code as JSON, which has no bigint. A caller cannot know the mark.

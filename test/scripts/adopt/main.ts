@@ -17,23 +17,40 @@ paths:
   /toys:
     get:
       operationId: listToys
+      parameters:
+        - { name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }
+        - { $ref: 'toy.yaml#/Page' }
       responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
     post:
       operationId: createToy
       security: [{ key: [] }]
+      requestBody: { required: true, content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } }
       responses: { '201': { description: Made. }, '401': { description: No key. } }
   /toys/{id}:
     get:
       parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
-      responses: { '204': { description: None. } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: '#/components/schemas/Maybe' } } } } }
+    put:
+      operationId: replaceToy
+      parameters: [{ $ref: 'toy.yaml#/Page' }]
+      requestBody: { required: true, content: { application/xml: { schema: { $ref: 'toy.yaml#/Toy' } } } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
 components:
   securitySchemes: { key: { type: http, scheme: bearer } }
+  schemas:
+    Maybe: { allOf: [{ $ref: '#/components/schemas/Named' }], required: [name] }
+    Named: { type: object, nullable: true, properties: { name: { type: string } } }
 `,
-  'toy.yaml': 'Toys: { type: array, items: { type: string } }\n',
+  'toy.yaml': `Toys: { type: array, items: { $ref: '#/Toy/allOf/0' } }
+Toy:
+  allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' } } }]
+  default: { weight: 9223372036854775807 }
+Page: { name: page, in: query, schema: { type: integer } }
+`,
   'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
   'wrong.yaml': `openapi: 3.0.3
 info: { title: Wrong, version: 1.0.0 }
-paths: { /toys: { get: { responses: { '200': { description: A., content: { application/json: { schema: { pattern: '[' } } } } } } } }
+paths: { '/toys/*': { get: { responses: { '200': { description: A. } } } } }
 `,
 }
 
@@ -62,7 +79,7 @@ t.test('what cannot be adopted changes nothing', async (t) => {
   const { root, folder, git, run } = checkout(t)
   for (const [name, message] of [
     ['swagger.yaml', /Swagger 2\.0 is not served/],
-    ['wrong.yaml', /openapi\.yaml:\d+:\d+.*pattern/],
+    ['wrong.yaml', /^openapi\.yaml:\d+:\d+: \/toys\/\*: a path cannot hold \* /],
     ['missing.yaml', /missing\.yaml/],
   ] as const)
     await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
@@ -81,14 +98,18 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   const { root, folder, run } = checkout(t)
   copyTypes(root)
   const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
-  t.match(adopted, { code: 0, stdout: /3 operations/ })
+  t.match(adopted, { code: 0, stdout: /4 operations/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
+  const unread =
+    'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
+  t.match(adopted.stderr, new RegExp(`warning: ${unread}: it can only answer 501\n`))
   t.match(adopted.stderr, /the servers' addresses end in \/, too, but operations are served under \/api/)
   t.strictSame(readdirSync(path.join(root, 'src/handlers')).sort(), [
     'createToy.ts',
     'getToysById.ts',
     'handler.ts',
     'listToys.ts',
+    'replaceToy.ts',
   ])
   t.equal(readFileSync(path.join(root, 'openapi.yaml'), 'utf8'), theirs['toys.yaml'])
   t.equal(readFileSync(path.join(root, 'toy.yaml'), 'utf8'), theirs['toy.yaml'])
@@ -111,4 +132,8 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
   t.match(await send(`${base}/toys`, 'POST', auth), notWritten)
   t.match(await stop(), { code: 0 })
+
+  const handler = path.join(root, 'src/handlers/listToys.ts')
+  writeFileSync(handler, 'export const listToys = async () => ({ status: 200, body: [] })\n')
+  t.match(await run('generate'), { code: 1, stderr: new RegExp(`^${unread}\n$`) })
 })

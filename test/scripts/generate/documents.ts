@@ -47,6 +47,7 @@ for (const folder of folders.filter((each) => each !== '')) {
 
 const start = `openapi: 3.0.3
 info: { title: Odd, version: 1.0.0 }
+externalDocs: { url: 'https://odd.example', description: null }
 paths:
   /things:
     get:
@@ -72,13 +73,13 @@ components:
         valueOf: { nullable: true }
         kind: { type: string }
       discriminator: { propertyName: kind, mapping: { dog: Dog } }
-    Dog: { allOf: [{ $ref: '#/components/schemas/constructor' }] }
+    Dog: { allOf: [{ $ref: '#/components/schemas/constructor' }], example: { allOf: [{ $ref: '#/definitions/base' }] } }
 `
 
 t.test('what only documentation suffers from, and names of any kind, stop nothing', async (t) => {
   const project = projectOf(t, (file) => writeFileSync(file, start))
   const { contract, warnings, differences } = await findDifferences(project)
-  t.match(warnings.join('\n'), /openapi\.yaml:13:\d+ warning Example /)
+  t.match(warnings.join('\n'), /openapi\.yaml:14:\d+ warning Example /)
   t.match(differences.find(({ file }) => file === 'generated/types.ts')?.content, /\bvalueOf\b/)
   const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
   const { key } = await createKey({ plan: 'unlimited' })

@@ -191,7 +191,9 @@ function named(t: Test, lines: readonly string[], name: string, problem: RegExp)
   t.match(lines.filter((line) => line.startsWith(`src/handlers/${name}.ts`)).join('\n'), problem, name)
 }
 
-const refused: readonly (readonly [rest: string, problem: string])[] = [
+type Refused = readonly (readonly [rest: string, problem: string])[]
+
+const refused: Refused = [
   [
     taking('{application/xml: {schema: {type: object}}}'),
     'its body application/xml is not taken: the server cannot hold it to its schema: leave the schema out, or say {type: string, format: binary}, for bytes',
@@ -255,8 +257,10 @@ const refused: readonly (readonly [rest: string, problem: string])[] = [
     partsOf('{}').replace('properties: {}', 'additionalProperties: {type: string, format: binary}'),
     'the field of any other name is a file: files need names',
   ],
-  [answering(`'101': {description: It.}`), '101 is no status of an answer'],
 ]
+
+// Of planned operations, too.
+const malformed: Refused = [[answering(`'101': {description: It.}`), '101 is no status of an answer']]
 
 function formOf(properties: string, encoding = '{}'): string {
   const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`
@@ -267,23 +271,29 @@ function partsOf(properties: string, encoding = '{}'): string {
   return formOf(properties, encoding).replace('application/x-www-form-urlencoded', 'multipart/form-data')
 }
 
-t.test('what cannot be served as it is declared stops generate, with its place', async (t) => {
-  const copy = copyProject(t)
-  const names = refused.map((_, i) => `refused${i}`)
-  const operations = refused.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
-  edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
-  const text = await findDifferences(copy).then(
-    () => '',
-    (error) => String(error.message),
-  )
-  const lines = text.split('\n')
-  for (const [i, [, problem]] of refused.entries()) {
-    const own = lines.filter((line) => line.includes(`POST /refused${i}:`))
-    t.equal(own.length, 1, `${problem}: ${own.join('\n')}`)
-    t.ok(own[0]?.includes(problem), `${own[0]} tells: ${problem}`)
-  }
-  t.equal(lines.length, refused.length, text)
-})
+for (const [title, rows, areWritten] of [
+  ['what a written operation cannot be served of', refused, true],
+  ['what is no contract', malformed, false],
+] as const) {
+  t.test(`${title} stops generate, with its place`, async (t) => {
+    const copy = copyProject(t)
+    const names = rows.map((_, i) => `refused${i}`)
+    const operations = rows.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
+    edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
+    if (areWritten) for (const name of names) write(copy, name, 'async () => ({ status: 204 })')
+    const text = await findDifferences(copy).then(
+      () => '',
+      (error) => String(error.message),
+    )
+    const lines = text.split('\n')
+    for (const [i, [, problem]] of rows.entries()) {
+      const own = lines.filter((line) => line.includes(`POST /refused${i}:`))
+      t.equal(own.length, 1, `${problem}: ${own.join('\n')}`)
+      t.ok(own[0]?.includes(problem), `${own[0]} tells: ${problem}`)
+    }
+    t.equal(lines.length, rows.length, text)
+  })
+}
 
 t.test('what can be left out beside others is a warning', async (t) => {
   const copy = copyProject(t)

@@ -45,22 +45,32 @@ components:
 
 type Edit = readonly [path: readonly (string | number)[], value: unknown]
 
-async function generate(t: Test, edits: readonly Edit[]): Promise<string> {
+interface Generated {
+  readonly refused: string
+  readonly warnings: readonly string[]
+}
+
+async function generate(t: Test, edits: readonly Edit[], written: readonly string[]): Promise<Generated> {
   const document = parseDocument(contract)
   for (const [at, value] of edits)
     if (value === undefined) document.deleteIn(at)
     else document.setIn(at, document.createNode(value))
-  const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers: {} } })
+  const handlers = Object.fromEntries(written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]))
+  const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })
+  const name = path.relative(process.cwd(), path.join(root, 'openapi.yaml'))
+  const shown = (text: string) => text.replaceAll(name, 'openapi.yaml')
   try {
-    await findDifferences(root)
-    return ''
+    const { warnings } = await findDifferences(root)
+    return { refused: '', warnings: warnings.map(shown) }
   } catch (error) {
-    const name = path.relative(process.cwd(), path.join(root, 'openapi.yaml'))
-    return (error as Error).message.replaceAll(name, 'openapi.yaml')
+    return { refused: shown((error as Error).message), warnings: [] }
   }
 }
 
+const everyOperation = ['listToys', 'addToy', 'other']
+
 const get = ['paths', '/toys', 'get'] as const
+const post = ['paths', '/toys', 'post'] as const
 const ok = [...get, 'responses', '200'] as const
 const refused = [...get, 'responses', '401'] as const
 const name = [
@@ -106,7 +116,9 @@ const kept: [title: string, ...edits: Edit[]][] = [
 ]
 
 for (const [title, ...edits] of kept) {
-  t.test(`${title} is generated`, async (t) => t.equal(await generate(t, edits), ''))
+  t.test(`${title} is generated`, async (t) =>
+    t.equal((await generate(t, edits, everyOperation)).refused, ''),
+  )
 }
 
 const broken: [title: string, edits: readonly Edit[], message: RegExp | string][] = [
@@ -196,8 +208,147 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
 
 for (const [title, edits, message] of broken) {
   t.test(`${title} is refused, and its place is named`, async (t) => {
-    const found = await generate(t, edits)
-    if (typeof message === 'string') t.equal(found, message)
-    else t.match(found, message)
+    const { refused } = await generate(t, edits, everyOperation)
+    if (typeof message === 'string') t.equal(refused, message)
+    else t.match(refused, message)
   })
 }
+
+// What would keep an operation from being written, in the words of generate.
+const unreadable: [title: string, edits: readonly Edit[], operation: string, problem: string][] = [
+  [
+    'a list as deepObject',
+    [
+      [
+        [...get, 'parameters'],
+        [{ name: 'expand', in: 'query', style: 'deepObject', schema: { type: 'array', items: {} } }],
+      ],
+    ],
+    'listToys',
+    'GET /toys: the query parameter expand has the style deepObject, which is for objects',
+  ],
+  [
+    'a form with deepObject',
+    [
+      [
+        [...post, 'requestBody', 'content'],
+        {
+          'application/x-www-form-urlencoded': {
+            schema: { type: 'object', properties: { owner: { type: 'object' } } },
+            encoding: { owner: { style: 'deepObject' } },
+          },
+        },
+      ],
+    ],
+    'addToy',
+    'POST /toys: its body application/x-www-form-urlencoded: the field owner has the style deepObject, which is not supported in a form',
+  ],
+  [
+    'a body where none has a meaning',
+    [[[...get, 'requestBody'], { required: true, content: { 'application/json': {} } }]],
+    'listToys',
+    'GET /toys: a requestBody has no meaning there (RFC 9110, section 9.3.1)',
+  ],
+  [
+    'an answer that nothing could hold to its schema',
+    [[[...ok, 'content'], { 'application/xml': { schema: { type: 'object', properties: {} } } }]],
+    'listToys',
+    'GET /toys: its answer 200 application/xml is not given: the server cannot hold it to its schema: leave the schema out, or say {type: string, format: binary}, for bytes',
+  ],
+  [
+    'one type of an answer twice',
+    [[[...ok, 'content'], { 'application/json': {}, 'application/json;stream=watch': {} }]],
+    'listToys',
+    'GET /toys: its answer 200 application/json;stream=watch is declared twice: parameters tell no types apart',
+  ],
+  [
+    'a body under what is no media type',
+    [[[...post, 'requestBody', 'content', 'examples'], {}]],
+    'addToy',
+    'POST /toys: its body examples is no media type',
+  ],
+  [
+    'a default outside its schema',
+    [[name, { type: 'string', maxLength: 2, default: 'ball' }]],
+    'addToy',
+    'addToy: the default "ball" of body.name must have at most 2 characters',
+  ],
+  [
+    'an enum with a value of another type',
+    [[name, { type: 'string', enum: ['3', 4] }]],
+    'addToy',
+    'addToy: the value 4 of an enum is not of the type string',
+  ],
+  [
+    'such an enum in an answer',
+    [
+      [
+        [...ok, 'content', 'application/json', 'schema', 'items', 'enum'],
+        ['a', null],
+      ],
+    ],
+    'listToys',
+    'listToys: the value null of an enum is not of the type string',
+  ],
+  [
+    'a pattern that JavaScript does not know',
+    [[[...name, 'pattern'], '(?i)abc']],
+    'addToy',
+    'addToy: the pattern (?i)abc is no regular expression of JavaScript',
+  ],
+]
+
+for (const [title, edits, operation, problem] of unreadable) {
+  t.test(
+    `${title} is a warning while its operation is planned, and refused once it is written`,
+    async (t) => {
+      const others = everyOperation.filter((each) => each !== operation)
+      const planned = await generate(t, edits, others)
+      t.equal(planned.refused, '')
+      const [warning = ''] = planned.warnings.filter((each) => each.includes(problem))
+      t.match(warning, /^warning: openapi\.yaml:\d+:\d+: .*: it can only answer 501$/)
+      const { refused } = await generate(t, edits, [operation])
+      t.equal(refused, warning.replace(/^warning: (.*): it can only answer 501$/, '$1'))
+    },
+  )
+}
+
+t.test('what is wrong with several operations is told at once', async (t) => {
+  const edits: Edit[] = [
+    [name, { type: 'string', default: 1 }],
+    [
+      [...get, 'parameters'],
+      [
+        { name: 'page', in: 'query', schema: { type: 'integer', minimum: 1, default: 0 } },
+        { name: 'X-Shop', in: 'header', schema: { type: 'string', pattern: '[' } },
+      ],
+    ],
+  ]
+  const { refused } = await generate(t, edits, everyOperation)
+  t.strictSame(
+    refused.split('\n').map((line) => line.replace(/^openapi\.yaml:\d+:\d+: /, '')),
+    [
+      'listToys: the pattern [ is no regular expression of JavaScript',
+      'listToys: the default 0 of query.page must be at least 1',
+      'addToy: the default 1 of body.name must be a string',
+    ],
+  )
+})
+
+t.test('of warnings that are alike the first five are shown, and the others counted', async (t) => {
+  const parameter = { in: 'query', style: 'deepObject', schema: { type: 'array', items: {} } }
+  const parameters = Array.from({ length: 7 }, (_, i) => ({ ...parameter, name: `field${i}` }))
+  const { warnings } = await generate(t, [[[...get, 'parameters'], parameters]], [])
+  const ours = warnings.filter((each) => /deepObject|more like these$/.test(each))
+  t.equal(ours.length, 6)
+  t.equal(ours[5], 'warning: and 2 more like these')
+})
+
+t.test('an operation that no one can be let into is refused once it is written', async (t) => {
+  const edits: Edit[] = [[['components', 'securitySchemes', 'apiKey'], { type: 'http', scheme: 'basic' }]]
+  const text = 'listToys asks for apiKey (http basic), which the server cannot check'
+  const planned = await generate(t, edits, [])
+  t.ok(planned.warnings.includes(`warning: ${text}: it can only answer 501`))
+  const { refused } = await generate(t, edits, ['listToys'])
+  t.match(refused, new RegExp(`^openapi\\.yaml:\\d+:\\d+: ${text.replace(/[()]/g, '\\$&')}$`))
+})
