@@ -35,11 +35,11 @@ const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-inva
 // Of a large document: to check its examples would take longer than all the rest, and to hold each path to each other takes the square
 // of their number. Of the ambiguous, the router takes the one that says more.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
-const smallMaxLength = 2_000_000
+const smallMaxBytes = 2_000_000
 /** Whether a document is so large that its lint is worth a process of its own. */
 export async function isLarge(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
-  return found !== undefined && found.size > smallMaxLength
+  return found !== undefined && found.size > smallMaxBytes
 }
 
 /**
@@ -51,7 +51,7 @@ export async function lintFile(file: string): Promise<Findings> {
     if (!(error instanceof ContractError)) await readSource(file) // which tells better what cannot be read, and where
     throw error
   })
-  const isSmall = document.source.body.length <= smallMaxLength
+  const isSmall = !(await isLarge(file))
   const { styleguide } = await createConfig({
     extends: ['recommended'],
     rules: {
