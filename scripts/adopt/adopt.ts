@@ -126,7 +126,7 @@ async function rehearse(places: ReadonlyMap<string, string>): Promise<Findings> 
   try {
     await copyTo(stage, places)
     await mkdir(path.join(stage, handlersFolder), { recursive: true })
-    const { warnings, ...findings } = await findDifferences(stage)
+    const { warnings, ...findings } = await findDifferences(stage, true)
     return { ...findings, warnings: warnings.map((line) => line.replace(shown, '')) }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error

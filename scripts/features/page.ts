@@ -5,8 +5,8 @@ import type { Feature, Result } from './features.js'
 const head = `# OpenAPI, feature by feature
 
 For those who wonder what a contract may say. Each row was tried (\`scripts/features/features.yaml\`): of what works, a server was built
-and called; of what does not, this is the line that \`npm run generate\` says, after the file, line and column. What the server could not
-read or write of an operation is refused once its handler is written: until then the line is a warning, and the operation answers 501. Sections are those of
+and called; of what does not, this is the line that \`npm run generate\` says, after the file, line and column. Of an adopted operation that is
+not written yet, what the server could not read or write is a warning. Sections are those of
 [OpenAPI 3.1.1](https://spec.openapis.org/oas/v3.1.1), or of JSON Schema 2020-12 (Core: JSC, Validation: JSV).
 \`npm run features\` writes this page.
 `

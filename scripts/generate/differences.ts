@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { defaultErrorStatuses } from '../../src/contract/defaults.js'
+import { unmetSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
 import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
@@ -35,13 +36,21 @@ export interface Findings extends Checked {
 
 /**
  * Compares the project in that folder with its contract. Nothing is written: a run that fails leaves all as it was.
+ * @param isAdopted whether operations without a handler are planned as those with a stub are: what they say that the server could not
+ * read is a warning. What an edit brings has to work.
  * @throws {ContractError} naming what is wrong with the contract, a line each
  */
-export async function findDifferences(root: string): Promise<Findings> {
-  const written = await writtenHandlers(root)
+export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
+  const handlers = await readHandlers(root)
   const { contract, warnings } = await checkContract(
     path.join(root, path.basename(contractFile)),
-    (contract) => checkServer(contract, ({ name }) => written.has(name)),
+    (contract) =>
+      checkServer(contract, (operation) => {
+        const text = handlers.get(operation.name)
+        return text === undefined
+          ? !isAdopted && unmetSecurity(operation, contract) === undefined
+          : !isStubText(text)
+      }),
   )
   const undeclared = await undeclaredRefusals(root, contract)
   if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
@@ -87,14 +96,14 @@ async function handlerDifferences(root: string, contract: Contract): Promise<Dif
   ]
 }
 
-// By their names. What is written and what is planned is told by the text: to load handlers would be to run them.
-async function writtenHandlers(root: string): Promise<ReadonlySet<string>> {
+// Their texts, by their names: to load handlers would be to run them.
+async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> {
   const folder = path.join(root, handlersFolder)
   const files = (await readdir(folder)).filter(isHandlerFile)
-  const texts = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'utf8')))
-  return new Set(
-    files.filter((_, i) => !isStubText(texts[i] ?? '')).map((file) => path.basename(file, '.ts')),
+  const texts = files.map(
+    async (file) => [path.basename(file, '.ts'), await readFile(path.join(folder, file), 'utf8')] as const,
   )
+  return new Map(await Promise.all(texts))
 }
 
 // Of the server's own errors, the contract need not speak; of what a handler throws, callers must be able to read.

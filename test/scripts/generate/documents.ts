@@ -29,7 +29,7 @@ for (const folder of folders.filter((each) => each !== '')) {
   for (const name of readdirSync(folder).filter((each) => /\.(?:json|ya?ml)$/.test(each))) {
     t.test(`${name} is served`, async (t) => {
       const project = projectOf(t, (file) => copyFileSync(path.join(folder, name), file))
-      const { contract } = await findDifferences(project)
+      const { contract } = await findDifferences(project, true)
       const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
       const { key } = await createKey({ plan: 'unlimited' })
       const auth = { authorization: `Bearer ${key}` }

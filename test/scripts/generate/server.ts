@@ -50,12 +50,24 @@ interface Generated {
   readonly warnings: readonly string[]
 }
 
-async function generate(t: Test, edits: readonly Edit[], written: readonly string[]): Promise<Generated> {
+async function generate(
+  t: Test,
+  edits: readonly Edit[],
+  written: readonly string[],
+  added?: string,
+): Promise<Generated> {
   const document = parseDocument(contract)
   for (const [at, value] of edits)
     if (value === undefined) document.deleteIn(at)
     else document.setIn(at, document.createNode(value))
-  const handlers = Object.fromEntries(written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]))
+  const planned = everyOperation.filter((name) => !written.includes(name) && name !== added)
+  const handlers = Object.fromEntries([
+    ...written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]),
+    ...planned.map((name) => [
+      `${name}.ts`,
+      `export const ${name}: Handler<'${name}'> = notWritten('${name}')\n`,
+    ]),
+  ])
   const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })
   const name = path.relative(process.cwd(), path.join(root, 'openapi.yaml'))
   const shown = (text: string) => text.replaceAll(name, 'openapi.yaml')
@@ -308,6 +320,7 @@ for (const [title, edits, operation, problem] of unreadable) {
       const [warning = ''] = planned.warnings.filter((each) => each.includes(problem))
       t.match(warning, /^warning: openapi\.yaml:\d+:\d+: .*: it can only answer 501$/)
       const { refused } = await generate(t, edits, [operation])
+      t.equal((await generate(t, edits, [], operation)).refused, refused, 'nor may an edit bring it')
       t.equal(refused, warning.replace(/^warning: (.*): it can only answer 501$/, '$1'))
     },
   )
