@@ -86,6 +86,50 @@ export const generators: readonly Generator[] = [
     ],
   },
   {
+    name: 'openapi-generator, kotlin',
+    folder: 'kotlin',
+    programs: ['java', 'mvn'],
+    isOfJar: true,
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'kotlin', '.'),
+        ...['--library', 'jvm-okhttp4'],
+        ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
+      ],
+      compileWithMaven,
+      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" SessionKt'],
+    ],
+  },
+  {
+    name: 'openapi-generator, rust',
+    folder: 'rust',
+    programs: ['java', 'cargo'],
+    isOfJar: true,
+    // It adds the value for those to come, and reads none as it.
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'rust', 'client'),
+        ...properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
+      ],
+      ['sh', '-c', `sed -i.bak 's/rename = "unknown_default_open_api"/other/' client/src/models/*.rs`],
+      ['cargo', 'run', '--quiet'],
+    ],
+  },
+  {
+    name: 'openapi-generator, typescript-fetch',
+    folder: 'typescript-fetch',
+    programs: ['java', 'npm'],
+    isOfJar: true,
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'typescript-fetch', 'client'),
+        ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
+      ],
+      installPackages,
+      ...inTypeScript,
+    ],
+  },
+  {
     name: 'oapi-codegen',
     folder: 'oapi-codegen',
     programs: ['curl', 'oapi-codegen', 'go'],
@@ -135,50 +179,6 @@ export const generators: readonly Generator[] = [
         ...['--custom-template-path', 'templates'],
       ],
       ...inEnvironment('./client'),
-    ],
-  },
-  {
-    name: 'openapi-generator, kotlin',
-    folder: 'kotlin',
-    programs: ['java', 'mvn'],
-    isOfJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'kotlin', '.'),
-        ...['--library', 'jvm-okhttp4'],
-        ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
-      ],
-      compileWithMaven,
-      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" SessionKt'],
-    ],
-  },
-  {
-    name: 'openapi-generator, typescript-fetch',
-    folder: 'typescript-fetch',
-    programs: ['java', 'npm'],
-    isOfJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'typescript-fetch', 'client'),
-        ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
-      ],
-      installPackages,
-      ...inTypeScript,
-    ],
-  },
-  {
-    name: 'openapi-generator, rust',
-    folder: 'rust',
-    programs: ['java', 'cargo'],
-    isOfJar: true,
-    // It adds the value for those to come, and reads none as it.
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'rust', 'client'),
-        ...properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
-      ],
-      ['sh', '-c', `sed -i.bak 's/rename = "unknown_default_open_api"/other/' client/src/models/*.rs`],
-      ['cargo', 'run', '--quiet'],
     ],
   },
   {
