@@ -23,6 +23,23 @@ export interface Generator {
 // Answers may gain fields, and sets of values may gain some.
 const growing = 'disallowAdditionalPropertiesIfNotPresent=false'
 
+const compileWithMaven: Step = [
+  'mvn',
+  ...['--batch-mode', '--quiet', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
+]
+
+const installPackages: Step = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund']
+
+// The session is compiled for its types, and run.
+const inTypeScript: readonly Step[] = [
+  [
+    'npx',
+    ...['tsc', '--noEmit', '--strict', '--target', 'es2023'],
+    ...['--lib', 'es2023,dom', '--module', 'preserve', 'session.ts'],
+  ],
+  ['npx', 'tsx', 'session.ts'],
+]
+
 /** All of them. */
 export const generators: readonly Generator[] = [
   {
@@ -64,15 +81,52 @@ export const generators: readonly Generator[] = [
         ...['--library', 'native'],
         ...properties(growing, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
       ],
-      [
-        'mvn',
-        '--batch-mode',
-        '--quiet',
-        'compile',
-        'dependency:build-classpath',
-        '-Dmdep.outputFile=classpath',
-      ],
+      compileWithMaven,
       ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" Session.java'],
+    ],
+  },
+  {
+    name: 'openapi-generator, kotlin',
+    folder: 'kotlin',
+    programs: ['java', 'mvn'],
+    isOfJar: true,
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'kotlin', '.'),
+        ...['--library', 'jvm-okhttp4'],
+        ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
+      ],
+      compileWithMaven,
+      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" SessionKt'],
+    ],
+  },
+  {
+    name: 'openapi-generator, rust',
+    folder: 'rust',
+    programs: ['java', 'cargo'],
+    isOfJar: true,
+    // It adds the value for those to come, and reads none as it.
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'rust', 'client'),
+        ...properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
+      ],
+      ['sh', '-c', `sed -i.bak 's/rename = "unknown_default_open_api"/other/' client/src/models/*.rs`],
+      ['cargo', 'run', '--quiet'],
+    ],
+  },
+  {
+    name: 'openapi-generator, typescript-fetch',
+    folder: 'typescript-fetch',
+    programs: ['java', 'npm'],
+    isOfJar: true,
+    steps: (jar) => [
+      [
+        ...openapiGenerator(jar, 'typescript-fetch', 'client'),
+        ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
+      ],
+      installPackages,
+      ...inTypeScript,
     ],
   },
   {
@@ -125,6 +179,25 @@ export const generators: readonly Generator[] = [
         ...['--custom-template-path', 'templates'],
       ],
       ...inEnvironment('./client'),
+    ],
+  },
+  {
+    name: 'orval',
+    folder: 'orval',
+    programs: ['npm'],
+    isOfJar: false,
+    steps: () => [['cp', contractFile, 'openapi.yaml'], installPackages, ['npx', 'orval'], ...inTypeScript],
+  },
+  {
+    name: 'hey-api',
+    folder: 'hey-api',
+    programs: ['npm'],
+    isOfJar: false,
+    steps: () => [
+      ['cp', contractFile, 'openapi.yaml'],
+      installPackages,
+      ['npx', 'openapi-ts'],
+      ...inTypeScript,
     ],
   },
 ]

@@ -15,7 +15,7 @@ import { startGrown } from './grown.js'
 const usage = `Usage: npm run generated-clients [-- --jar FILE] [--only WORD] [--verbose]
 
 Makes clients of openapi.yaml with the generators whose tools are installed, in a temporary directory, and runs a session with each:
-list, next page, create, read, 400, 401, 404, 429, and answers of a later version. Go needs no network; Maven and pip may.
+list, next page, create, read, 400, 401, 404, 429, and answers of a later version. Go needs no network; Maven, pip, npm and cargo may.
 
   --jar FILE    openapi-generator-cli, version 7
   --only WORD   those whose name has the word

@@ -1,0 +1,20 @@
+// What hey-api's client lacks for exact integers. Its transformers make a bigint of a number or of a string: here, an integer that a
+// number would round reaches them as a string.
+
+import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json'
+import type { Config } from './client/client'
+
+/** For `createClient`. */
+export const exact: Config = {
+  bodySerializer: (body) => stringify(body),
+  async fetch(input, init) {
+    const response = await fetch(input, init)
+    if (!response.headers.get('Content-Type')?.startsWith('application/json')) return response
+    const body = parse(await response.text(), undefined, numberOrDigits)
+    return new Response(JSON.stringify(body), response)
+  },
+}
+
+function numberOrDigits(digits: string): number | string {
+  return isInteger(digits) && !isSafeNumber(digits) ? digits : Number(digits)
+}

@@ -1,0 +1,72 @@
+// A session with the client that openapi-generator makes for Kotlin: its first surprise ends it with 1.
+
+import com.fasterxml.jackson.module.kotlin.readValue
+import org.openapitools.client.apis.AnimalsApi
+import org.openapitools.client.infrastructure.ClientError
+import org.openapitools.client.infrastructure.ClientException
+import org.openapitools.client.infrastructure.Serializer
+import org.openapitools.client.infrastructure.Success
+import org.openapitools.client.models.Error
+import org.openapitools.client.models.ErrorCode
+import org.openapitools.client.models.NewPet
+import org.openapitools.client.models.Pet
+import org.openapitools.client.models.PetStatus
+import okhttp3.OkHttpClient
+
+private val next = Regex("""[?&]cursor=([^&>]+)[^>]*>; rel="next"""")
+
+fun main() {
+    val store = open("URL", environment("KEY"))
+    val pet = NewPet(name = "Zoë", categoryId = Long.MAX_VALUE, status = PetStatus.sold)
+    val created = store.createPet(pet, environment("IDEMPOTENCY_KEY"))
+    val read = store.getPet(created.id)
+    expect("create and read", read == Pet(created.id, "Zoë", Long.MAX_VALUE, PetStatus.sold), read)
+    val again = store.createPet(pet, environment("IDEMPOTENCY_KEY"))
+    expect("create again", again.id == created.id, again)
+    val least = store.createPet(NewPet(name = "Bo", categoryId = Long.MIN_VALUE))
+    expect("the least int64", least.categoryId == Long.MIN_VALUE, least)
+
+    val first = store.listPetsWithHttpInfo(limit = 1, status = null, cursor = null) as Success
+    val cursor = next.find(first.headers["link"]!!.single())!!.groupValues[1]
+    val second = store.listPets(limit = 1, cursor = cursor)
+    expect("next page", second.single().id > first.data!!.single().id, second)
+
+    refused("400", 400, ErrorCode.invalid_request) { store.listPets(limit = 0) }
+    refused("401", 401, ErrorCode.invalid_api_key) { open("URL", "wrong").listPets() }
+    refused("404", 404, ErrorCode.pet_not_found) { store.getPet(Long.MAX_VALUE) }
+    val free = open("URL", environment("FREE_KEY"))
+    val refusal = refused("429", 429, ErrorCode.rate_limit_exceeded) { while (true) free.listPets() }
+    expect("Retry-After", refusal.headers["retry-after"]!!.single().toInt() > 0, refusal.headers)
+
+    val grown = open("GROWN_URL", "key")
+    val rex = grown.listPets().single()
+    expect("a field and a status that are new", rex.status == PetStatus.unknown_default_open_api, rex)
+    refused("a code that is new", 404, ErrorCode.unknown_default_open_api) { grown.getPet(1) }
+}
+
+// ApiClient.accessToken is one for all clients, so each has its key in its own OkHttp.
+private fun open(url: String, key: String): AnimalsApi {
+    val http = OkHttpClient.Builder().addInterceptor { chain ->
+        chain.proceed(chain.request().newBuilder().header("Authorization", "Bearer $key").build())
+    }
+    return AnimalsApi(environment(url), http.build())
+}
+
+private fun refused(what: String, status: Int, code: ErrorCode, call: () -> Unit): ClientError<*> {
+    try {
+        call()
+    } catch (error: ClientException) {
+        val refusal = error.response as ClientError<*>
+        val body = Serializer.jacksonObjectMapper.readValue<Error>(refusal.body as String)
+        expect(what, error.statusCode == status && body.status == status && body.code == code, body)
+        return refusal
+    }
+    throw IllegalStateException("$what: not refused")
+}
+
+private fun environment(name: String): String = System.getenv(name) ?: throw IllegalStateException("no $name")
+
+private fun expect(what: String, isSo: Boolean, seen: Any?) {
+    check(isSo) { "$what: $seen" }
+    println(what)
+}

@@ -1,0 +1,61 @@
+// A session with the client that openapi-generator makes for TypeScript: its first surprise ends it with 1.
+
+import { Configuration, ErrorCode, type ModelError, PetStatus, ResponseError } from './client'
+import { ExactAnimalsApi, fetchExactly } from './exact'
+
+const exact = 9223372036854775807n
+const { URL: url, GROWN_URL: grownUrl, KEY: key, FREE_KEY: freeKey } = process.env
+
+const store = open(url, key)
+const idempotencyKey = process.env.IDEMPOTENCY_KEY
+const newPet = { name: 'Zoë', categoryId: exact, status: PetStatus.Sold }
+const created = await store.createPet({ newPet, idempotencyKey })
+const read = await store.getPet({ petId: created.id })
+const isRead = read.name === 'Zoë' && read.categoryId === exact && read.status === PetStatus.Sold
+expect('create and read', isRead, read)
+const again = await store.createPet({ newPet, idempotencyKey })
+expect('create again', again.id === created.id, again)
+const least = await store.createPet({ newPet: { name: 'Bo', categoryId: -exact - 1n } })
+expect('the least int64', least.categoryId === -exact - 1n, least)
+
+const page = await store.listPetsRaw({ limit: 1 })
+const [first] = await page.value()
+const second = await store.listPets({ limit: 1, cursor: cursorOf(page.raw) })
+expect('next page', second.length === 1 && second[0].id > first.id, second)
+
+await refused('400', () => store.listPets({ limit: 0 }), 400, ErrorCode.InvalidRequest)
+await refused('401', () => open(url, 'wrong').listPets(), 401, ErrorCode.InvalidApiKey)
+await refused('404', () => store.getPet({ petId: exact }), 404, ErrorCode.PetNotFound)
+const free = open(url, freeKey)
+const useUp = async () => {
+  while (true) await free.listPets()
+}
+const refusal = await refused('429', useUp, 429, ErrorCode.RateLimitExceeded)
+expect('Retry-After', Number(refusal.headers.get('Retry-After')) > 0, refusal.headers)
+
+const grown = open(grownUrl, key)
+const [rex] = await grown.listPets()
+expect('a field and a status that are new', rex.id === 1n && String(rex.status) === 'reserved', rex)
+await refused('a code that is new', () => grown.getPet({ petId: 1n }), 404, 'pet_reserved')
+
+function open(basePath: string | undefined, accessToken: string | undefined): ExactAnimalsApi {
+  return new ExactAnimalsApi(new Configuration({ basePath, accessToken, fetchApi: fetchExactly }))
+}
+
+function cursorOf({ headers }: Response): string {
+  const link = /<([^>]+)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1] ?? ''
+  return new URL(link, url).searchParams.get('cursor') ?? ''
+}
+
+async function refused(what: string, call: () => Promise<unknown>, status: number, code: string) {
+  const error: unknown = await call().catch((thrown) => thrown)
+  if (!(error instanceof ResponseError)) throw new Error(`${what}: not refused`, { cause: error })
+  const body: ModelError = await error.response.json()
+  expect(what, error.response.status === status && body.status === status && body.code === code, body)
+  return error.response
+}
+
+function expect(what: string, isSo: boolean, seen: unknown): void {
+  if (!isSo) throw new Error(what, { cause: seen })
+  console.log(what)
+}
