@@ -364,4 +364,13 @@ t.test('an operation that no one can be let into is refused once it is written',
   t.ok(planned.warnings.includes(`warning: ${text}: it can only answer 501`))
   const { refused } = await generate(t, edits, ['listToys'])
   t.match(refused, new RegExp(`^openapi\\.yaml:\\d+:\\d+: ${text.replace(/[()]/g, '\\$&')}$`))
+  const added = await generate(t, edits, [], 'listToys')
+  t.ok(added.warnings.includes(`warning: ${text}: it can only answer 501`), 'it may be planned')
+})
+
+t.test('an operation that an edit adds cannot ask for a scheme that nobody declared', async (t) => {
+  const edits: Edit[] = [[[...get, 'security'], [{ nobody: [] }]]]
+  const text = 'listToys asks for nobody (not declared), which the server cannot check'
+  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only answer 501`))
+  t.match((await generate(t, edits, [], 'listToys')).refused, text)
 })
