@@ -1,5 +1,5 @@
-// OpenAPI 3.0 and 3.1 as one: schemas of JSON Schema 2020-12, which is what Ajv compiles, in a document that
-// fastify-openapi-glue loses nothing of.
+// OpenAPI 3.0 and 3.1 as one: schemas of JSON Schema 2020-12, which is what Ajv compiles, in a document
+// of which nothing is lost where a reference is followed.
 
 import { stringify } from 'lossless-json'
 
@@ -81,7 +81,7 @@ function rounded(value: unknown): unknown {
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
-// What a discriminator calls each alternative, while they still have names: glue puts schemas in the place of references.
+// What a discriminator calls each alternative, while they still have names: of forms and parameters, schemas take the place of references.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
   const alternatives = node.oneOf ?? node.anyOf
@@ -104,7 +104,7 @@ function lastName(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
-// Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and glue drops them.
+// Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and would be lost where it is followed.
 function withSiblings(node: Node, isOld: boolean): Node {
   const { $ref, ...siblings } = node
   if (typeof $ref !== 'string') return node

@@ -12,7 +12,7 @@ import { createDefaultCheck } from '../schemas/defaults.js'
 import type { AnySchema } from '../schemas/exact-numbers.js'
 import { parseJson } from '../schemas/json.js'
 import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
-import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
+import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
@@ -38,9 +38,7 @@ export function createValidatorCompiler(document: object): FastifySchemaCompiler
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
-  const withReferences = createReferences(body, document, (schema, resolve) =>
-    compilable(withoutForbidden(schema, 'readOnly', resolve)),
-  )
+  const withReferences = createReferences(body, document, compilableWithout('readOnly'))
   const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
   const compileParameters = compileOnce((schema) => parameters.compile(schema))
   const faultyDefaults = createDefaultCheck(document)

@@ -7,7 +7,7 @@ import type { Content, Header, Operation } from '../contract/types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import type { AnySchema } from '../schemas/exact-numbers.js'
-import { forbid, withoutForbidden } from '../schemas/read-write-only.js'
+import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
@@ -61,9 +61,7 @@ export function createResponseChecks(
   const compileHeader = compileOnce((schema) =>
     headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
   )
-  const withReferences = createReferences(bodyAjv, document, (schema, resolve) =>
-    compilable(withoutForbidden(schema, 'writeOnly', resolve)),
-  )
+  const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
   const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
   return (operation, areBodiesChecked) => {
     const checks = [...operation.responses.values()].map(({ status, headers, contents }) => {

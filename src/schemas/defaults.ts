@@ -3,11 +3,11 @@
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
-import { compilable, compileOnce, createAjv } from './ajv.js'
+import { compileOnce, createAjv } from './ajv.js'
 import { resolveIn } from './alternatives.js'
 import { type AnySchema, defaultOf, schemaLists, schemaMaps, schemas } from './exact-numbers.js'
 import { describeViolations } from './messages.js'
-import { withoutForbidden } from './read-write-only.js'
+import { compilableWithout } from './read-write-only.js'
 import { createReferences } from './references.js'
 
 /**
@@ -17,9 +17,7 @@ import { createReferences } from './references.js'
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('check', { useDefaults: true })
   const compile = compileOnce((value) => ajv.compile({ type: 'object', properties: { value } }))
-  const withReferences = createReferences(ajv, document, (schema, resolve) =>
-    compilable(withoutForbidden(schema, 'readOnly', resolve)),
-  )
+  const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
   const faultOf = ({ place, schema }: Default): string[] => {
     const value = defaultOf(schema)
     const validate = compile(schema)

@@ -3,6 +3,7 @@
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/types.js'
+import { compilable } from './ajv.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
 import type { Resolve } from './references.js'
 
@@ -22,15 +23,12 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
   })
 }
 
-const itself: Resolve = (schema) => schema
+/** What prepares schemas that are to refuse what is forbidden: there it is neither required nor has a default. */
+export function compilableWithout(forbidden: Forbidden): (schema: Schema, resolve: Resolve) => Schema {
+  return (schema, resolve) => compilable(withoutForbidden(schema, forbidden, resolve) as Schema)
+}
 
-/** The same schema, in which what is forbidden is neither required nor has a default. */
-export function withoutForbidden<Each extends AnySchema>(
-  schema: Each,
-  forbidden: Forbidden,
-  resolve?: Resolve,
-): Each
-export function withoutForbidden(schema: AnySchema, forbidden: Forbidden, resolve = itself): AnySchema {
+function withoutForbidden(schema: Schema, forbidden: Forbidden, resolve: Resolve): AnySchema {
   return mapSchemas(schema, (each) => {
     const plain = each[forbidden] === true ? omit(each, 'default') : each
     const names = forbiddenNames(plain, forbidden, resolve)
