@@ -70,5 +70,5 @@ export type OperationId = keyof Operations
 /** The machine-readable codes of errors. */
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** The body of every error. */
-export type ErrorBody = components['schemas']['Error']
+/** The body of every error, as the server has it: what the contract says of errors is held to that. */
+export type ErrorBody = { code: ErrorCode; message: string; status: number }

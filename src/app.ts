@@ -14,7 +14,7 @@ import { addContractFiles } from './docs/contract-files.js'
 import { addDocumentation } from './docs/page.js'
 import type { Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
-import { closeConnections, dropAfterTheLast } from './http/closing.js'
+import { beginAfterReading, closeConnections } from './http/closing.js'
 import { addCors } from './http/cors.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
@@ -58,7 +58,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     contract,
   )
   const app = createServer(config, contract, log, lifetimes)
-  dropAfterTheLast(app)
+  beginAfterReading(app)
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) {
     const { addTracing } = await import('./tracing/tracing.js') // slow to load

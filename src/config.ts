@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
+import { misspelt } from './lib/misspelt.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
 import { readRedisUrl } from './lib/redis-url.js'
 import { OperatorError } from './operator-error.js'
@@ -123,35 +124,12 @@ export function readConfig(environment: Environment): Config {
       undefined,
       integerBetween(1, 1_000_000),
     ),
-    workMax: read('WORK_MAX', 256, integerBetween(1, 1_000_000)),
+    workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
     misspelt: misspelt(Object.keys(environment), names), // after all were read
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return Object.freeze(config)
-}
-
-// Shorter names are near too many others.
-const tellingLength = 7
-
-function misspelt(given: readonly string[], known: readonly string[]): string[] {
-  const telling = known.filter((name) => name.length >= tellingLength)
-  return given
-    .filter((name) => !known.includes(name))
-    .flatMap((name) => {
-      const meant = telling.find((each) => areNear(name, each))
-      return meant === undefined ? [] : [`${name} is not read: is ${meant} meant?`]
-    })
-}
-
-// By one character that is missing, more, or another, or two that are swapped.
-function areNear(one: string, other: string): boolean {
-  const shorter = ofOneLess(other)
-  return ofOneLess(one).some((each) => shorter.includes(each))
-}
-
-function ofOneLess(name: string): string[] {
-  return [name, ...Array.from(name, (_, i) => name.slice(0, i) + name.slice(i + 1))]
 }
 
 class Problem {

@@ -10,6 +10,8 @@ const keptBytesMax = 1_048_576
 
 // What a pipe takes whole, whoever else writes to it: PIPE_BUF of Linux.
 const wholeBytesMax = 4_096
+// Well below what is kept: more at once would be left out.
+const writtenBytesMax = 65_536
 
 const forPeople = process.stdout.isTTY
   ? (await import('pino-pretty')).prettyFactory({
@@ -37,7 +39,7 @@ export function createLog(level: string, isShared = false): Logger {
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
-    const texts = isShared ? groups(lines) : [lines.join('')]
+    const texts = groups(lines, isShared ? wholeBytesMax : writtenBytesMax)
     lines = []
     for (const text of texts) out.write(text)
   }
@@ -48,16 +50,20 @@ export function createLog(level: string, isShared = false): Logger {
   return pino({ level }, { write })
 }
 
-// As many lines together as are written whole.
-function groups(lines: readonly string[]): string[] {
+// As many lines together as have so many bytes.
+function groups(lines: readonly string[], bytesMax: number): string[] {
   const texts: string[] = []
   let text = ''
+  let bytes = 0
   for (const line of lines) {
-    if (text !== '' && Buffer.byteLength(text) + Buffer.byteLength(line) > wholeBytesMax) {
+    const length = Buffer.byteLength(line)
+    if (text !== '' && bytes + length > bytesMax) {
       texts.push(text)
       text = ''
+      bytes = 0
     }
     text += line
+    bytes += length
   }
   return [...texts, text]
 }

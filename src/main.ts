@@ -152,7 +152,9 @@ async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
 async function listen({ config, contract, database, log }: Parts): Promise<FastifyInstance> {
   const share = isWorker(config) && { config: shareOf(config), primary }
   const app = await buildApp({ config, contract, handlers, pools: database.pools, log, ...share })
-  await app.listen({ host: config.host, port: config.port }).catch(advise('PORT'))
+  // A crowd that connects at once queues as far as the kernel allows; what is beyond Node's 511 would wait for seconds to be heard.
+  const backlog = config.connectionsMax
+  await app.listen({ host: config.host, port: config.port, backlog }).catch(advise('PORT'))
   if (!isWorker(config)) await listenForMetrics(app, config)
   return app
 }

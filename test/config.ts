@@ -38,7 +38,7 @@ const defaults = {
   shutdownTimeoutMs: 15_000,
   connectionsMax: 10_000,
   connectionsPerAddressMax: undefined,
-  workMax: 256,
+  workMax: 4_000,
   workers: 1,
 }
 

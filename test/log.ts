@@ -20,6 +20,12 @@ t.test('the lines of a turn are one write, in their order', async (t) => {
   t.equal(stderr, '1 writes\n2 writes\n')
 })
 
+t.test('none of a turn is left out, however many they are', async (t) => {
+  const { told, stderr } = await run('20000 times', 'a line', 'turn')
+  t.equal(told.length, 20_000)
+  t.equal(stderr, '')
+})
+
 const terminalIsMissing = !existsSync('/usr/bin/script') && 'there is no script(1) to make a terminal'
 
 t.test(

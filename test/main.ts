@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { access, readdir, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
@@ -194,7 +194,44 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
   t.equal(answer.status, 201)
   t.equal(answer.headers.get('connection'), 'close', 'the next request has to find another')
   t.match(await ended, { code: 0 })
+  t.match(
+    service.log.filter(({ status }) => status === 503),
+    [{ route: '/readyz', reason: 'closing' }],
+  )
+  t.ok(
+    service.log.every(({ level }) => Number(level) <= 30),
+    'which is no error',
+  )
 })
+
+const crowd = 1_000
+const queueFile = '/proc/sys/net/core/somaxconn'
+const queueMax = existsSync(queueFile) ? Number(readFileSync(queueFile)) : 0
+const queueIsShort = queueMax < crowd && `the kernel queues ${queueMax} connections`
+
+t.test(
+  'a crowd that connects at once waits for the service, not for the kernel',
+  { skip: queueIsShort },
+  async (t) => {
+    const { child, base, stop } = await startProcess(t, { DATA_DIR: sharedDir })
+    const { hostname, port } = new URL(base)
+    child.kill('SIGSTOP') // it accepts none
+    const sockets = Array.from({ length: crowd }, () => net.connect(Number(port), hostname))
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const signal = AbortSignal.timeout(30_000) // or it would be for ever
+    await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
+    child.kill('SIGCONT')
+    const answers = sockets.map(async (socket) => {
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      const [answer] = await once(socket, 'data')
+      return String(answer).split('\r\n', 1)[0]
+    })
+    t.strictSame(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200 OK']))
+    t.match(await stop(), { code: 0 })
+  },
+)
 
 t.test('a service whose standard error nobody reads serves all the same', async (t) => {
   const env = { DATA_DIR: sharedDir, PORT: '0' }

@@ -155,7 +155,8 @@ export const start: Bench = {
 }
 
 const overloadFactor = 4
-const crowdConnections = 1_000
+// Fewer and more than the requests that the service takes at a time.
+const crowds = [1_000, 8_000]
 
 /** Four times what the service can serve: what becomes of those it admits, of those it refuses, and of the time after. */
 export const overload: Bench = {
@@ -168,7 +169,7 @@ export const overload: Bench = {
       for (const { port } of running) {
         for (const load of overloads) lines.push(...(await overloadBy(environment, port, load)))
       }
-      const heading = `${usualConnections} connections find the rate, closed-loop; ${whole(crowdConnections)} carry ${overloadFactor} times that, open-loop:
+      const heading = `${usualConnections} connections find the rate, closed-loop; ${crowds.map(whole).join(' and ')} carry ${overloadFactor} times that, open-loop:
 a request whose time comes while all of them wait is not sent. Latencies are from the sending of a request to the end of its response.`
       const columns = ['offered/s', 'sent/s', 'served/s', 'served p50 ms', 'p99 ms', 'refused/s (503)']
       return { text: `${heading}\n\n${table(['', ...columns, 'refused p50 ms', 'p99 ms', 'other'], lines)}` }
@@ -185,13 +186,17 @@ async function overloadBy({ database, interruption, log }: Environment, port: nu
   await run(usualConnections, 3_000) // warms up
   const able = await run(usualConnections, 5_000)
   const rate = (able.served.count / able.durationMs) * 1000
-  const [half, crowd] = [rate / 2, rate * overloadFactor]
-  return [
+  const [half, many] = [rate / 2, rate * overloadFactor]
+  const lines = [
     overloadCells(`${load.title}, what it can serve`, able, Number.NaN),
     overloadCells('half of it', await run(usualConnections, 3_000, half), half),
-    overloadCells(`${overloadFactor} times it`, await run(crowdConnections, 10_000, crowd), crowd),
-    overloadCells('half of it, at once after', await run(usualConnections, 3_000, half), half),
   ]
+  for (const crowd of crowds) {
+    const title = `${overloadFactor} times it, ${whole(crowd)} connections`
+    lines.push(overloadCells(title, await run(crowd, 10_000, many), many))
+    lines.push(overloadCells('half of it, at once after', await run(usualConnections, 3_000, half), half))
+  }
+  return lines
 }
 
 function overloadCells(title: string, result: LoadResult, offered: number): string[] {

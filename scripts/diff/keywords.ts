@@ -3,7 +3,7 @@
 // response must not become wider.
 
 import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
-import { eachKey, eachName, isNode, type Node, type Pair, step } from './node.js'
+import { eachKey, eachName, isNode, type Node, type Pair, step, toJson } from './node.js'
 import { child, same } from './references.js'
 import { typesOf } from './simplify.js'
 
@@ -80,7 +80,7 @@ function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
 }
 
 function valuesOf({ enum: values }: Node): string[] | undefined {
-  return Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : undefined
+  return Array.isArray(values) ? values.map(toJson) : undefined
 }
 
 // Whoever read "codes may be added" is prepared for one. It counts in the version they read: a warning that
@@ -140,11 +140,15 @@ function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
   }
 }
 
-function boundOf(schema: Node, { keyword, exclusive, absent }: Bound): { keyword: string; limit: number } {
+function boundOf(
+  schema: Node,
+  { keyword, exclusive, absent }: Bound,
+): { keyword: string; limit: number | bigint } {
+  const limit = (value: unknown) => (typeof value === 'bigint' ? value : Number(value))
   if (exclusive !== undefined && schema[exclusive] !== undefined) {
-    return { keyword: exclusive, limit: Number(schema[exclusive]) }
+    return { keyword: exclusive, limit: limit(schema[exclusive]) }
   }
-  return { keyword, limit: Number(schema[keyword] ?? absent) }
+  return { keyword, limit: limit(schema[keyword] ?? absent) }
 }
 
 // Nobody can tell of two patterns which accepts more.

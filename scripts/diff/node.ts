@@ -1,5 +1,7 @@
 // The documents as parsed, before anything is known of their shape, and how two of them are set side by side.
 
+import { stringify } from 'lossless-json'
+
 /** A mapping of a document. */
 export interface Node {
   readonly [key: string]: unknown
@@ -44,5 +46,10 @@ export function step(name: string, before: unknown, after: unknown): string {
 }
 
 function show(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : toJson(value)
+}
+
+/** A value as JSON, its integers to the last digit. */
+export function toJson(value: unknown): string {
+  return String(stringify(value))
 }

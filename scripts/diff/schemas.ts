@@ -80,11 +80,16 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
   }
   // Not sent, or not returned (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
   const key = spot.direction === 'request' ? 'readOnly' : 'writeOnly'
+  const fieldOf = (name: string) => child(comparison, properties, name)
   eachKey(properties, {
-    removed: (name) => reportRemoved(name, properties, name),
-    added: (name) => reportAdded(name, properties, name),
+    removed: (name) => {
+      if (fieldOf(name).before[key] !== true) reportRemoved(name, properties, name)
+    },
+    added: (name) => {
+      if (fieldOf(name).after[key] !== true) reportAdded(name, properties, name)
+    },
     kept: (name) => {
-      const field = child(comparison, properties, name)
+      const field = fieldOf(name)
       const [was, is] = [field.before[key] === true, field.after[key] === true]
       if (was && is) return
       if (is) report(comparison, at(name), 'major', `${key}, so no longer part of it`, field, key)

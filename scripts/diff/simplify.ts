@@ -134,18 +134,25 @@ function withIntegers(schema: Node): Node {
   if (types.includes('number') || !types.includes('integer')) return schema
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...others } = schema
   const from = [
-    ...(typeof minimum === 'number' ? [Math.ceil(minimum)] : []),
-    ...(typeof exclusiveMinimum === 'number' ? [Math.floor(exclusiveMinimum) + 1] : []),
+    ...whole(minimum, Math.ceil),
+    ...whole(exclusiveMinimum, (bound) => Math.floor(bound) + 1, 1n),
   ]
-  const to = [
-    ...(typeof maximum === 'number' ? [Math.floor(maximum)] : []),
-    ...(typeof exclusiveMaximum === 'number' ? [Math.ceil(exclusiveMaximum) - 1] : []),
-  ]
-  return {
+  const to = [...whole(maximum, Math.floor), ...whole(exclusiveMaximum, (bound) => Math.ceil(bound) - 1, -1n)]
+  return defined({
     ...others,
-    ...(from.length > 0 && { minimum: Math.max(...from) }),
-    ...(to.length > 0 && { maximum: Math.min(...to) }),
-  }
+    minimum: from.sort(ascending).at(-1),
+    maximum: to.sort(ascending)[0],
+  })
+}
+
+function ascending(a: number | bigint, b: number | bigint): number {
+  return a < b ? -1 : 1
+}
+
+// A bound among whole numbers; none where it is no number.
+function whole(bound: unknown, round: (bound: number) => number, step = 0n): (number | bigint)[] {
+  if (typeof bound === 'bigint') return [bound + step]
+  return typeof bound === 'number' ? [round(bound)] : []
 }
 
 // Of two bounds on one side, the one that matters.

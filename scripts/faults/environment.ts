@@ -72,6 +72,16 @@ export class Environment {
     return this.database.close()
   }
 
+  /** The same on another database, whose owner closes it. */
+  on(database: Pick<BenchDatabase, 'key' | 'sql' | 'env'>, clients: Partial<Clients> = {}): Environment {
+    return new Environment(
+      { ...this.database, ...database },
+      this.bounds,
+      { ...this.clients, ...clients },
+      this.interruption,
+    )
+  }
+
   /** Starts an instance of the service on the database. */
   startService(env: EnvironmentVariables = {}): Promise<Service> {
     const own = {

@@ -11,6 +11,8 @@ export interface Clients {
   readonly count: number
   /** Between an answer and the client's next request. */
   readonly pauseMs: number
+  /** They read from a standby, which may lack what was just created. */
+  readonly mayReadOld?: boolean
 }
 
 export interface LoadOptions {
@@ -125,7 +127,10 @@ export class Load {
 
   #judge(what: string, { status, headers, text }: Answer, ms: number): void {
     this.ledger.note(String(status), ms)
-    const isExpected = [200, 201].includes(status) || ([409, 503].includes(status) && headers['retry-after'])
+    const isExpected =
+      [200, 201].includes(status) ||
+      ([409, 503].includes(status) && headers['retry-after']) ||
+      (status === 404 && this.options.clients.mayReadOld)
     if (!isExpected) this.ledger.wrong.push(`${what}: ${status} ${text}`)
     if (ms > this.options.boundMs) this.ledger.wrong.push(`${what}: ${status} after ${Math.round(ms)} ms`)
   }

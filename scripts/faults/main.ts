@@ -12,6 +12,7 @@ import {
   cutConnections,
   deploy,
   failOver,
+  failOverRedis,
   forgetConnections,
   freezeDatabase,
   killDatabase,
@@ -19,6 +20,7 @@ import {
   killWorkers,
   losePackets,
   loseRedis,
+  loseStandby,
   recycleConnections,
   resetConnections,
   restartPooler,
@@ -27,7 +29,7 @@ import {
 
 const usage = `Usage: npm run faults
 
-Starts services, a PostgreSQL, and a Redis and a PgBouncer where there are these; kills, freezes and replaces them under load, about three
+Starts services, a PostgreSQL, and a Redis and a PgBouncer where there are these; kills, freezes and replaces them under load, about five
 minutes long, and says what became of every request. Nothing else on this machine is touched.
 
   --help  this
@@ -57,6 +59,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await tell(await forgetConnections(environment, 5))
     await tell(await failOver(environment, 'kill'))
     await tell(await failOver(environment, 'freeze'))
+    await tell(await loseStandby(environment, 'kill'))
+    await tell(await loseStandby(environment, 'freeze'))
     await tell(await recycleConnections(environment, 6_000))
     await tell(await resetConnections(environment, 10))
     await tell(await abandonWork(environment, 3))
@@ -64,8 +68,10 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
       await tell(await restartPooler(environment, 'session', 5))
       await tell(await restartPooler(environment, 'transaction', 5))
     } else await print('PgBouncer: not tried, for there is no pgbouncer in PATH\n')
-    if (hasRedis) await tell(await loseRedis(environment, 10, 3_000))
-    else await print('Redis: not tried, for there is no redis-server in PATH\n')
+    if (hasRedis) {
+      await tell(await loseRedis(environment, 10, 3_000))
+      await tell(await failOverRedis(environment))
+    } else await print('Redis: not tried, for there is no redis-server in PATH\n')
     await tell(await stopService(environment, 10))
     await tell(await deploy(environment, 8))
   } finally {

@@ -12,11 +12,11 @@ import { makeTemporaryDirectory } from '../lib/directory.js'
 import { PgBouncer, type PoolMode } from '../lib/pgbouncer.js'
 import { freePort } from '../lib/port.js'
 import { canMeasureProcesses, childrenOf, residentBytes } from '../lib/processes.js'
-import { RedisServer } from '../lib/redis.js'
-import { Replication } from '../lib/replication.js'
+import { RedisCluster, RedisServer } from '../lib/redis.js'
+import { Replication, urlOf } from '../lib/replication.js'
 import type { Service } from '../lib/service.js'
 import { Balancer } from './balancer.js'
-import { Environment, type Report, unless } from './environment.js'
+import { type Environment, type Report, unless } from './environment.js'
 import type { Ledger } from './ledger.js'
 
 /** `kill -9` of the service, which something like `restart: unless-stopped` starts again. */
@@ -228,53 +228,83 @@ export function abandonWork(environment: Environment, times: number): Promise<Re
 }
 
 /** The primary of a PostgreSQL with a synchronous standby is killed, or hangs, and the standby is promoted. */
-export async function failOver(environment: Environment, fault: 'kill' | 'freeze'): Promise<Report> {
+export function failOver(environment: Environment, fault: Fault): Promise<Report> {
+  const title = `the primary of PostgreSQL ${past[fault]}, and its standby promoted`
+  return withReplication(environment, true, (replication, key) => {
+    const { primary, standby, url } = replication
+    const own = environment.on({ key, sql: standby.sql, env: { DATABASE_URL: url } })
+    return withService(own, shortTime, (origin) =>
+      own.run(title, origin, async (_, ledger) => {
+        await readAndCreated(own, ledger)
+        await own.delay(beforeMs)
+        await primary[fault]()
+        await own.delay(unpromotedMs)
+        await untilReady(own, origin, false)
+        await replication.promote()
+        const back = Math.round(await readAndCreated(own, ledger))
+        await untilReady(own, origin, true)
+        return {
+          figures: [`reads and creations again ${back} ms after the promotion`],
+          broken: unless(
+            back < failOverMs + own.bounds.recoveryMs,
+            `it took ${back} ms to serve again after the promotion`,
+          ),
+        }
+      }),
+    )
+  })
+}
+
+/** A standby that requests read from is killed, or hangs. No creation may notice, and the primary stands in for reads. */
+export function loseStandby(environment: Environment, fault: Fault): Promise<Report> {
+  const title = `a standby of PostgreSQL that is read from ${past[fault]}`
+  return withReplication(environment, false, ({ primary, standby }, key) => {
+    const env = { DATABASE_URL: urlOf(primary), DATABASE_READ_URL: urlOf(standby) }
+    const own = environment.on({ key, sql: primary.sql, env }, { mayReadOld: true })
+    return withService(own, shortTime, (origin) =>
+      own.run(title, origin, async (load, ledger) => {
+        await readAndCreated(own, ledger)
+        await own.delay(beforeMs)
+        await standby[fault]()
+        const back = Math.round(await readAndCreated(own, ledger))
+        await own.delay(beforeMs)
+        await load.stop()
+        const refused = ledger.unknown.size
+        return {
+          figures: [`reads and creations again within ${back} ms`],
+          broken: [
+            ...unless(back < silenceMs + own.bounds.recoveryMs, `it took ${back} ms to serve again`),
+            ...unless(refused === 0, `${refused} creations were refused`),
+          ],
+        }
+      }),
+    )
+  })
+}
+
+type Fault = 'kill' | 'freeze'
+const past = { kill: 'killed', freeze: 'frozen' } as const
+
+async function withReplication(
+  { interruption }: Environment,
+  isSynchronous: boolean,
+  act: (replication: Replication, key: string) => Promise<Report>,
+): Promise<Report> {
   const { directory, remove } = await makeTemporaryDirectory()
   try {
-    const server = await startEmbedded(directory, pino({ level: 'silent' }), environment.interruption)
+    const server = await startEmbedded(directory, pino({ level: 'silent' }), interruption)
     await server.stop()
-    const replication = await Replication.start(directory)
+    const replication = await Replication.start(directory, isSynchronous)
     try {
-      return await failOverUnderLoad(environment, replication, fault)
+      const { sql } = replication.primary
+      await migrate(sql, migrationsFolder)
+      return await act(replication, await addKey(sql))
     } finally {
       await replication.close()
     }
   } finally {
     await remove()
   }
-}
-
-async function failOverUnderLoad(
-  { database, bounds, clients, interruption }: Environment,
-  replication: Replication,
-  fault: 'kill' | 'freeze',
-): Promise<Report> {
-  const { primary, standby, url } = replication
-  await migrate(primary.sql, migrationsFolder)
-  const own = { ...database, key: await addKey(primary.sql), env: { DATABASE_URL: url }, sql: standby.sql }
-  const environment = new Environment(own, bounds, clients, interruption)
-  const title = `the primary of PostgreSQL ${fault === 'kill' ? 'killed' : 'frozen'}, and its standby promoted`
-  return withService(environment, shortTime, (origin) =>
-    environment.run(title, origin, async (_, ledger) => {
-      await readAndCreated(environment, ledger)
-      await environment.delay(beforeMs)
-      await primary[fault]()
-      await environment.delay(unpromotedMs)
-      await untilReady(environment, origin, false)
-      await replication.promote()
-      const began = performance.now()
-      await readAndCreated(environment, ledger)
-      const back = performance.now() - began
-      await untilReady(environment, origin, true)
-      return {
-        figures: [`reads and creations again ${Math.round(back)} ms after the promotion`],
-        broken: unless(
-          back < failOverMs + bounds.recoveryMs,
-          `it took ${Math.round(back)} ms to serve again after the promotion`,
-        ),
-      }
-    }),
-  )
 }
 
 const beforeMs = 500
@@ -344,11 +374,13 @@ export async function forgetConnections(environment: Environment, times: number)
 const silenceMs = 2_000
 const probeMs = 1_000
 
-// Resolves when a read and a creation were served; an answer that is on its way does not count.
-async function readAndCreated(environment: Environment, ledger: Ledger): Promise<void> {
+// Resolves when a read and a creation were served, with the milliseconds until then; an answer that is on its way does not count.
+async function readAndCreated(environment: Environment, ledger: Ledger): Promise<number> {
+  const began = performance.now()
   await environment.delay(50)
   const before = ['200', '201'].map((status) => ledger.count(status))
   while (['200', '201'].some((status, i) => ledger.count(status) === before[i])) await environment.delay(10)
+  return performance.now() - began
 }
 
 async function untilReady(environment: Environment, origin: string, isReady: boolean): Promise<number> {
@@ -406,21 +438,66 @@ export function loseRedis(environment: Environment, times: number, frozenMs: num
           await environment.delay(frozenMs)
           redis.thaw()
           const back = await load.untilServed()
-          const failures = [...ledger.statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
           return {
             figures: [`served ${Math.round(back)} ms after the thaw`],
-            broken: [
-              ...unless(failures.length === 0, `there were ${failures.join(', ')}`),
-              ...unless(
-                ledger.slowestMs < environment.bounds.unnoticedMs,
-                `a request took ${Math.round(ledger.slowestMs)} ms`,
-              ),
-            ],
+            broken: unnoticed(environment, ledger),
           }
         },
       ),
     ),
   )
+}
+
+/** `kill -9` of the master of a Redis cluster that has the counts, for which its replica is promoted. No caller may notice. */
+export async function failOverRedis(environment: Environment): Promise<Report> {
+  const { directory, remove } = await makeTemporaryDirectory()
+  try {
+    const cluster = await RedisCluster.start(directory)
+    try {
+      return await withService(environment, { REDIS_URL: cluster.url }, (origin) =>
+        environment.run(
+          'a master of a Redis cluster killed, and its replica promoted',
+          origin,
+          async (load, ledger) => {
+            await (await cluster.masterOf('animal-store:*:minute')).kill()
+            await untilCounted(environment, origin, 'memory_fallback')
+            await cluster.untilPromoted()
+            const took = Math.round(await untilCounted(environment, origin, 'redis'))
+            await load.untilServed()
+            return {
+              figures: [`counts shared again ${took} ms after the promotion`],
+              broken: [
+                ...unnoticed(environment, ledger),
+                ...unless(took < environment.bounds.recoveryMs, `it took ${took} ms to share counts again`),
+              ],
+            }
+          },
+        ),
+      )
+    } finally {
+      await cluster.kill()
+    }
+  } finally {
+    await remove()
+  }
+}
+
+async function untilCounted(environment: Environment, origin: string, place: string): Promise<number> {
+  const began = performance.now()
+  for (;;) {
+    const { counters } = (await (await fetch(`${origin}/readyz`)).json()) as { counters: string }
+    if (counters === place) return performance.now() - began
+    await environment.delay(20)
+  }
+}
+
+// No request failed or waited.
+function unnoticed({ bounds }: Environment, { statuses, slowestMs }: Ledger): string[] {
+  const failures = [...statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
+  return [
+    ...unless(failures.length === 0, `there were ${failures.join(', ')}`),
+    ...unless(slowestMs < bounds.unnoticedMs, `a request took ${Math.round(slowestMs)} ms`),
+  ]
 }
 
 /** Animals locked for longer than an answer may take, then `kill -9` of PgBouncer and its start. */

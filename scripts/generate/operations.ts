@@ -67,17 +67,14 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
 
 // Where the contract does not speak of them, errors are as the server has them by itself.
 function errorTypes({ describesErrors, errorStatuses }: Contract): string {
-  const [code, body] = describesErrors
-    ? [`components['schemas']['ErrorCode']`, `components['schemas']['Error']`]
-    : [
-        [...errorStatuses.keys()].map(quote).join(' | '),
-        '{ code: ErrorCode; message: string; status: number }',
-      ]
+  const code = describesErrors
+    ? `components['schemas']['ErrorCode']`
+    : [...errorStatuses.keys()].map(quote).join(' | ')
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 
-/** The body of every error. */
-export type ErrorBody = ${body}
+/** The body of every error, as the server has it: what the contract says of errors is held to that. */
+export type ErrorBody = { code: ErrorCode; message: string; status: number }
 `
 }
 

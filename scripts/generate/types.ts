@@ -2,11 +2,11 @@
 
 import { createRequire } from 'node:module'
 import { createConfig } from '@redocly/openapi-core'
-import type { GlobalContext, OpenAPI3 } from 'openapi-typescript'
+import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
 import { lookUp } from '../../src/contract/pointer.js'
-import { Reader } from '../../src/contract/reader.js'
+import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
 import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
 import { header } from './header.js'
@@ -19,12 +19,16 @@ const {
   resolveRef,
   scanDiscriminators,
   transformSchema,
+  transformSchemaObject,
+  tsRecord,
+  NEVER,
+  STRING,
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
 /** The text of generated/types.ts. */
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
-  const document = withTypedParameters(withNamedParts(contract.document)) as OpenAPI3
+  const document = withTypedParameters(withNamedParts(withoutAliases(contract.document))) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
   // Of what may be null, or is one of several, its `keyof T` has none of the fields that an `allOf` requires.
   const text = astToString(withNamedSchemas(nodes)).replace(
@@ -113,7 +117,7 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     arrayLength: false,
     defaultNonNullable: true,
     discriminators: scanDiscriminators(document, silent),
-    emptyObjectsUnknown: false,
+    emptyObjectsUnknown: true,
     enum: false,
     enumValues: false,
     conditionalEnums: false,
@@ -135,11 +139,43 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     generatePathParams: false,
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
-    transform: ({ type, format }) => (type === 'integer' && format === 'int64' ? bigint : undefined),
+    transform: (schema, options) => {
+      if (schema.type === 'integer' && schema.format === 'int64') return bigint
+      if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
+      return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
+    },
   }
 }
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
+
+// Without fields, and not to have any.
+function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
+  const hasParts = ['properties', 'patternProperties', 'allOf', 'anyOf', 'oneOf'].some((key) => key in schema)
+  return schema.additionalProperties === false && !hasParts
+}
+
+interface Tuple {
+  readonly prefixItems?: readonly SchemaObject[]
+  readonly items?: SchemaObject | boolean
+  readonly unevaluatedItems?: unknown
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+// openapi-typescript's own has all of `prefixItems` and nothing else; by JSON Schema there may be fewer, and more.
+function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
+  const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
+  if (prefixItems === undefined) return undefined
+  const types = prefixItems.map((each, i) => {
+    const type = transformSchemaObject(each, options)
+    return i < minItems ? type : ts.factory.createOptionalTypeNode(type)
+  })
+  const isClosed = items === false || unevaluatedItems === false || maxItems === prefixItems.length
+  const other = transformSchemaObject((typeof items === 'object' ? items : {}) as SchemaObject, options)
+  const rest = ts.factory.createRestTypeNode(ts.factory.createArrayTypeNode(other))
+  return ts.factory.createTupleTypeNode(isClosed ? types : [...types, rest])
+}
 
 // openapi-typescript makes no type that a reference into an `allOf`, a media type or the parameters of a path could lead to. What is
 // referred to there is made a schema or a parameter of its own, and the reference one to that.
@@ -175,6 +211,44 @@ function withNamedParts(document: object): object {
   return refs.size === 0 ? document : { ...copy, components: { ...copy.components, schemas, parameters } }
 }
 
+// openapi-typescript follows no reference that a component is, and passes over what stands beside that of a path item.
+function withoutAliases(document: object): object {
+  const reader = new Reader(document)
+  const { components, paths } = document as { readonly components?: object; readonly paths?: object }
+  const direct = Object.entries(components ?? {}).map(([kind, parts]) => {
+    if (kind === 'schemas' || typeof parts !== 'object') return [kind, parts]
+    const read = (each: unknown) => (kind === 'pathItems' ? nameless(reader.node(each)) : reader.node(each))
+    return [kind, Object.fromEntries(Object.entries(parts).map(([name, each]) => [name, read(each)]))]
+  })
+  const whole = Object.entries(paths ?? {}).map(([path, item]) => {
+    const { $ref, ...own } = nodeOf(item)
+    return [path, $ref === undefined ? item : { ...reader.node(item), ...own }]
+  })
+  return {
+    ...document,
+    ...(components && { components: Object.fromEntries(direct) }),
+    ...(paths && { paths: Object.fromEntries(whole) }),
+  }
+}
+
+// The operations of a path item have their types where it is used.
+function nameless(item: object): object {
+  const entries = Object.entries(item).map(([key, each]) => {
+    const { operationId, ...others } = nodeOf(each)
+    return [key, operationId === undefined ? each : others]
+  })
+  return Object.fromEntries(entries)
+}
+
+// Of a discriminator's mapping, openapi-typescript takes references alone, and no names.
+function withMappedRefs(discriminator: Readonly<Record<string, unknown>>): object {
+  const entries = Object.entries((discriminator.mapping ?? {}) as Record<string, string>)
+  const refs = entries.map(([value, target]) => {
+    return [value, /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target]
+  })
+  return { ...discriminator, mapping: Object.fromEntries(refs) }
+}
+
 type Kind = 'schemas' | 'parameters'
 type Components = { readonly [kind in Kind]?: object }
 
@@ -189,7 +263,8 @@ function freeName(name: string, taken: object): string {
   return name in taken ? freeName(`${name}_`, taken) : name
 }
 
-// openapi-typescript takes the JSON of a parameter's `content` for text, and knows no parameter that is to be ignored.
+// openapi-typescript takes the JSON of a parameter's `content` for text, knows no parameter that is to be ignored, and takes an extension
+// among responses for one of them.
 function withTypedParameters(document: object): object {
   const reader = new Reader(document)
   const typed = (node: unknown, at = ''): unknown => {
@@ -199,7 +274,10 @@ function withTypedParameters(document: object): object {
     }
     if (typeof node === 'bigint') return Number(node) // it is shown in comments alone, by JSON.stringify
     if (typeof node !== 'object' || node === null) return node
-    const copy = Object.fromEntries(Object.entries(node).map(([key, each]) => [key, typed(each, key)]))
+    const isResponse = (each: unknown) => typeof each === 'object' && each !== null
+    const entries = Object.entries(node).filter(([, each]) => at !== 'responses' || isResponse(each))
+    const copy = Object.fromEntries(entries.map(([key, each]) => [key, typed(each, key)]))
+    if (typeof copy.propertyName === 'string') return withMappedRefs(copy)
     const { name, in: location, content } = copy
     if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return copy
     const [media] = Object.values(reader.node(content))

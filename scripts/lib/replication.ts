@@ -25,6 +25,12 @@ export interface PostgresServer {
   kill(): Promise<void>
 }
 
+/** Servers, in that order, as a service is told. */
+export function urlOf(...servers: readonly Pick<PostgresServer, 'host' | 'port'>[]): string {
+  const hosts = servers.map(({ host, port }) => `${host}:${port}`)
+  return `postgres://postgres@${hosts.join(',')}/postgres`
+}
+
 export class Replication {
   private constructor(
     readonly primary: PostgresServer,
@@ -32,19 +38,23 @@ export class Replication {
   ) {}
 
   /**
-   * Starts both, and waits until each commit of the one waits for the other.
+   * Starts both, and waits until the one sends to the other.
    * @param directory with the data of an embedded server that is stopped, which becomes the primary's
+   * @param isSynchronous whether each commit of the one waits for the other
    */
-  static async start(directory: string): Promise<Replication> {
+  static async start(directory: string, isSynchronous = true): Promise<Replication> {
     const copy = path.join(directory, 'standby')
     mkdirSync(copy, { mode: 0o711 })
     execFileSync('cp', ['-a', path.join(directory, 'postgresql'), copy])
-    const primary = await startServer(path.join(directory, 'postgresql'), ['synchronous_standby_names=*'])
+    const settings = isSynchronous ? ['synchronous_standby_names=*'] : []
+    const primary = await startServer(path.join(directory, 'postgresql'), settings)
     const source = `host=${primary.host} port=${primary.port} user=postgres`
     const standby = await startServer(path.join(copy, 'postgresql'), [`primary_conninfo=${source}`], true)
     const replication = new Replication(primary, standby)
     for (;;) {
-      const rows = await primary.sql`select from pg_stat_replication where sync_state = 'sync'`
+      const rows = await primary.sql`
+        select from pg_stat_replication
+        where state = 'streaming' and sync_state = ${isSynchronous ? 'sync' : 'async'}`
       if (rows.length > 0) return replication
       await delay(pollMs)
     }
@@ -52,13 +62,23 @@ export class Replication {
 
   /** Both, in that order, as a service is told. */
   get url(): string {
-    const hosts = [this.primary, this.standby].map(({ host, port }) => `${host}:${port}`)
-    return `postgres://postgres@${hosts.join(',')}/postgres`
+    return urlOf(this.primary, this.standby)
   }
 
   /** Makes the standby a primary, one that waits for no other. */
   async promote(): Promise<void> {
     await this.standby.sql`select pg_promote()`
+  }
+
+  /** Waits until a query of the standby sees what the primary has committed by now. */
+  async caughtUp(): Promise<void> {
+    const [now] = await this.primary.sql<{ lsn: string }[]>`select pg_current_wal_lsn()::text as lsn`
+    for (;;) {
+      const rows = await this.standby.sql`
+        select where pg_last_wal_replay_lsn() >= ${now?.lsn ?? null}::text::pg_lsn`
+      if (rows.length > 0) return
+      await delay(pollMs)
+    }
   }
 
   async close(): Promise<void> {

@@ -28,6 +28,7 @@ export function readContents(reader: Reader, place: string, content: unknown, is
     return { place, mediaType, media: reader.node(value) }
   })
   checkTypes(reader, declared)
+  if (isBody && declared.length === 0) reader.unread(`${place} has no content`)
   const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
   const contents = read.filter((each) => typeof each !== 'string')
   const left = read.filter((each) => typeof each === 'string')

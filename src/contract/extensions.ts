@@ -27,6 +27,7 @@ export function readRateLimits(reader: Reader): Pick<Contract, 'isMetered' | 'ra
   const given = reader.document['x-rate-limits']
   if (given === undefined) return { isMetered: false, rateLimits: unlimited }
   const limits = reader.node(given)
+  reader.only('x-rate-limits', limits, ['plans', 'anonymous', 'ban'])
   const anonymous = reader.counts('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
   const names = ['rejections', 'withinSeconds', 'banSeconds'] as const
   const ban = reader.counts('x-rate-limits: ban', limits.ban, names)

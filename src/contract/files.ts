@@ -109,10 +109,16 @@ function isDataOf(key: string, isMap: boolean): boolean {
   return !isMap && dataKeywords.has(key)
 }
 
-// In an example may be a whole schema: what looks like a reference and leads nowhere is one of its texts.
+// In an example may be a whole schema, or a field of that name: what looks like a reference and leads nowhere, or to an address, is one
+// of its texts.
 function isPlainData(value: object, leads: (ref: string) => boolean): boolean {
   const { $ref } = value as { readonly $ref?: unknown }
-  return typeof $ref === 'string' && $ref.startsWith('#') && !leads($ref)
+  if (typeof $ref !== 'string') return false
+  return $ref.startsWith('#') ? !leads($ref) : isAddress($ref)
+}
+
+function isAddress(url: string): boolean {
+  return /^https?:/.test(url)
 }
 
 function toPath(url: string): string {
@@ -201,7 +207,7 @@ function explain({ code, message, targetRef }: JSONParserError & { readonly targ
   if (code === 'EMISSINGPOINTER') return `$ref ${targetRef} leads nowhere`
   const url = /^Error reading file "(.*)"/.exec(message)?.[1]
   if (url === undefined) return message.split('\n', 1)[0] ?? ''
-  if (/^https?:/.test(url)) return `$ref ${url} is an address: keep a copy beside the contract`
+  if (isAddress(url)) return `$ref ${url} is an address: keep a copy beside the contract`
   return `there is no file ${shown(toPath(url))} to be read`
 }
 

@@ -38,3 +38,8 @@ export function withRouteNames(path: string): string {
 export function routeName(name: string): string {
   return name.replace(/\W/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`)
 }
+
+/** Whether HTTP allows it for the name of a header or a cookie (RFC 9110, section 5.6.2). */
+export function isToken(name: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+}

@@ -1,12 +1,14 @@
 // The operations of the document, where they are mounted, and what would keep the server from serving them as they
 // are written.
 
+import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
+import { knownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
-import { moduleName, namesIn, withRouteNames } from './names.js'
-import { readParameters } from './parameters.js'
+import { isToken, moduleName, namesIn, withRouteNames } from './names.js'
+import { readParameters, shapesOf } from './parameters.js'
 import { lookUp } from './pointer.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
@@ -156,11 +158,15 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: its operationId must be a text`)
   checkServers(reader, place, item, node)
-  const { result, unread } = reader.gather(() => ({
-    parameters: readParameters(reader, place, path, item, node),
-    body: readBody(reader, place, method, node),
-    responses: readResponses(reader, place, node),
-  }))
+  const { result, unread } = reader.gather(() => {
+    checkExtensions(reader, place, item, node)
+    return {
+      parameters: readParameters(reader, place, path, item, node),
+      body: readBody(reader, place, method, node),
+      responses: readResponses(reader, place, node),
+      security: readSecurity(reader, place, node),
+    }
+  })
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
@@ -168,7 +174,6 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     summary: node.summary as string | undefined,
     path,
     route: routeOf(path),
-    security: readSecurity(reader, node),
     ...result,
     unread,
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
@@ -237,9 +242,31 @@ function checkServers(reader: Reader, place: string, item: Node, node: Node): vo
     )
 }
 
-function readSecurity(reader: Reader, operation: Node): string[][] {
+// OpenAPI 3.1, section 4.8.30: beside a scheme without scopes of its own stand roles, which nothing here knows of keys.
+function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
+  const schemes = reader.node(reader.components.securitySchemes)
+  for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
+    if (reader.node(schemes[name]).type === 'http' && Array.isArray(roles) && roles.length > 0)
+      reader.unread(`${place} asks for ${name} with ${roles.join(', ')}, which the server cannot check`)
+  }
   return alternatives.map((alternative) => Object.keys(alternative))
+}
+
+// The server's own that say nothing where they stand.
+function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
+  const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
+  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-successor']
+  const ofOperation = ['x-idempotent', ...ofDeprecated]
+  for (const name of ofDocument)
+    if (name in item || name in node) reader.unread(`${place}: ${name} is for the whole document`)
+  for (const name of ofOperation)
+    if (name in item) reader.unread(`${place}: ${name} is for an operation, not for its path`)
+  const mark = ofDeprecated.find((name) => name in node)
+  if (mark !== undefined && node.deprecated !== true)
+    reader.unread(`${place} has ${mark} but is not deprecated`)
+  const given = Object.keys(node).filter((name) => name.startsWith('x-'))
+  for (const text of misspelt(given, ofOperation)) reader.unread(`${place}: ${text}`)
 }
 
 function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
@@ -295,17 +322,20 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
   return own.map(([name, value]) => {
     const header = reader.node(value)
-    if (header.schema !== undefined && header.content !== undefined)
-      reader.unread(`${place}: its header ${name} must have either a schema or a content`)
-    if (header.style !== undefined && header.style !== 'simple')
-      reader.unread(`${place}: its header ${name} cannot have the style ${header.style}`)
     const schema = reader.inlined(header.schema) as Node
-    const isText = header.content === undefined && ![schema.type].flat().includes('object')
-    if (!isText) reader.leave(`${place}: its header ${name} is not checked: it is more than a text or a list`)
+    const isMore = header.content !== undefined || shapesOf(schema).has('object')
+    const faults: [isFault: boolean, text: string][] = [
+      [!isToken(name), 'has a name that HTTP does not allow'],
+      [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
+      [header.schema !== undefined && header.content !== undefined, 'must have either a schema or a content'],
+      [isMore, 'is more than a text or a list, which is not supported'],
+    ]
+    const fault = faults.find(([isFault]) => isFault)
+    if (fault !== undefined) reader.unread(`${place}: its header ${name} ${fault[1]}`)
     return {
       name,
       required: header.required === true,
-      schema: isText ? schema : {},
+      schema,
       setByServer: header['x-set-by-server'] === true,
     }
   })

@@ -1,7 +1,7 @@
 // The parameters of an operation: where each stands, how its value is written there (`style`, `explode`, `content`), and
 // what OpenAPI leaves undefined of that, which no server could read.
 
-import { namesIn } from './names.js'
+import { isToken, namesIn } from './names.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
@@ -63,6 +63,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   if (name === '__proto__' || (location === 'header' && name.toLowerCase() === 'constructor')) {
     problem('has a name that JavaScript keeps for itself')
   }
+  if (['header', 'cookie'].includes(location) && !isToken(name)) unread('has a name that HTTP does not allow')
   const isJson = node.content !== undefined
   // Of JSON the default is looked for in the schema itself.
   const schema = (
@@ -181,8 +182,8 @@ function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined
   return shapes.has('object') ? undefined : shapes.has('list') ? 'textOrList' : 'text'
 }
 
-// Of null no style speaks.
-function shapesOf(schema: unknown): ReadonlySet<Shape> {
+/** What a value may be to a style; of null none speaks. */
+export function shapesOf(schema: unknown): ReadonlySet<Shape> {
   const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
   const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
   if (types.length > 0) return new Set(types.map(shapeOfType))

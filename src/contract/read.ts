@@ -6,7 +6,7 @@ import { type ReadText, readSource, type Source } from './files.js'
 import { errorTypeOf, readOperations, readRequestId, withOmitted } from './operations.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
-import { dataKeywords, toOneDialect } from './upgrade.js'
+import { toOneDialect } from './upgrade.js'
 
 /**
  * Reads and checks the contract.
@@ -45,10 +45,6 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
       ),
     )
   const specificationText = JSON.stringify(specification)
-  const isKept = '"$ref":{'
-  const withoutData = (key: string, value: unknown) => (dataKeywords.has(key) ? undefined : value)
-  if (specificationText.includes(isKept) && JSON.stringify(specification, withoutData).includes(isKept))
-    reader.problem('a field is called $ref, a name that references keep for themselves')
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))

@@ -140,7 +140,14 @@ export class Reader {
     if (!names.every((name) => Number.isSafeInteger(node[name]) && (node[name] as number) > 0)) {
       this.problem(`${place} needs ${names.join(' and ')}, whole numbers above 0`)
     }
+    this.only(place, node, names)
     return node as Record<Name, number>
+  }
+
+  /** What the server would pass over in an extension of its own. */
+  only(place: string, node: Node, names: readonly string[]): void {
+    const other = Object.keys(node).find((name) => !names.includes(name) && !name.startsWith('x-'))
+    if (other !== undefined) this.problem(`${place} has ${other}, but knows only ${names.join(', ')}`)
   }
 
   #resolve(ref: string): unknown {

@@ -72,8 +72,8 @@ function withExact(schema: Node): Node {
   }
 }
 
-// The value itself where it holds no bigint.
-function rounded(value: unknown): unknown {
+/** A value with doubles in the place of its bigints: the value itself where it holds none. */
+export function rounded(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, each]) => [key, rounded(each)] as const)

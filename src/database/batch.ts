@@ -15,15 +15,15 @@ export type Batch<Place, Input, Output> = (
   inputs: readonly Input[],
 ) => Promise<readonly Output[]>
 
-/** How many inputs a batch takes, and how many batches are on their way at a time. */
+/** How many inputs a batch takes, unless so many wait that its share of them is more, and how many batches are on their way at a time. */
 export interface BatchLimits {
-  readonly inputsMax: number
+  readonly inputs: number
   readonly inFlightMax: number
 }
 
 // The busier the database, the more go at once, and a lone one need not wait: what comes while these are on their way gathers for
 // the next.
-const cheapInputs: BatchLimits = { inputsMax: 250, inFlightMax: 2 }
+const cheapInputs: BatchLimits = { inputs: 250, inFlightMax: 2 }
 
 /** The same for one input, by one statement with the others of the same time. */
 export function batched<Input, Output>(
@@ -103,7 +103,9 @@ export class BatchQueue<Place, Input, Output> {
   }
 
   async #serveNext(place: Place): Promise<void> {
-    const callers = stillWaiting(this.#waiting.splice(0, this.limits.inputsMax))
+    const { inputs, inFlightMax } = this.limits
+    const share = Math.ceil(this.#waiting.length / inFlightMax)
+    const callers = stillWaiting(this.#waiting.splice(0, Math.max(inputs, share)))
     this.#sendSoon()
     await this.#serve(place, callers)
   }

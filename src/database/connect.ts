@@ -125,7 +125,9 @@ async function returnToStandby({ make, servers }: Reads, pool: Pool, log: Logger
     await connection.end(0)
     servers.startWith(servers.standbys.current)
     pool.giveUp() // for others, which begin with that one
-  } catch {} // it is still away
+  } catch (error) {
+    log.debug({ reason: (error as Error).message }, 'still no standby can serve')
+  }
 }
 
 function commandOptions(log: Logger, isPooled: boolean) {
@@ -163,7 +165,7 @@ function notAllowed(error: unknown): boolean {
 
 function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   return new OperatorError(
-    `The database lacks migrations, and the role "${sql.options.user}" may not apply them: ${(cause as Error).message}\nRun \`npm run migrate\` with the DATABASE_URL of its owner.`,
+    `The database lacks migrations, or the role "${sql.options.user}" lacks its rights, and may not mend it: ${(cause as Error).message}\nRun \`npm run migrate\` with the DATABASE_URL of its owner, and this one as SERVICE_DATABASE_URL.`,
     { cause },
   )
 }

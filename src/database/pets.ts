@@ -62,7 +62,7 @@ export function listPets(sql: Sql, page: PageRequest): Promise<Pet[]> {
 }
 
 // A page is work enough for some to be read while others are written.
-const pageLimits = { inputsMax: 16, inFlightMax: 4 }
+const pageLimits = { inputs: 16, inFlightMax: 4 }
 
 // The two orders of use are two statements, each with an index of its own, so that a page of a rare status need not walk the
 // others. The second is written without `status =`: with it PostgreSQL may walk the primary key, where `order by status, id` leaves it

@@ -18,6 +18,7 @@ const ampleMs = 2_000
 const atOnceMs = 500
 // Beyond the statement timeout, for the way there and back.
 const silenceMarginMs = 1_000
+const noAnswer = 'no answer'
 
 /**
  * PostgreSQL's settings for the statements of requests. Each is planned once: to plan a page is as much work as to read it. A plan
@@ -62,15 +63,16 @@ export function createPools(
   const giveUp = () => {
     for (const each of Object.values<Pool>({ ...pools })) each.giveUp()
   }
-  servers.onmoved = () => {
-    log.warn('another server of the database takes the writes')
+  servers.onmoved = ({ server, reason = noAnswer }) => {
+    log.warn({ server, reason }, 'another server of the database takes the writes')
     giveUp()
   }
   if (reads !== undefined) {
     const { servers } = reads
-    servers.onmoved = () => {
-      if (servers.isStandIn) log.warn('no standby can serve: requests read from the primary')
-      else log.info('requests read from a standby')
+    servers.onmoved = (move) => {
+      const { reason = noAnswer } = move
+      if (servers.isStandIn) log.warn({ reason }, 'no standby can serve: requests read from the primary')
+      else log.info(move, 'requests read from a standby')
       pools.reads.giveUp()
     }
   }

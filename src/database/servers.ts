@@ -25,9 +25,15 @@ export interface ServerState {
   readonly migrations: number
 }
 
+/** Which one serves now, and why those that were tried before it do not; undefined: there was none, or no answer. */
+export interface Move {
+  readonly server: string
+  readonly reason: string | undefined
+}
+
 export class Servers {
   /** Called when another one than before takes the writes: connections to that one are of no more use. */
-  onmoved = () => {}
+  onmoved = (_move: Move) => {}
   #first = 0
   #current: Server | undefined
   #isPooled: boolean | undefined
@@ -80,9 +86,10 @@ export class Servers {
 
   /**
    * Takes a server that was connected to for the one that takes writes.
+   * @param reason why those that were tried before it do not serve
    * @throws {Error} with SQLSTATE 25006 when it only reads, and that will not do, 08004 when a pooler has come between
    */
-  accept(server: Server, state: ServerState | undefined, { host, port }: Address): void {
+  accept(server: Server, state: ServerState | undefined, { host, port }: Address, reason?: string): void {
     const refusal =
       this.target !== 'any' && state?.isStandby
         ? 'a standby: it only reads'
@@ -97,7 +104,11 @@ export class Servers {
     const hasMoved = this.#current !== undefined && this.#current !== server
     this.#current = server
     this.#first = this.all.indexOf(server)
-    if (hasMoved) this.onmoved()
+    if (hasMoved) this.tell({ host, port }, reason)
+  }
+
+  protected tell({ host, port }: Address, reason?: string): void {
+    this.onmoved({ server: `${host[0]}:${port[0]}`, reason })
   }
 }
 
@@ -122,10 +133,10 @@ export class ReadServers extends Servers {
     return this.current !== undefined && !this.standbys.all.includes(this.current)
   }
 
-  override accept(server: Server, state: ServerState | undefined, address: Address): void {
+  override accept(server: Server, state: ServerState | undefined, address: Address, reason?: string): void {
     const isFirst = this.current === undefined
-    super.accept(server, state, address)
-    if (isFirst && this.isStandIn) this.onmoved()
+    super.accept(server, state, address, reason)
+    if (isFirst && this.isStandIn) this.tell(address, reason)
   }
 }
 

@@ -133,6 +133,7 @@ function withTypes(node: Node): Node {
   const [first, ...more] = others.map((each) => ({
     type: each,
     ...(each === 'array' && { items: node.items ?? {} }),
+    ...(each === 'integer' && /^int/.test(String(node.format)) && { format: node.format }),
     ...(isNullable && { nullable: true }),
   }))
   if (more.length === 0) return withoutNull({ ...node, ...first })

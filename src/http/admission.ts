@@ -9,7 +9,7 @@ import { ApiError, requestFault } from '../errors.js'
 import { callBack, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { isAmbiguous } from './ambiguous-requests.js'
-import { afterPacket, closeAfter } from './connections.js'
+import { closeAfter } from './connections.js'
 import { setCommonHeaders } from './headers.js'
 import type { LoadShedder } from './load-shedding.js'
 import { collectMethods, hasRoute, notFound } from './not-found.js'
@@ -66,12 +66,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
       if (request.matched === undefined) throw notFound(request, allowedMethods)
     })
   }
-  app.addHook('onRequest', (request, reply, done) =>
-    callBack(
-      () => receive(request, reply),
-      (error) => afterPacket(request.raw, () => done(error)),
-    ),
-  )
+  app.addHook('onRequest', (request, reply, done) => callBack(() => receive(request, reply), done))
 }
 
 function createAdmission(

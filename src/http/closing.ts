@@ -1,7 +1,13 @@
 // How connections end: as the server closes, and after requests that must be their last.
 
 import type { FastifyInstance } from 'fastify'
-import { closeSilentConnections, comesAfterTheLast, isLast, watchConnections } from './connections.js'
+import {
+  afterReading,
+  closeSilentConnections,
+  comesAfterTheLast,
+  isLast,
+  watchConnections,
+} from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -10,12 +16,14 @@ declare module 'fastify' {
   }
 }
 
-/** Drops what comes after the last request of a connection. */
-export function dropAfterTheLast(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    if (comesAfterTheLast(request.raw)) reply.hijack()
-    else done()
-  })
+/** Begins with each request when it has been read as far as it has come; what comes after the last of a connection is dropped. */
+export function beginAfterReading(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) =>
+    afterReading(() => {
+      if (comesAfterTheLast(request.raw)) reply.hijack()
+      else done()
+    }),
+  )
 }
 
 /**

@@ -63,13 +63,13 @@ export function comesAfterTheLast(request: IncomingMessage): boolean {
 }
 
 /**
- * Calls back when what came with the headers of a request has been read: Node hands a request over before it reads on in the
- * same packet. An answer before then would close a connection whose request has come whole, or run into another answer, which
- * tells that the body is broken.
+ * Calls back in the next phase of the event loop, when what came in the same packet has been read: Node hands a request over before it
+ * reads on, and an answer before that would close a connection whose request has come whole, or run into another answer, which tells
+ * that the body is broken. And the event loop comes round: libuv goes on reading while more than a thousand connections have something
+ * to be read, and callers who are answered and ask again at once would keep it there for seconds.
  */
-export function afterPacket(request: IncomingMessage, then: () => void): void {
-  if (hasArrived(request)) then()
-  else setImmediate(then)
+export function afterReading(then: () => void): void {
+  setImmediate(then)
 }
 
 // RFC 9112, section 6.3: a request that announces no body has none.

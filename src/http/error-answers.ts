@@ -6,11 +6,11 @@ import { defaultErrorStatuses } from '../contract/defaults.js'
 import type { Contract } from '../contract/types.js'
 import { isUnavailable } from '../database/unavailable.js'
 import { type ApiError, errorBody, toApiError, unavailable } from '../errors.js'
-import { Overload } from './load-shedding.js'
+import { overload } from './load-shedding.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why it was refused before anything was spent on it, for its line in the log. */
+    /** Why it was refused though nothing is at fault, for its line in the log. */
     reason: string | undefined
     /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
     isUnchecked: boolean
@@ -27,10 +27,10 @@ export function createAnswerError(contract: Contract): AnswerError {
     request.server.admission.setLastHeaders(request, reply)
     const apiError = describe(error, request, contract)
     const body = errorBody(apiError, contract)
-    if (error instanceof Overload) request.reason = 'overload'
+    if (error === overload) request.reason = 'overload'
     else if (apiError.code === 'not_implemented')
       request.log.warn({ reason: apiError.message }, 'not written yet')
-    else if (body.status >= 500)
+    else if (body.status >= 500 && request.reason === undefined)
       request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
     if (!isDescribed(body, request, contract)) {
       if (!(apiError.code in defaultErrorStatuses))
@@ -48,7 +48,7 @@ export function createAnswerError(contract: Contract): AnswerError {
 
 function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): ApiError {
   // A body that breaks off has the same code as a connection to the database that does.
-  const isOutage = error instanceof Overload || (isUnavailable(error) && error !== raw.errored)
+  const isOutage = error === overload || (isUnavailable(error) && error !== raw.errored)
   return isOutage ? unavailable(error) : toApiError(error, contract)
 }
 

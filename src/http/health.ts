@@ -37,12 +37,15 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   const isProbe = { config: { isProbe: true } } as const
   app.get('/healthz', isProbe, async () => ({ status: 'ok' }))
 
-  app.get('/readyz', isProbe, async (_, reply) => {
+  app.get('/readyz', isProbe, async (request, reply) => {
     // Whatever the reason, the answer is the same: send the requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
       throw unavailable(error)
     })
-    if (isClosing()) throw unavailable(new Error('the server is about to close'))
+    if (isClosing()) {
+      request.reason = 'closing'
+      throw unavailable(undefined)
+    }
     if (!migrated) throw unavailable(new Error('migrations are missing'))
     if (reply.sent) return undefined // its time was up, and the caller has been told
     // Without Redis it serves all the same, so this is told and not refused.

@@ -1,10 +1,8 @@
 // More requests than the service can answer in time. What comes beyond that is refused before anything is spent on it, so that what
 // was admitted is answered in time.
 
-/** Thrown where a request is refused for overload. */
-export class Overload extends Error {
-  override name = 'Overload'
-}
+/** Thrown where a request is refused for overload: one for all, for a stack of each would tell nothing and cost a twentieth of a refusal. */
+export const overload = new Error('WORK_MAX requests are in flight')
 
 /** Bounds how many handlers run at the same time. */
 export class LoadShedder {
@@ -24,16 +22,16 @@ export class LoadShedder {
     return this.#refused
   }
 
-  /** Throws Overload where one more handler could not run now: nothing need be done for its request. */
+  /** Throws `overload` where one more handler could not run now: nothing need be done for its request. */
   check(): void {
     if (this.#inFlight < this.max) return
     this.#refused++
-    throw new Overload('WORK_MAX requests are in flight')
+    throw overload
   }
 
   /**
    * Runs a handler in a place of its own, which is given back whatever becomes of its request meanwhile.
-   * @throws {Overload} where others have come before it
+   * @throws `overload` where others have come before it
    */
   async run<Result>(handler: () => Promise<Result>): Promise<Result> {
     this.check()

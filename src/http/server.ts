@@ -6,11 +6,12 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { holdsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
+import { essence } from '../contract/media-types.js'
 import type { Contract } from '../contract/types.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { beginAnswer } from './admission.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
-import { afterPacket, comesAfterTheLast, isLast } from './connections.js'
+import { afterReading, comesAfterTheLast, isLast } from './connections.js'
 import { createAnswerError } from './error-answers.js'
 import type { Lifetimes } from './lifetime.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
@@ -62,7 +63,7 @@ export function createServer(
       } catch (admissionError) {
         refusal = admissionError
       }
-      await new Promise<void>((resolve) => afterPacket(request.raw, resolve))
+      await new Promise<void>(afterReading)
       if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
       if (isLast(request.raw)) reply.header('Connection', 'close')
       answerError(refusal, request, reply)
@@ -83,7 +84,7 @@ export function createServer(
 // Whatever their type: the operation they are for says which types it takes. glue warns of a declared type without a parser by its
 // name.
 function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
-  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes ?? [])
+  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...new Set(declared), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),

@@ -73,6 +73,32 @@ export function measureConnections(registry: Registry, sql: Sql): void {
   })
 }
 
+/** How far the standby that requests read from is behind; nothing where they read from a primary. */
+export function measureReplicationLag(registry: Registry, reads: Pool): void {
+  new Gauge({
+    name: 'animal_store_replication_lag_seconds',
+    help: 'How far the standby that requests read from is behind',
+    registers: [registry],
+    aggregator: 'max', // of workers
+    async collect() {
+      const late = AbortSignal.timeout(timeoutMs)
+      const lag = await unlessAborted(findLag(reads.sqlUntil(late)), late).catch(() => null)
+      if (lag === null) this.remove()
+      else this.set(lag)
+    },
+  })
+}
+
+// What was received is the latest there is while a primary sends. Else the standby is behind by no more than the age of its last commit.
+async function findLag(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ lag: number | null }[]>`
+    select case when not pg_is_in_recovery() then null
+                when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() and exists (select from pg_stat_wal_receiver) then 0
+                else greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8
+           end as lag`
+  return row?.lag ?? null
+}
+
 async function countConnections(sql: Sql): Promise<Record<string, number>> {
   const [row] = await sql<Record<string, number>[]>`
     select count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,

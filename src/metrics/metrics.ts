@@ -9,7 +9,7 @@ import type { Lifetimes } from '../http/lifetime.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
-import { measureConnections, measureStatements } from './database.js'
+import { measureConnections, measureReplicationLag, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
 import { type AskHealth, closeMetricsServer, createMetricsServer } from './server.js'
 
@@ -43,6 +43,7 @@ export function addMetrics(
   measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
   measureConnections(registry, pools.keys.sql)
+  measureReplicationLag(registry, pools.reads)
   if (isShared) shareMetrics(registry)
   const health: AskHealth = async (url) => {
     const { statusCode, body } = await app.inject(url)

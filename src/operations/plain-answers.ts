@@ -1,7 +1,7 @@
 // Answers that Fastify's serializer writes, from schemas without references, which it would take for its own.
 
 import { Reader } from '../contract/reader.js'
-import type { Operation } from '../contract/types.js'
+import type { Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { type AnySchema, mapSchemas } from '../schemas/exact-numbers.js'
 
@@ -12,6 +12,27 @@ export type ResponseSchemas = Readonly<
 
 // Of one answer. Schemas that refer to each other often are endless when they are written out.
 const schemasMax = 1_000
+
+// What chooses among schemas, or has some that the serializer looks for nowhere.
+const notPlain = [
+  ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
+  ...['unevaluatedProperties', 'writeOnly', exactNumbers],
+]
+
+// Whether it expects what no schema is of: the serializer leaves out such fields, and knows no bigint among such values.
+function isOpen({
+  type,
+  items,
+  properties = {},
+  required = [],
+  additionalProperties: others,
+}: Schema): boolean {
+  if (type === 'array') return typeof items !== 'object'
+  if (type !== 'object' || typeof others === 'object') return false
+  const names = Object.keys(properties as object)
+  const isWhole = (required as readonly string[]).every((name) => names.includes(name))
+  return others === true || names.length === 0 || !isWhole
+}
 
 /**
  * Finds the schemas of an operation's answers in JSON; undefined unless Fastify's serializer writes all that they allow. It chooses
@@ -24,11 +45,9 @@ export function createPlainAnswers(document: object): (operation: Operation) => 
   const sizeOf = (schema: AnySchema): number => {
     let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
     mapSchemas(schema, (each) => {
-      const hasChoice = ['anyOf', 'oneOf', 'allOf', 'if', 'writeOnly', exactNumbers].some(
-        (name) => name in each,
-      )
+      const hasChoice = notPlain.some((name) => name in each)
       if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
-      else size += hasChoice || typeof each.type !== 'string' ? Number.POSITIVE_INFINITY : 1
+      else size += hasChoice || isOpen(each) || typeof each.type !== 'string' ? Number.POSITIVE_INFINITY : 1
       return each
     })
     return size

@@ -35,7 +35,7 @@ const parts = [
 
 /** Compiles the schemas of each part of a request, as Fastify asks for them. */
 export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
-  const parameters = createAjv('text', { coerceTypes: true, useDefaults: true })
+  const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
   const withReferences = createReferences(body, document, compilableWithout('readOnly'))

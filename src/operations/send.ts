@@ -6,7 +6,7 @@ import { answeredBy, essence } from '../contract/media-types.js'
 import type { Content, Operation } from '../contract/types.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import { callBack } from '../lib/maybe-promise.js'
-import { byStatus, type ResponseCheck } from './response-validation.js'
+import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
 /** What a handler gives, once its types have done their work. */
 export interface Answer {
@@ -15,15 +15,23 @@ export interface Answer {
   readonly body?: unknown
 }
 
-/** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares. */
+/** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares, or no header can hold a value. */
 export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => KeptAnswer
 
+// What Node refuses to write, after the answer has begun (RFC 9110, section 5.5).
+const notInHeaders = /[^\t\x20-\x7e\x80-\xff]/
+
 /** The writer of an operation: each body by its media type, and by the serializer that fits its schema. */
-export function createWrite({ responses }: Operation): Write {
+export function createWrite({ id, responses }: Operation): Write {
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (request, reply, { status, headers: own = {}, body }) => {
     const headers: Record<string, string> = {}
-    for (const [name, value] of Object.entries(own)) if (value !== undefined) headers[name] = value
+    for (const [name, value] of Object.entries(own)) {
+      if (value === undefined) continue
+      if (notInHeaders.test(value))
+        throw new ResponseError(`${id} ${status}`, `header ${name} holds what no header can`)
+      headers[name] = value
+    }
     const { 'Content-Type': given, ...others } = headers
     check(request, (contract) => contract.body(status, body, given))
     if (body === undefined) return { status, headers, body }
@@ -38,8 +46,7 @@ export function createWrite({ responses }: Operation): Write {
 
 // JSON and text are written in UTF-8.
 function contentType({ mediaType, kind }: Content, given = mediaType): string {
-  if (kind === 'json') return `${essence(given)}; charset=utf-8`
-  return kind === 'text' && !/;\s*charset=/i.test(given) ? `${given}; charset=utf-8` : given
+  return kind === 'bytes' || /;\s*charset=/i.test(given) ? given : `${given}; charset=utf-8`
 }
 
 /** Throws ResponseError where a header of an answer is not what the contract declares. */

@@ -7,6 +7,7 @@ import { defaultErrorStatuses } from '../contract/defaults.js'
 import type { Contract, Operation, RateLimits } from '../contract/types.js'
 import { ApiError, errorBody, unavailable } from '../errors.js'
 import { securityHeaders } from '../http/headers.js'
+import { dayMs } from '../rate-limit/windows.js'
 import { deprecationHeaders } from './deprecation.js'
 import { inUse } from './idempotency.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
@@ -36,12 +37,17 @@ export function serverProblems(
     for (const status of statuses) note(status, () => check.head(status, lowerCase(common), 'server'))
     for (const error of ownErrors(operation, contract)) {
       const body = errorBody(error, contract)
-      if (!responses.has(String(body.status)) && !responses.has(`${String(body.status)[0]}xx`)) continue
+      if (!isOwnOf(responses, body.status) && !check.takes(body.status, body)) continue
       note(body.status, () => check.head(body.status, lowerCase({ ...common, ...error.headers })))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
   }
   return problems
+}
+
+// By `default`, a contract may say something else of errors than the server's.
+function isOwnOf(responses: Operation['responses'], status: number): boolean {
+  return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
 }
 
 function problemOf(check: () => void): string | undefined {
@@ -74,10 +80,11 @@ function commonHeaders(operation: Operation, contract: Contract): Headers[] {
   const own = operation.isIdempotent ? { ...common, 'idempotent-replayed': 'true' } : common
   if (!contract.isMetered) return [own]
   const quotas = quotasOf(contract.rateLimits)
-  return [Math.min(...quotas), Math.max(...quotas)].map((limit) => ({
+  const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
+  return [[least, 0] as const, [most, most - 1] as const].map(([limit, remaining]) => ({
     ...own,
     'x-ratelimit-limit': String(limit),
-    'x-ratelimit-remaining': '0',
+    'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000)),
   }))
 }
@@ -90,7 +97,7 @@ function quotasOf({ plans, anonymous }: RateLimits): number[] {
 // Of requests that have come as far as the operation, with the headers that go with each. A contract that does not describe them is
 // not broken by them.
 function ownErrors({ body, isIdempotent, security }: Operation, contract: Contract): ApiError[] {
-  const { title, isMetered, describesErrors } = contract
+  const { title, isMetered, describesErrors, rateLimits } = contract
   if (!describesErrors) return []
   const errors: Record<string, ApiError> = {
     invalid_api_key: invalidKey(title),
@@ -105,12 +112,15 @@ function ownErrors({ body, isIdempotent, security }: Operation, contract: Contra
     ...(security.some((each) => each.length > 0) ? [] : ['missing_api_key', 'invalid_api_key']),
     ...(isMetered ? [] : ['rate_limit_exceeded', 'key_banned']),
   ])
+  const waits = [1, Math.max(dayMs / 1_000, rateLimits.ban.banSeconds)].map((seconds) => ({
+    'Retry-After': String(seconds),
+  }))
   const codes = Object.keys(defaultErrorStatuses) as (keyof typeof defaultErrorStatuses)[]
   return codes
     .filter((code) => !left.has(code))
-    .map((code) => {
-      const headers = defaultErrorStatuses[code] === 429 ? { 'Retry-After': '1' } : {}
-      return errors[code] ?? new ApiError(code, 'What is wrong.', { headers })
+    .flatMap((code) => {
+      const headers = defaultErrorStatuses[code] === 429 ? waits : [{}]
+      return headers.map((each) => errors[code] ?? new ApiError(code, 'What is wrong.', { headers: each }))
     })
 }
 

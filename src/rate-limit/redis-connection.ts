@@ -233,7 +233,7 @@ function connect(place: RedisPlace, timeoutMs: number): Redis | Cluster {
       enableReadyCheck: false, // the probe is one
       dnsLookup: (address, callback) => callback(null, address), // by name, for that is what a certificate is held against
       slotsRefreshTimeout: patienceMs,
-      retryDelayOnFailover: 0,
+      retryDelayOnFailover: 20, // sixteen times at most: a server that is new, or was a replica, is just being connected to
       retryDelayOnClusterDown: 0,
       clusterRetryStrategy: () => probeEveryMs,
     })

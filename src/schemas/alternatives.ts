@@ -1,7 +1,7 @@
 // `anyOf` and `oneOf`, in the place of Ajv's own: where a discriminator names the alternative, that one alone is validated; elsewhere
 // the error says which of the errors before it are of which alternative.
 
-import { _, type Ajv, type Code, type KeywordCxt, Name } from 'ajv'
+import { _, type Ajv, type Code, type KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas } from './exact-numbers.js'
@@ -71,7 +71,7 @@ function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
   }
   for (const [i, each] of (schema as AnySchema[]).entries()) {
     gen.assign(before, names.default.errors)
-    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each, resolve)) validate(i)
+    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each, it.opts, resolve)) validate(i)
     else validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`))
   }
   const found = tellingOf(schema as Schema[], resolve)
@@ -93,15 +93,21 @@ function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
   return Object.assign(Object.create(cxt) as KeywordCxt, { it })
 }
 
-// Ajv gives no defaults in alternatives, for one that does not fit would leave them, as it would its kind of number: here each changes a
-// copy, and the one that fits replaces the value.
-function changesValues(schema: AnySchema, resolve: Resolve, refs = new Set<unknown>()): boolean {
+// Ajv gives no defaults in alternatives, for one that does not fit would leave them, as it would its kind of number or text: here each
+// changes a copy, and the one that fits replaces the value.
+function changesValues(
+  schema: AnySchema,
+  options: Options,
+  resolve: Resolve,
+  refs = new Set<unknown>(),
+): boolean {
   let found = false
   mapSchemas(schema, (each) => {
-    if (each.default !== undefined || each.exactNumber !== undefined) found = true
+    const isCoerced = options.coerceTypes === true && each.type !== undefined
+    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) found = true
     if (each.$ref !== undefined && !refs.has(each.$ref)) {
       refs.add(each.$ref)
-      found ||= changesValues(resolve(each), resolve, refs)
+      found ||= changesValues(resolve(each), options, resolve, refs)
     }
     return each
   })

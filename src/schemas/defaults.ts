@@ -3,6 +3,7 @@
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
+import { rounded } from '../contract/upgrade.js'
 import { compileOnce, createAjv } from './ajv.js'
 import { resolveIn } from './alternatives.js'
 import { type AnySchema, defaultOf, schemaLists, schemaMaps, schemas } from './exact-numbers.js'
@@ -20,6 +21,11 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
   const faultOf = ({ place, schema }: Default): string[] => {
     const value = defaultOf(schema)
+    // Ajv writes defaults into code as JSON.
+    if (typeof value === 'object' && rounded(value) !== value)
+      return [
+        `the default ${stringify(value)} of ${place} holds an integer beyond 2^53, which only the default of that integer itself can be`,
+      ]
     const validate = compile(schema)
     try {
       return validate({ value: structuredClone(value) }) ? [] : [inWords(place, value, validate.errors ?? [])]

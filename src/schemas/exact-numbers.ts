@@ -98,8 +98,14 @@ export function withExactNumbers(schema: AnySchema): AnySchema {
 }
 
 function exact(given: Schema): Schema {
-  if (Object.hasOwn((given.properties ?? {}) as object, '__proto__'))
-    throw new Error('a field is called __proto__, a name that JavaScript keeps for itself')
+  const properties = Object.entries((given.properties ?? {}) as Record<string, AnySchema>)
+  for (const [name, schema] of properties) {
+    if (name === '__proto__')
+      throw new Error('a field is called __proto__, a name that JavaScript keeps for itself')
+    // Ajv takes what every object has for the field's value.
+    if (name in Object.prototype && typeof schema === 'object' && schema.default !== undefined)
+      throw new Error(`the field ${name} cannot have a default, for every object of JavaScript has one`)
+  }
   const { [exactNumbers]: exactly, ...rounded } = given
   const schema =
     typeof exactly === 'string'
@@ -110,7 +116,7 @@ function exact(given: Schema): Schema {
   if (!speaksOfNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
-  const isNumericFormat = !types.includes('string')
+  const isNumericFormat = !types.includes('string') || String(schema.format) in ranges
   for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
     if (copy[name] !== undefined) rules[name] = copy[name]
     delete copy[name]
@@ -188,7 +194,7 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
 }
 
 function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
-  if (mode !== 'check' && text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
+  if (text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
   return mode === 'text' ? numberFromText(text, rules.types) : text
 }
 
@@ -218,7 +224,9 @@ function problemWith(value: unknown, rules: Rules): Problem | undefined {
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
   if (types.length === 0) return undefined
   if (types.includes('number') && isNumber(value)) {
-    const isExact = typeof value === 'number' || BigInt(Number(value)) === value
+    // As the digits say, or as those of the double do: 1e23 is none of the integers that a double can be.
+    const double = Number(value)
+    const isExact = typeof value === 'number' || BigInt(double) === value || decimal(double).digits === value
     return isExact ? undefined : 'must be a number that a double holds exactly'
   }
   if (types.includes('integer') && isInteger(value)) {

@@ -76,11 +76,15 @@ t.test('the service serves as a role that can change no table', async (t) => {
     await t.rejects(limited.unsafe(statement), { code: '42501' }, statement)
   }
 
+  const isSentToMigrate = async (why: string) =>
+    t.match(await runProgram('src/main.ts', [], { ...service, PORT: '0' }), {
+      code: 1,
+      stderr: new RegExp(`lacks migrations, or the role ".+" lacks its rights.*${why}.*\n.*npm run migrate`),
+    })
   await sql`delete from schema_migrations where name like '0003%'`
-  t.match(await runProgram('src/main.ts', [], { ...service, PORT: '0' }), {
-    code: 1,
-    stderr: /lacks migrations[\s\S]*npm run migrate/,
-  })
+  await isSentToMigrate('permission denied for schema')
+  await sql`revoke all on schema_migrations from ${sql(role)}`
+  await isSentToMigrate('permission denied for table schema_migrations')
 })
 
 // As PostgreSQL keeps it.

@@ -680,8 +680,12 @@ t.test('a $ref to a whole map takes its place', async (t) => {
   t.match(read.document, { components: { schemas: { Owner: { properties } }, headers: components.headers } })
 })
 
-// Such as a schema of JSON's own, whose references are within it.
-const example = { definitions: { base: {} }, allOf: [{ $ref: '#/definitions/base' }] }
+// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643, section 4.2).
+const example = {
+  definitions: { base: {} },
+  allOf: [{ $ref: '#/definitions/base' }],
+  members: [{ value: '1', $ref: 'https://pets.example/users/1' }],
+}
 
 for (const [title, added] of [
   ['an example', { example }],

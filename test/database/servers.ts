@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { DatabaseProxy } from '../../scripts/lib/database-proxy.js'
-import { Replication } from '../../scripts/lib/replication.js'
+import { Replication, urlOf } from '../../scripts/lib/replication.js'
 import { connect, type DatabaseOptions } from '../../src/database/connect.js'
 import { readPlace } from '../../src/database/servers.js'
 import type { Database, Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
+import { measureReplicationLag } from '../../src/metrics/database.js'
 import { migrationsFolder } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
@@ -60,12 +62,10 @@ const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).st
 t.test('of a primary and its standby', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby, url } = replication
-  const at = (...servers: { port: number }[]) =>
-    `postgres://postgres@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}/postgres`
 
   t.test('the standby alone is no place to start, and is told of plainly', async (t) => {
     for (const attributes of ['any', 'primary', 'read-write'])
-      await t.rejects(use(t, `${at(standby)}?target_session_attrs=${attributes}`), {
+      await t.rejects(use(t, `${urlOf(standby)}?target_session_attrs=${attributes}`), {
         name: 'OperatorError',
         message: new RegExp(
           `^Cannot use database "postgres" at 127\\.0\\.0\\.1:${standby.port}: 127\\.0\\.0\\.1:${standby.port} is a standby: it only reads\n`,
@@ -74,9 +74,9 @@ t.test('of a primary and its standby', async (t) => {
   })
 
   t.test('the primary is found, wherever the URL names it', async (t) => {
-    const nobody = { port: 1 }
+    const nobody = { host: '127.0.0.1', port: 1 }
     for (const servers of [[primary], [standby, primary], [nobody, standby, primary], [primary, nobody]]) {
-      const { sql, pools } = await use(t, at(...servers))
+      const { sql, pools } = await use(t, urlOf(...servers))
       for (const each of [sql, pools.keys.sql, pools.reads.sql, pools.writes.sql])
         t.equal(await portOf(each), primary.port)
     }
@@ -86,7 +86,7 @@ t.test('of a primary and its standby', async (t) => {
 
   t.test('a start that finds none says what is with each', async (t) => {
     const [one, other] = [1, standby.port]
-    await t.rejects(use(t, at({ port: one }, standby)), {
+    await t.rejects(use(t, urlOf({ host: '127.0.0.1', port: one }, standby)), {
       name: 'OperatorError',
       message: new RegExp(
         `^Cannot use .* at 127\\.0\\.0\\.1:1, 127\\.0\\.0\\.1:${other}: .*ECONNREFUSED.*; .*:${other} is a standby`,
@@ -95,7 +95,9 @@ t.test('of a primary and its standby', async (t) => {
   })
 
   t.test('when the primary is gone, the other serves once it is promoted', async (t) => {
-    const service = await serve(t, await use(t, url))
+    const lines: object[] = []
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
+    const service = await serve(t, await use(t, url, 0, { log }))
     const statuses = await Promise.all(Array.from({ length: 20 }, service.create))
     t.strictSame([...new Set(statuses)], [201])
     await primary.kill()
@@ -109,6 +111,8 @@ t.test('of a primary and its standby', async (t) => {
     t.equal(service.acknowledged.length, 21)
     t.ok(await service.areFound(standby.sql), 'with all that was acknowledged')
     t.equal(await portOf((await later).sql), standby.port)
+    const moved = { server: `127.0.0.1:${standby.port}`, reason: /ECONN|CONNECTION_/ }
+    t.match(lines, [{ ...moved, msg: 'another server of the database takes the writes' }])
   })
 })
 
@@ -133,21 +137,21 @@ t.test('a primary that is set to only read, as the other is promoted, is left', 
 })
 
 t.test('requests read from a standby, and from the primary while it is away', async (t) => {
-  const { primary, standby } = await startReplication(t)
+  const replication = await startReplication(t)
+  const { primary, standby } = replication
   const proxy = await DatabaseProxy.start(standby)
   t.teardown(() => proxy.close())
-  const lines: string[] = []
+  const lines: { msg: string; reason?: string; server?: string }[] = []
   const log = pino(
     {},
-    { write: (line) => void (line.includes('requests read') && lines.push(JSON.parse(line).msg)) },
+    { write: (line) => void (line.includes('requests read') && lines.push(JSON.parse(line))) },
   )
-  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
   const databaseReadUrl = urlOf(proxy).replace('postgres@', 'reader@')
   const reads = { log, databaseReadUrl, handlerTimeoutMs: 20_000 }
   const database = await use(t, urlOf(primary), 0, reads)
   await primary.sql`create role reader login`
   await primary.sql`grant select on all tables in schema public to reader`
-  await until(async () => (await standby.sql`select from pg_roles where rolname = 'reader'`).length === 1)
+  await replication.caughtUp()
   const userOf = async (sql: Sql) => (await sql<{ user: string }[]>`select current_user as user`)[0]?.user
   const service = await serve(t, database)
   const readPort = async () => portOf(database.pools.reads.sql).catch(() => undefined)
@@ -171,42 +175,72 @@ t.test('requests read from a standby, and from the primary while it is away', as
   const later = await use(t, urlOf(primary), 0, reads)
   t.equal(await portOf(later.pools.reads.sql), primary.port, 'a start does not wait for it')
   const away = 'no standby can serve: requests read from the primary'
-  t.strictSame(lines, [away, away], 'each says so once')
+  const isReset = { msg: away, reason: /ECONN|CONNECTION_/ }
+  t.match(lines, [isReset, isReset], 'each says so once, and why')
 
   proxy.admit(true)
   await until(async () => (await readPort()) === standby.port)
   t.equal(await read(), 200)
-  t.ok(lines.includes('requests read from a standby'))
+  const back = { msg: 'requests read from a standby', server: `127.0.0.1:${proxy.port}` }
+  t.match(lines.slice(2), [back], 'and where it is back')
 
   // With packets that vanish, as of a standby whose machine is gone.
   proxy.silence()
   await until(async () => (await read()) === 200)
   t.equal(await readPort(), primary.port)
+  t.match(lines.at(-1), { msg: away, reason: 'no answer' })
 })
 
 t.test('a standby that lacks migrations is not read from until it has them', async (t) => {
-  const { primary, standby } = await startReplication(t)
-  await primary.sql`drop table if exists schema_migrations, pets, api_keys, idempotent_answers cascade`
-  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
-  await until(async () => (await standby.sql`select from pg_tables where tablename = 'pets'`).length === 0)
+  const replication = await startReplication(t)
+  const { primary, standby } = replication
+  await use(t, urlOf(primary))
+  await primary.sql`drop table idempotent_answers`
+  const isLast = primary.sql`name = (select max(name) from schema_migrations)`
+  await primary.sql`delete from schema_migrations where ${isLast}`
+  await replication.caughtUp()
   await standby.sql`select pg_wal_replay_pause()`
-  const database = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
+  const lines: string[] = []
+  const log = pino({}, { write: (line) => void lines.push(line) })
+  const database = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby), log })
   const { call } = await startService(t, database)
   t.equal((await call('GET', '/pets')).status, 200)
+  const reason = `127.0.0.1:${standby.port} lacks migrations that the primary has`
+  t.equal(lines.filter((line) => line.includes(reason)).length, 1, 'which is said once')
   t.equal(await portOf(database.pools.reads.sql), primary.port)
   await standby.sql`select pg_wal_replay_resume()`
   await until(async () => (await portOf(database.pools.reads.sql).catch(() => 0)) === standby.port)
   t.equal((await call('GET', '/pets')).status, 200)
 })
 
-t.test('a read that a standby cancels, to follow the primary, is no fault of ours', async (t) => {
+t.test('how far a standby is behind is measured', async (t) => {
   const { primary, standby } = await startReplication(t)
+  const lagOf = async ({ pools }: Database) => {
+    const registry = new Registry()
+    measureReplicationLag(registry, pools.reads)
+    const [, value] = /^animal_store_replication_lag_seconds (.+)$/m.exec(await registry.metrics()) ?? []
+    return value && Number(value)
+  }
+  t.equal(await lagOf(await use(t, urlOf(primary))), undefined, 'of a primary there is nothing to measure')
+  const database = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
+  await until(async () => (await lagOf(database)) === 0)
+  await standby.sql`select pg_wal_replay_pause()`
+  await primary.sql`insert into pets (name, category_id) values ('Rex', 1)`
+  t.ok(Number(await lagOf(database)) > 0)
+  await standby.sql`select pg_wal_replay_resume()`
+  await until(async () => (await lagOf(database)) === 0)
+  await primary.kill()
+  await until(async () => Number(await lagOf(database)) > 0)
+})
+
+t.test('a read that a standby cancels, to follow the primary, is no fault of ours', async (t) => {
+  const replication = await startReplication(t)
+  const { primary, standby } = replication
   await standby.sql`alter system set max_standby_streaming_delay = 0`
   await standby.sql`select pg_reload_conf()`
-  const urlOf = ({ port }: { port: number }) => `postgres://postgres@127.0.0.1:${port}/postgres`
   const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
   await primary.sql`insert into pets (name, category_id) values ('Rex', 1)`
-  await until(async () => (await standby.sql`select from pets`.catch(() => [])).length === 1)
+  await replication.caughtUp()
   const reading = pools.reads.sql`select pg_sleep(600) from pets`.catch((error: unknown) => error)
   const asleep = () => standby.sql`select from pg_stat_activity where wait_event = 'PgSleep'`
   await until(async () => (await asleep()).length === 1)

@@ -37,7 +37,8 @@ t.test('what a feature of OpenAPI 3.1 allows, its rendition in 3.0 allows', asyn
     if (feature.refused !== undefined || feature.files !== undefined) continue
     if (feature.feature.startsWith('contentEncoding')) continue // says what 3.0 checks
     const document = toOpenApi30(parse(contractOf(feature), { intAsBigInt: true, merge: true }))
-    t.strictSame(await problemsOf(document), [], feature.feature)
+    const isRead = !feature.feature.includes('called $ref') // the validator takes such a field for a reference
+    if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
     const { outcomes, refused } = await runFeature({ ...feature, text: stringify(document) })
     t.strictSame(refused, undefined, feature.feature)
     const given = (feature.calls ?? []).map(({ message }) => message === undefined)
@@ -60,6 +61,11 @@ const schemas: [title: string, schema: unknown, old: object][] = [
     'several types',
     { type: ['string', 'integer'], minimum: 1 },
     { minimum: 1, allOf: [{ anyOf: [{ type: 'string' }, { type: 'integer' }] }] },
+  ],
+  [
+    'an int64 or a text',
+    { type: ['integer', 'string'], format: 'int64' },
+    { format: 'int64', allOf: [{ anyOf: [{ type: 'integer', format: 'int64' }, { type: 'string' }] }] },
   ],
   ['null alone', { type: 'null' }, { enum: [null], nullable: true }],
   [

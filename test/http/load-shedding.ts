@@ -1,5 +1,5 @@
 import { EventEmitter, on, once } from 'node:events'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
@@ -72,6 +72,26 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   t.match(await call('GET', '/pets'), { status: 200 })
   const [row] = await service.sql`select count(*)::int as count from pets`
   t.equal(row?.count, 1, 'what was refused was not done')
+})
+
+// Whoever asks again at once would keep the event loop where it reads, and nothing else would get on.
+t.test('answers leave when the event loop has read what there is', async (t) => {
+  const held = hold('createPet')
+  const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
+  const isReading = new Set<ServerResponse>()
+  service.app.server.prependListener('request', (_request, response: ServerResponse) => {
+    isReading.add(response)
+    setImmediate(() => isReading.delete(response))
+    response.once('finish', () => t.notOk(isReading.has(response), `${response.statusCode}`))
+  })
+  t.match(await send(`${service.base}/pets`), { status: 401 })
+  t.match(await send(`${service.base}/%zz`), { status: 400 })
+  t.match(await send(`${service.base}/nothing`), { status: 404 })
+  t.match(await send(`${service.origin}/healthz`), { status: 200 })
+  const [waiting] = [service.call('POST', '/pets', { body: pet }), await held.waits(1)]
+  t.match(await service.call('GET', '/pets'), { status: 503 })
+  held.release()
+  t.match(await waiting, { status: 201 })
 })
 
 t.test('a refusal for overload tells what any answer tells', async (t) => {

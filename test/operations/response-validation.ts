@@ -117,6 +117,12 @@ const broken: Case[] = [
     log: 'listPets 200: body at "/0/status" must be string',
   },
   {
+    title: 'a header that HTTP cannot carry',
+    id: 'listPets',
+    answer: { status: 200, headers: { Link: '</a>; rel="next"\r\nX-A: b' }, body: [] },
+    log: 'listPets 200: header Link holds what no header can',
+  },
+  {
     title: 'an error of the wrong form',
     id: 'getPet',
     answer: { status: 404, body: { error: 'secret' } },

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import type { RedisServer } from '../../scripts/lib/redis.js'
+import { type RedisServer, redisCli, untilOneSays } from '../../scripts/lib/redis.js'
 import type { Client } from '../../src/auth/client.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { projectRoot } from '../../src/paths.js'
@@ -14,7 +14,7 @@ import { type Counters, createCounters } from '../../src/rate-limit/counters.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
-import { redisCli, redisIsMissing, startRedis, startRedisCluster, startSentinel } from '../fixtures/redis.js'
+import { redisIsMissing, startRedis, startRedisCluster, startSentinel } from '../fixtures/redis.js'
 import { contract } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -29,7 +29,7 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t, '--requirepass', 'open sesame')
   const tlsPort = await freePort()
   await startRedis(t, '--tls-port', `${tlsPort}`, '--tls-auth-clients', 'no', ...certificate('name'))
-  const sentinel = await startSentinel(t, redis)
+  const sentinel = await startSentinel(t, redis.port)
   const unused = await freePort()
   const login = ':open%20sesame@'
   const addRole = (...role: string[]) =>
@@ -169,6 +169,57 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
   })
 })
 
+t.test(
+  'TLS with an authority of NODE_EXTRA_CA_CERTS, and a failover',
+  { skip: redisIsMissing },
+  async (t) => {
+    // Counts in Redis, notices that the master that counts is killed, and counts in its replica.
+    const failsOver = async (t: Test, url: string, masterOf: () => Promise<RedisServer>) => {
+      const env = { DATA_DIR: dataDirectory(t), REDIS_URL: url, NODE_EXTRA_CA_CERTS: tlsFile('ca.pem') }
+      const service = await startProcess(t, env)
+      const isCounted = async (where: string) => {
+        await fetch(`${service.base}/pets`)
+        const ready = await fetch(new URL('/readyz', service.base))
+        return ((await ready.json()) as { counters: string }).counters === where
+      }
+      t.ok(await isCounted('redis'))
+      await (await masterOf()).kill()
+      await until(() => isCounted('memory_fallback'))
+      await until(() => isCounted('redis'))
+      await service.stop()
+    }
+    const encrypted = async (name: string) => {
+      const port = `${await freePort()}`
+      const also = ['--tls-replication', 'yes', '--tls-auth-clients', 'no', ...certificate(name)]
+      return { port, settings: ['--tls-port', port, ...also] }
+    }
+
+    t.test('holds in a cluster', async (t) => {
+      const ports: string[] = []
+      const cluster = await startRedisCluster(t, async () => {
+        const { port, settings } = await encrypted('address')
+        ports.push(port)
+        return [...settings, '--tls-cluster', 'yes']
+      })
+      const url = `rediss+cluster://127.0.0.1:${ports[0]}`
+      await failsOver(t, url, () => cluster.masterOf('animal-store:address:*'))
+    })
+
+    t.test('holds by sentinels', async (t) => {
+      const [first, second, third] = [
+        await encrypted('address'),
+        await encrypted('address'),
+        await encrypted('name'),
+      ]
+      const master = await startRedis(t, ...first.settings, '--repl-diskless-sync-delay', '0')
+      const replica = await startRedis(t, ...second.settings, '--replicaof', '127.0.0.1', first.port)
+      const sentinel = await startSentinel(t, Number(first.port), ...third.settings)
+      await untilReplicated(sentinel, replica, second.port)
+      await failsOver(t, `rediss+sentinel://localhost:${third.port}/counters`, async () => master)
+    })
+  },
+)
+
 t.test('a login that is refused later is told once in an outage', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t)
   const { counters, log } = await startInstance(t, redis.url)
@@ -186,8 +237,7 @@ t.test('a login that is refused later is told once in an outage', { skip: redisI
 })
 
 t.test('a cluster', { skip: redisIsMissing }, async (t) => {
-  const servers = await startRedisCluster(t)
-  const url = `redis+cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  const { masters: servers, url } = await startRedisCluster(t)
   const pair = [await startInstance(t, url), await startInstance(t, url)] as const
 
   t.test('admits exactly the quota of clients on all of its servers, over two instances', async (t) => {
@@ -249,35 +299,45 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       await t.rejects(startInstance(t, url), { message: /(: MOVED |redis\+cluster:\/\/)/ })
   })
 
-  t.test('may lose a server: its clients and all others are counted on', async (t) => {
-    const [lost] = servers as [RedisServer]
-    const clients = Array.from({ length: 12 }, (_, i) => clientOf(`lost ${i}`, 10))
-    const [{ counters, log }] = pair
-    for (const client of clients) for (let i = 0; i < 5; i++) await counters.count(client)
-    await lost.kill()
-    const asked = clients.flatMap((client) => Array.from({ length: 10 }, () => counters.count(client)))
-    t.equal((await Promise.all(asked)).filter(({ isAdmitted }) => isAdmitted).length, clients.length * 5)
-    t.equal(counters.state(), 'memory_fallback')
-    await lost.start()
-    await until(() => counters.state() === 'redis')
-    t.strictSame(
-      log.map(({ level }) => level),
-      [40, 30],
-      'which is said once',
-    )
-    for (const client of clients) t.match(await counters.count(client), { isAdmitted: false })
-  })
+  t.test(
+    'may lose a master: its clients and all others are counted on, and shared when a replica takes over',
+    async (t) => {
+      const [first, second] = pair
+      const clients = Array.from({ length: 12 }, (_, i) => clientOf(`lost ${i}`, 10))
+      for (const client of clients) for (let i = 0; i < 5; i++) await first.counters.count(client)
+      await servers[0]?.kill()
+      const asked = clients.flatMap((client) =>
+        Array.from({ length: 10 }, () => first.counters.count(client)),
+      )
+      t.equal((await Promise.all(asked)).filter(({ isAdmitted }) => isAdmitted).length, clients.length * 5)
+      t.equal(first.counters.state(), 'memory_fallback')
+      await until(() => first.counters.state() === 'redis')
+      t.strictSame(
+        first.log.map(({ level }) => level),
+        [40, 30],
+        'which is said once',
+      )
+      for (const { counters } of pair) {
+        const counted = await Promise.all(clients.map((client) => counters.count(client)))
+        t.ok(
+          counted.every(({ isAdmitted }) => !isAdmitted),
+          'what was counted meanwhile is shared',
+        )
+      }
+      t.match(
+        { state: second.counters.state(), log: second.log },
+        { state: 'redis', log: [] },
+        'who asked nothing missed nothing',
+      )
+    },
+  )
 })
 
 t.test('a master that sentinels name', { skip: redisIsMissing }, async (t) => {
   const master = await startRedis(t, '--repl-diskless-sync-delay', '0')
   const replica = await startRedis(t, '--replicaof', '127.0.0.1', `${master.port}`)
-  const sentinel = await startSentinel(t, master)
-  const ask = (...args: string[]) => redisCli('-p', `${sentinel.port}`, 'SENTINEL', ...args)
-  await until(async () => (await ask('REPLICAS', 'counters')).includes(`${replica.port}`))
-  await until(async () =>
-    /^master_link_status:up/m.test(await redisCli('-p', `${replica.port}`, 'INFO', 'replication')),
-  )
+  const sentinel = await startSentinel(t, master.port)
+  await untilReplicated(sentinel, replica, `${replica.port}`)
   const url = `redis+sentinel://127.0.0.1:${sentinel.port}/counters/0`
   const pair = [await startInstance(t, url), await startInstance(t, url)] as const
   const clients = { used: clientOf('used', perMinute), half: clientOf('half', perMinute) }
@@ -293,12 +353,48 @@ t.test('a master that sentinels name', { skip: redisIsMissing }, async (t) => {
   t.equal(await writer.wait(1, 10_000), 1, 'which the replica has')
   await master.kill()
   t.equal(await spread(clients.used, 200), 0, 'a used quota stays used while no master is there')
-  await until(async () => (await ask('GET-MASTER-ADDR-BY-NAME', 'counters')).includes(`${replica.port}`))
+  await untilOneSays([sentinel], ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'counters'], `${replica.port}`)
   await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
   t.equal(await spread(clients.used, 200), 0, 'and when the replica is the master')
   t.equal(await spread(clients.half, 2 * perMinute), perMinute / 2, 'and the rest of another is exact again')
   for (const { log } of pair) t.match(log, [{ level: 40, msg: away }, { level: 30 }])
 })
+
+t.test(
+  'what is not carried over begins anew, once for each place that counts',
+  { skip: redisIsMissing },
+  async (t) => {
+    const redis = await startRedis(t)
+    const pair = [await startInstance(t, redis.url), await startInstance(t, redis.url)] as const
+    const [{ counters: first }, { counters: second }] = pair
+    const { anonymous, ban } = contract.rateLimits
+    const guesser = from('192.0.2.1')
+    const useUp = async (counters: Counters, keyId: string) => {
+      await counters.count(clientOf(keyId))
+      const guesses = Array.from({ length: anonymous.perMinute }, () => counters.address(guesser))
+      t.ok((await Promise.all(guesses)).every(({ isExceeded }) => !isExceeded))
+      const rejected = Array.from({ length: ban.rejections }, () => counters.reject(clientOf(keyId)))
+      t.ok((await Promise.all(rejected)).every((begun) => begun === undefined))
+      t.match(await counters.address(guesser), { isExceeded: true }, 'an address has its allowance')
+    }
+    await useUp(first, '1')
+    t.match(await second.address(guesser), { isExceeded: true }, 'which is shared')
+    await redis.kill()
+    await useUp(first, '1')
+    await useUp(second, '1')
+    t.match(await first.reject(clientOf('1')), { remaining: 0 }, 'a ban begins')
+    await redis.start()
+    await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
+    await useUp(first, '2')
+    t.match(await second.address(guesser), { isExceeded: true })
+    t.match(await first.count(clientOf('1')), { isAdmitted: false, ban: { remaining: 0 } })
+    t.match(
+      await second.count(clientOf('1')),
+      { isAdmitted: false, ban: { remaining: 0 } },
+      'and is carried over',
+    )
+  },
+)
 
 t.test(
   'a master that is made a replica is away until it is one again',
@@ -324,6 +420,12 @@ async function startInstance(t: Test, redisUrl: string) {
   const config = { redisUrl, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
   const counters: Counters = await createCounters(app, contract.rateLimits, config, logger)
   return { counters, log }
+}
+
+// When the sentinel knows the replica, by that port, and the replica has what its master has.
+async function untilReplicated(sentinel: RedisServer, replica: RedisServer, port: string): Promise<void> {
+  await untilOneSays([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
+  await untilOneSays([replica], ['INFO', 'replication'], 'master_link_status:up')
 }
 
 function clientOf(keyId: string, perMinute = 10): Client {

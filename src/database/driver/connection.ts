@@ -75,7 +75,8 @@ export class Connection {
     for (const server of servers.inTurn()) {
       const connection = new Connection((hooks) => make({ ...hooks, ...server }), silenceMs, onlost)
       try {
-        servers.accept(server, await connection.#askState(servers), connection.#handle.options)
+        const state = await connection.#askState(servers)
+        servers.accept(server, state, connection.#handle.options, reasonOf(failures))
         return connection
       } catch (error) {
         connection.drop()
@@ -145,6 +146,7 @@ export class Connection {
 
   // A process that was stopped or starved finds its timers due before it has read what came meanwhile: it reads first.
   #checkSilence(): void {
+    if (this.#inFlight.size === 0) return // what is sent from here on has its time before it
     const bytesRead = this.#socket?.bytesRead
     setImmediate(() => {
       if (this.#inFlight.size === 0 || this.#socket?.bytesRead !== bytesRead) return
@@ -180,8 +182,11 @@ function joined(failures: readonly Failure[]): unknown {
   const [first, ...others] = failures
   if (others.length === 0) return first
   const { code } = failures.find(isConnectionRefused) ?? failures.at(-1) ?? {}
-  const message = failures.map((each) => each.message || each.code).join('; ')
-  return Object.assign(new Error(message), { code })
+  return Object.assign(new Error(reasonOf(failures)), { code })
+}
+
+function reasonOf(failures: readonly Failure[]): string | undefined {
+  return failures.map((each) => each.message || each.code).join('; ') || undefined
 }
 
 /** The error of statements whose connection has ended. */

@@ -263,6 +263,16 @@ t.test('a connection', async (t) => {
     t.equal(count, 1)
   })
 
+  t.test('that is asked as its rest becomes as long as a silence is not', async (t) => {
+    const silenceMs = 1_000
+    const { sql } = await openPool(t, admin, { silenceMs })
+    const pid = await pidOf(sql)
+    for (let i = 0; i < 3; i++) {
+      await setTimeout(silenceMs) // in one turn with the timer of the connection
+      t.equal(await pidOf(sql), pid)
+    }
+  })
+
   t.test('that is idle, however long, is not', async (t) => {
     const { sql } = await openPool(t, admin, { silenceMs: 1_000 })
     const pid = await pidOf(sql)

@@ -60,7 +60,7 @@ const incremental = ['--incremental', '--tsBuildInfoFile', 'dist/types.tsbuildin
 // The project under git, with nothing to commit.
 function checkout(t: Test) {
   const root = copyProjectTo(t, 'project')
-  for (const part of ['test', 'Dockerfile', '.gitignore'])
+  for (const part of ['test', 'Dockerfile', '.gitignore', '.taprc'])
     cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args], {
@@ -73,6 +73,21 @@ function checkout(t: Test) {
   const run = (script: string, ...args: string[]) =>
     node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
   return { root, folder, git, run }
+}
+
+// Modules of these folders that no other names.
+function unusedIn(root: string, folders: readonly string[]): string[] {
+  const modulesIn = (folder: string) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.join(folder, name))
+  const all = [...['scripts', 'src', 'test'].flatMap(modulesIn), '.taprc']
+  const texts = new Map(all.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+  const isUsed = (file: string) => {
+    const named = new RegExp(`[/'"]${path.basename(file, '.ts')}\\.[jt]s\\b`)
+    return all.some((other) => other !== file && named.test(texts.get(other) ?? ''))
+  }
+  return folders.flatMap(modulesIn).filter((file) => !isUsed(file))
 }
 
 t.test('what cannot be adopted changes nothing', async (t) => {
@@ -121,6 +136,11 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   ])
     t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
   t.ok(existsSync(path.join(root, 'test/schemas/json.ts')), 'tests of the house stay')
+  t.strictSame(
+    unusedIn(root, ['scripts/lib', 'src/database', 'test/fixtures']),
+    [],
+    'nothing is left without a use',
+  )
   t.match(await run('generate', '--check'), { code: 0 })
   t.match(await node(root, [...typescript, ...incremental]), { code: 0, stdout: '' })
 

@@ -578,6 +578,56 @@ t.test('a schema that is sent must not narrow, one that is read must not widen',
   }
 })
 
+t.test('a field that goes one way is part of that way alone', async (t) => {
+  const parsed = (more: object) => {
+    const properties = { name: { type: 'string' }, ...more }
+    const schema = {
+      type: 'object',
+      additionalProperties: false,
+      required: Object.keys(properties),
+      properties,
+    }
+    const content = { 'application/json': { schema } }
+    const post = {
+      requestBody: { required: true, content },
+      responses: { 201: { description: 'It.', content } },
+    }
+    return { openapi: '3.1.0', paths: { '/pets': { post } } }
+  }
+  const lines = (before: object, after: object) => diffContracts(parsed(before), parsed(after)).map(lineOf)
+  const [id, pin] = [
+    { id: { type: 'integer', readOnly: true } },
+    { pin: { type: 'string', writeOnly: true } },
+  ]
+  t.strictSame(lines({}, id), ['minor     POST /pets  201 body.id: added, required'])
+  t.strictSame(lines(id, {}), ['breaking  POST /pets  201 body.id: removed'])
+  t.strictSame(lines({}, pin), ['breaking  POST /pets  body.pin: added, required'])
+  t.strictSame(lines(pin, {}), ['breaking  POST /pets  body.pin: removed'])
+})
+
+t.test('integers beyond 2^53 are told to the last digit', async (t) => {
+  const parsed = (id: object) => ({
+    openapi: '3.1.0',
+    paths: {
+      '/pets': {
+        get: {
+          parameters: [{ name: 'id', in: 'query', schema: { type: 'integer', format: 'int64', ...id } }],
+          responses: {},
+        },
+      },
+    },
+  })
+  const [one, three] = [2n ** 53n + 1n, 2n ** 53n + 3n]
+  const lines = (before: object, after: object) => diffContracts(parsed(before), parsed(after)).map(lineOf)
+  t.strictSame(lines({ enum: [1, one], default: one }, { enum: [1] }), [
+    'breaking  GET /pets  query.id: default 9007199254740993 removed',
+    'breaking  GET /pets  query.id: enum value 9007199254740993 removed',
+  ])
+  t.strictSame(lines({ maximum: three }, { maximum: one }), [
+    'breaking  GET /pets  query.id: maximum 9007199254740995 -> 9007199254740993',
+  ])
+})
+
 t.test('schemas that refer to themselves are compared to the end', async (t) => {
   const tree = (maximum: number) =>
     api(

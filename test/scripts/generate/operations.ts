@@ -8,7 +8,7 @@ import { findDifferences, writeDifferences } from '../../../scripts/generate/dif
 import { generateOperations } from '../../../scripts/generate/operations.js'
 import { readContract } from '../../../src/contract/read.js'
 import { contractFile } from '../../../src/paths.js'
-import { copyProject, edit } from '../../fixtures/copy.js'
+import { copyProject, edit, editContract } from '../../fixtures/copy.js'
 import '../../fixtures/compile-once.js'
 
 // In place of `components:`, the line before which it goes.
@@ -127,6 +127,52 @@ const rows: readonly (readonly [
     /not assignable/,
   ],
   [
+    'tuple',
+    taking(
+      '{application/json: {schema: {type: array, prefixItems: [{type: string}, {type: integer}], minItems: 1, items: {type: integer, format: int64}}}}',
+    ),
+    'async ({ body }) => { body satisfies [string, number?, ...bigint[]]; return { status: 204 } }',
+    'async ({ body }) => { body satisfies [string, number, ...bigint[]]; return { status: 204 } }',
+    /does not satisfy/,
+  ],
+  [
+    'closedTuple',
+    taking('{application/json: {schema: {type: array, prefixItems: [{type: string}], items: false}}}'),
+    'async ({ body }) => { body satisfies [string?]; return { status: 204 } }',
+    'async ({ body }) => { body satisfies [string]; return { status: 204 } }',
+    /does not satisfy/,
+  ],
+  [
+    'anyFields',
+    answering(`'200': ${one('{application/json: {schema: {type: object}}}')}`),
+    'async () => ({ status: 200, body: { a: 1, b: [2n] } })',
+    'async () => ({ status: 200, body: 1 })',
+    /number/,
+  ],
+  [
+    'noFields',
+    answering(`'200': ${one('{application/json: {schema: {type: object, additionalProperties: false}}}')}`),
+    'async () => ({ status: 200, body: {} })',
+    'async () => ({ status: 200, body: { a: 1 } })',
+    /number/,
+  ],
+  [
+    'namedKinds',
+    taking(
+      "{application/json: {schema: {oneOf: [{$ref: '#/components/schemas/Ball'}, {$ref: '#/components/schemas/Rope'}], discriminator: {propertyName: kind, mapping: {round: Ball, long: Rope}}}}}",
+    ),
+    "async ({ body }) => { body.kind satisfies 'round' | 'long'; return { status: 204 } }",
+    "async ({ body }) => { body.kind satisfies 'Ball' | 'Rope'; return { status: 204 } }",
+    /does not satisfy/,
+  ],
+  [
+    'chained',
+    "responses: {'200': {$ref: '#/components/responses/First'}, x-note: 1}",
+    "async () => ({ status: 200, body: 'a' })",
+    'async () => ({ status: 200, body: 1 })',
+    /number/,
+  ],
+  [
     'bodiless',
     answering(`'204': ${one(pet)}`),
     'async () => ({ status: 204 })',
@@ -134,6 +180,13 @@ const rows: readonly (readonly [
     /200/,
   ],
 ]
+
+const chain = `    First: {$ref: '#/components/responses/Second'}
+    Second: {description: It., content: {application/json: {schema: {type: string}}}}
+`
+const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {type: string}}}
+    Rope: {type: object, required: [kind], properties: {kind: {type: string}}}
+`
 
 // The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
 const calls = `import type { Calls } from '../../generated/client.js'
@@ -162,6 +215,22 @@ t.test('handlers of bodies and answers', async (t) => {
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
   const operations = rows.map(([name, rest]) => operation(name, rest)).join('')
   edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
+  edit(copy, 'openapi.yaml', '\n  responses:\n', `\n  responses:\n${chain}`)
+  edit(copy, 'openapi.yaml', '\n  schemas:\n', `\n  schemas:\n${kinds}`)
+  editContract(copy, (document) => {
+    const [get, post] = ['getShared', 'addShared'].map((operationId) => ({
+      operationId,
+      summary: operationId,
+      responses: {
+        204: { description: 'Done.' },
+        default: { $ref: '#/components/responses/UnexpectedError' },
+      },
+    }))
+    document.setIn(['components', 'pathItems'], document.createNode({ Shared: { get } }))
+    const item = { $ref: '#/components/pathItems/Shared', post }
+    document.setIn(['paths', '/shared'], document.createNode(item))
+  })
+  editContract(copy, (document) => document.deleteIn(['components', 'schemas', 'Error', 'required']))
   const { differences, warnings } = await findDifferences(copy)
   t.strictSame(
     warnings.filter((line) => line.startsWith('warning: ')),

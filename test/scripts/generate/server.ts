@@ -113,6 +113,10 @@ const kept: [title: string, ...edits: Edit[]][] = [
   ['the contract as it is'],
   ['the contract with the errors of the server', ...described],
   ['HEAD beside GET', [['paths', '/toys', 'head'], operation]],
+  [
+    'a media type in other letters than elsewhere',
+    [['paths', '/toys', 'put'], { ...operation, requestBody: { content: { 'Application/JSON': {} } } }],
+  ],
   ['a pattern with an escape that needs none', [[...name, 'pattern'], '^[a-z]\\-\\_\\ \\:[\\-a]$']],
   ['an operation that is called like what the generated code uses', [[...get, 'operationId'], 'Handlers']],
   ['a path beyond ASCII, one with a blank, one that is encoded', [['paths', '/café'], { get: operation }]],
@@ -184,6 +188,37 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
       [[...refused, 'headers', 'Retry-After'], { required: true, 'x-set-by-server': true, schema: {} }],
     ],
     /^openapi\.yaml:\d+:5: listToys 401: header Retry-After is missing, as the server answers it$/,
+  ],
+  [
+    'what is left of quotas beyond what its header may say',
+    [[[...ok, 'headers', 'X-RateLimit-Remaining'], { schema: { type: 'integer', maximum: 0 } }]],
+    /^openapi\.yaml:\d+:5: listToys 200: header X-RateLimit-Remaining must be at most 0, as the server answers it$/,
+  ],
+  [
+    'a wait beyond what its header may say',
+    [
+      ...described,
+      [
+        [...get, 'responses', '429'],
+        { description: 'Wait.', headers: { 'Retry-After': { schema: { type: 'integer', maximum: 600 } } } },
+      ],
+    ],
+    /^openapi\.yaml:\d+:5: listToys 429: header Retry-After must be at most 600, as the server answers it$/m,
+  ],
+  [
+    'a header of any error that the server does not set',
+    [
+      ...described,
+      [
+        [...get, 'responses', 'default'],
+        {
+          description: 'An error.',
+          headers: { 'X-Toys': { required: true, schema: {} } },
+          content: { 'application/json': { schema: { type: 'object' } } },
+        },
+      ],
+    ],
+    /^openapi\.yaml:\d+:5: listToys \d+: header X-Toys is missing, as the server answers it$/m,
   ],
   [
     'an id of requests that the server does not make',
