@@ -119,6 +119,7 @@ class Server implements EmbeddedServer {
   async join(interruption: AbortSignal): Promise<void> {
     await this.#linkSocket()
     const deadline = Date.now() + startDeadlineMs
+    let readyBefore: string | undefined
     for (let starts = 0; ; ) {
       interruption.throwIfAborted()
       try {
@@ -130,7 +131,9 @@ class Server implements EmbeddedServer {
         await this.#enter()
         return
       } catch (error) {
-        await this.#refuseStranger(error)
+        const ready = await this.#readyProcess()
+        if (isNotFound(error) && ready !== undefined && ready === readyBefore) throw this.#stranger(ready)
+        readyBefore = ready
         if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOthers()))) {
           throw await this.#failure(error)
         }
@@ -195,15 +198,18 @@ class Server implements EmbeddedServer {
     }
   }
 
-  // A server that is up, and not behind the socket that ours would open: somebody runs one of their own on this data.
-  async #refuseStranger(error: unknown): Promise<void> {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return
-    const text = await readFile(path.join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '')
-    const [pid, , , , , , , state] = text.split('\n')
-    if (state?.trim() !== 'ready') return
-    throw new EmbeddedError(
+  // A server that is up before and after nothing was found at its socket: somebody runs one of their own on this data. One that is just
+  // starting opens its socket before it says that it is ready.
+  #stranger(pid: string): EmbeddedError {
+    return new EmbeddedError(
       `The data directory ${this.directory} is locked: another PostgreSQL (process ${pid}) runs on it. Stop that one, or set DATA_DIR to another directory.`,
     )
+  }
+
+  async #readyProcess(): Promise<string | undefined> {
+    const text = await readFile(path.join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '')
+    const [pid, , , , , , , state] = text.split('\n')
+    return state?.trim() === 'ready' ? pid : undefined
   }
 
   // PostgreSQL's own words for it; its log is not translated.
@@ -331,6 +337,10 @@ async function refuseOther(made: string, directory: string): Promise<void> {
     `The data in ${directory} is PostgreSQL ${made}'s, and this version of the service brings PostgreSQL ${brought}, which cannot read it. Nothing was changed.
 Dump it with the version of before, and load it with this one: docs/operating.md, "Another PostgreSQL". ${elsewhere}`,
   )
+}
+
+function isNotFound(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
 function killGroup(leader: number | undefined, signal: NodeJS.Signals): void {
