@@ -3,7 +3,7 @@
 
 import { type Calls, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
-import type { Arguments } from './call.js'
+import type { Answer, Arguments } from './call.js'
 import { buildClient, type ClientOptions } from './client.js'
 import { decode, decodeAny, encode } from './json.js'
 
@@ -21,7 +21,8 @@ export type OperationId = keyof Calls
 export type CallRequest<Id extends OperationId> = NonNullable<Parameters<Calls[Id]>[0]>
 
 /** The body of an operation's good answer. */
-export type CallData<Id extends OperationId> = Awaited<ReturnType<Calls[Id]>>['data']
+export type CallData<Id extends OperationId> =
+  ReturnType<Calls[Id]> extends Promise<Answer<infer Data>> ? Data : never
 
 /** The operations that answer with lists. */
 export type PagedId = {

@@ -24,16 +24,17 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
 }
 
 /** What prepares schemas that are to refuse what is forbidden: there it is neither required nor has a default. */
-export function compilableWithout(forbidden: Forbidden): (schema: Schema, resolve: Resolve) => Schema {
-  return (schema, resolve) => compilable(withoutForbidden(schema, forbidden, resolve) as Schema)
-}
-
-function withoutForbidden(schema: Schema, forbidden: Forbidden, resolve: Resolve): AnySchema {
-  return mapSchemas(schema, (each) => {
-    const plain = each[forbidden] === true ? omit(each, 'default') : each
-    const names = forbiddenNames(plain, forbidden, resolve)
-    return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
-  })
+export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (schema: Schema) => Schema {
+  return (resolve) => {
+    const namesOf = createNamesOf(forbidden, resolve)
+    const withoutForbidden = (schema: Schema) =>
+      mapSchemas(schema, (each) => {
+        const plain = each[forbidden] === true ? omit(each, 'default') : each
+        const names = namesOf(plain)
+        return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
+      })
+    return (schema) => compilable(withoutForbidden(schema) as Schema)
+  }
 }
 
 function omit(schema: Schema, keyword: string): Schema {
@@ -41,37 +42,47 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-function forbiddenNames(schema: Schema, forbidden: Forbidden, resolve: Resolve): Set<string> {
-  const names = Object.entries((schema.properties as Schema | undefined) ?? {})
-    .filter(([, each]) => isForbidden(each as AnySchema, forbidden, resolve))
-    .map(([name]) => name)
-  const inherited = parts(schema, 'allOf', resolve).flatMap((part) => [
-    ...forbiddenNames(part, forbidden, resolve),
-  ])
-  return new Set([...names, ...inherited])
+// The fields of a schema, and of what it is made of, that are forbidden.
+function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema) => ReadonlySet<string> {
+  const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
+  const isForbidden = once((schema): boolean => schema[forbidden] === true || allOf(schema).some(isForbidden))
+  const namesOf = once((schema): ReadonlySet<string> => {
+    const properties = Object.entries((schema.properties ?? {}) as Record<string, AnySchema>)
+    const own = properties.filter(([, each]) => typeof each === 'object' && isForbidden(resolve(each)))
+    return new Set([...own.map(([name]) => name), ...allOf(schema).flatMap((part) => [...namesOf(part)])])
+  })
+  return namesOf
 }
 
-function isForbidden(given: AnySchema, forbidden: Forbidden, resolve: Resolve): boolean {
-  if (typeof given === 'boolean') return false
-  const schema = resolve(given)
-  return (
-    schema[forbidden] === true ||
-    parts(schema, 'allOf', resolve).some((part) => isForbidden(part, forbidden, resolve))
-  )
-}
-
-// `required` may stand in one part and the property in another.
+// `required` may stand in one part and the property in another. A part that requires none of the names stays as it is.
 function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
-  const copy: Record<string, unknown> = { ...schema }
-  const required = schema.required as string[] | undefined
-  if (required) copy.required = required.filter((name) => !names.has(name))
-  for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-    if (schema[keyword] === undefined) continue
-    copy[keyword] = parts(schema, keyword, resolve).map((part) => withoutRequired(part, names, resolve))
-  }
-  return copy
+  const without = once((each): Schema => {
+    const changes: Record<string, unknown> = {}
+    const required = (each.required ?? []) as string[]
+    if (required.some((name) => names.has(name)))
+      changes.required = required.filter((name) => !names.has(name))
+    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+      const given = (each[keyword] ?? []) as Schema[]
+      const parts = given.map((part) => {
+        const target = resolve(part)
+        const stripped = without(target)
+        return stripped === target ? part : stripped
+      })
+      if (parts.some((part, i) => part !== given[i])) changes[keyword] = parts
+    }
+    return Object.keys(changes).length > 0 ? { ...each, ...changes } : each
+  })
+  return without(schema)
 }
 
-function parts(schema: Schema, keyword: string, resolve: Resolve): Schema[] {
-  return ((schema[keyword] as Schema[] | undefined) ?? []).map(resolve)
+// A part that many others have in common is looked at once.
+function once<Found>(look: (schema: Schema) => Found): (schema: Schema) => Found {
+  const found = new WeakMap<Schema, Found>()
+  return (schema) => {
+    const known = found.get(schema)
+    if (known !== undefined) return known
+    const value = look(schema)
+    found.set(schema, value)
+    return value
+  }
 }

@@ -10,13 +10,13 @@ export type Resolve = (schema: Schema) => Schema
 
 /**
  * What makes a schema of the document one that this Ajv can compile: what it refers to is added to the Ajv, under names of its own.
- * @param prepare is asked for each of them before that
+ * @param prepare gives what each of them is changed by before that
  * @throws {Error} by what is returned, where a schema is an alternative or a condition of itself
  */
 export function createReferences(
   ajv: Ajv,
   document: object,
-  prepare: (schema: Schema, resolve: Resolve) => Schema,
+  prepare: (resolve: Resolve) => (schema: Schema) => Schema,
 ): (schema: AnySchema) => AnySchema {
   const values: Added = new Map()
   const conditions: Added = new Map()
@@ -25,7 +25,8 @@ export function createReferences(
     const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref) : schema
     return typeof target === 'object' ? target : schema
   }
-  const prepared = (schema: AnySchema) => (typeof schema === 'object' ? prepare(schema, resolve) : schema)
+  const change = prepare(resolve)
+  const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
   // A schema of its own where a value is only looked at: Ajv knows that of what stands there, not of what that refers to.
   const add = (target: AnySchema, isCondition: boolean) => {
     const added = isCondition ? conditions : values

@@ -109,7 +109,14 @@ t.test('a schema that many others lead to is looked at once', async (t) => {
     const next = `{ $ref: '#/components/schemas/S${i + 1}' }`
     return `    S${i}: { type: object, properties: { a: ${next}, b: ${next} } }\n`
   })
-  const text = `${start}${chain.join('')}    S40: { type: string }\n`
+  const inherited = Array.from({ length: 40 }, (_, i) => {
+    const next = `{ $ref: '#/components/schemas/T${i + 1}' }`
+    return `    T${i}: { allOf: [${next}, ${next}] }\n`
+  })
+  const lasts = `    S40: { type: string }
+    T40: { type: object, properties: { id: { type: string, readOnly: true } } }
+`
+  const text = `${start}${chain.join('')}${inherited.join('')}${lasts}`
     .replace("schemas/constructor' }", "schemas/S0' }")
     .replace(
       '    get:',
@@ -117,6 +124,10 @@ t.test('a schema that many others lead to is looked at once', async (t) => {
       operationId: putThing
       requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/S0' } } } }
       responses: { '204': { description: Put. } }
+    patch:
+      operationId: patchThing
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/T0' } } } }
+      responses: { '204': { description: Patched. } }
 ${get}`,
     )
   const project = projectOf(t, (file) => writeFileSync(file, text))
@@ -125,6 +136,7 @@ ${get}`,
   const handlers = {
     listThings: async () => ({ status: 200, body: JSON.parse(deep) }),
     putThing: async () => ({ status: 204 }),
+    patchThing: async () => ({ status: 204 }),
   } as never
   const { base, createKey } = await startService(t, { contract, handlers })
   const { key } = await createKey({ plan: 'unlimited' })

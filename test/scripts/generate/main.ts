@@ -106,6 +106,9 @@ t.test('the compiler points at all that an edit leaves to do, and at nothing els
   await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy, check))
   await t.test('what is taken away, or may be missing now, does not compile', (t) => takeAway(t, copy, check))
   await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy, check))
+  await t.test('where no operation is left, no more than the handlers is over', (t) =>
+    takeAll(t, copy, check),
+  )
 })
 
 type Check = ReturnType<typeof createTypeChecker>
@@ -249,6 +252,14 @@ async function breakHandlers(t: Test, copy: string, check: Check): Promise<void>
   for (const [file, problem] of expected) {
     t.match(server.filter((line) => line.startsWith(file)).join('\n'), problem)
   }
+}
+
+async function takeAll(t: Test, copy: string, check: Check): Promise<void> {
+  editContract(copy, (document) => document.set('paths', {}))
+  await generate(copy)
+  const left = /^src\/(?:handlers|database\/pets|client\/found)\b/
+  const { server, others } = check()
+  t.strictSame([server.filter((line) => !left.test(line)), others], [[], []])
 }
 
 t.test('a sunset is a warning 90 days before, and an error after', async (t) => {
