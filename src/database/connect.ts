@@ -91,8 +91,10 @@ export async function connect({
     })
     const reads = place && standbys && readsAt(standbys, place, await migrationNames(migrationsFolder))
     pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
-    if (reads !== undefined)
+    if (reads !== undefined) {
       returning = setInterval(returnToStandby, returnMs, reads, pools.reads, log).unref()
+      void pools.reads.sql`select 1`.catch(() => {}) // connects: where no standby can serve, the log says so now
+    }
     return { sql, pools, isPooled, applied }
   }
   try {

@@ -17,9 +17,12 @@ import { prefix } from '../fixtures/facts.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
+// With the service's tables on both.
 async function startReplication(t: Test): Promise<Replication> {
   const replication = await Replication.start(dataDirectory(t))
   t.teardown(() => replication.close())
+  await use(t, urlOf(replication.primary))
+  await replication.caughtUp()
   return replication
 }
 
@@ -148,10 +151,9 @@ t.test('requests read from a standby, and from the primary while it is away', as
   )
   const databaseReadUrl = urlOf(proxy).replace('postgres@', 'reader@')
   const reads = { log, databaseReadUrl, handlerTimeoutMs: 20_000 }
-  const database = await use(t, urlOf(primary), 0, reads)
-  await primary.sql`create role reader login`
-  await primary.sql`grant select on all tables in schema public to reader`
+  await primary.sql`create role reader login in role pg_read_all_data`
   await replication.caughtUp()
+  const database = await use(t, urlOf(primary), 0, reads)
   const userOf = async (sql: Sql) => (await sql<{ user: string }[]>`select current_user as user`)[0]?.user
   const service = await serve(t, database)
   const readPort = async () => portOf(database.pools.reads.sql).catch(() => undefined)
@@ -194,7 +196,6 @@ t.test('requests read from a standby, and from the primary while it is away', as
 t.test('a standby that lacks migrations is not read from until it has them', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
-  await use(t, urlOf(primary))
   await primary.sql`drop table idempotent_answers`
   const isLast = primary.sql`name = (select max(name) from schema_migrations)`
   await primary.sql`delete from schema_migrations where ${isLast}`
@@ -211,6 +212,17 @@ t.test('a standby that lacks migrations is not read from until it has them', asy
   await standby.sql`select pg_wal_replay_resume()`
   await until(async () => (await portOf(database.pools.reads.sql).catch(() => 0)) === standby.port)
   t.equal((await call('GET', '/pets')).status, 200)
+})
+
+t.test('a standby that cannot be read from is told of before the first request', async (t) => {
+  const { primary } = await startReplication(t)
+  const lines: string[] = []
+  const log = pino({}, { write: (line) => void lines.push(line) })
+  const nobody = urlOf({ host: '127.0.0.1', port: 1 })
+  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: nobody, log })
+  const told = 'no standby can serve: requests read from the primary'
+  await until(() => lines.some((line) => line.includes(told) && line.includes('ECONNREFUSED')))
+  t.equal(await portOf(pools.reads.sql), primary.port)
 })
 
 t.test('how far a standby is behind is measured', async (t) => {
