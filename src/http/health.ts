@@ -40,7 +40,7 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   app.get('/readyz', isProbe, async (request, reply) => {
     // Whatever the reason, the answer is the same: send the requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
-      throw unavailable(error)
+      throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)
     })
     if (isClosing()) {
       request.reason = 'closing'
@@ -51,4 +51,9 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
     // Without Redis it serves all the same, so this is told and not refused.
     return { status: 'ok', counters: counters.state() }
   })
+}
+
+// Of an AbortSignal, which says no more than that something was aborted.
+function isTimeout(error: unknown): boolean {
+  return (error as { name?: unknown }).name === 'TimeoutError'
 }

@@ -36,8 +36,10 @@ async function start(t: Test): Promise<Routes> {
   }
   const app = Fastify()
   app.setErrorHandler((error, _request, reply) => {
-    const { code } = error as ApiError
-    return reply.code(contract.errorStatuses.get(code) ?? 500).send({ code })
+    const { code, cause } = error as ApiError
+    return reply
+      .code(contract.errorStatuses.get(code) ?? 500)
+      .send({ code, reason: (cause as Error).message })
   })
   const counters = { state: () => 'memory' as const }
   await addHealth(app, {
@@ -62,6 +64,12 @@ async function start(t: Test): Promise<Routes> {
 }
 
 const unavailable = { status: 503, body: { code: 'unavailable' } }
+
+t.test('a database that does not answer is what is in the way, and for how long', async (t) => {
+  const { ask, answer } = await start(t)
+  answer(() => new Promise(() => {}))
+  t.match(await ask(), { status: 503, body: { reason: 'no answer in 1000 ms' } })
+})
 
 t.test('a hundred who ask at once whether it is ready cost one question, and no file', async (t) => {
   const { ask, asked, answer, arrived } = await start(t)
