@@ -75,8 +75,9 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
   })
   lifetimes.onAborted(end)
   app.addHook('onClose', async () => {
-    const late = delay(config.shutdownTimeoutMs * flushShare, undefined, { ref: false })
-    await Promise.race([provider.shutdown(), late])
+    const late = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
+    const isFlushed = await Promise.race([provider.shutdown().then(() => true), late])
+    if (!isFlushed) log.warn('the last traces are lost: the collector did not take them in time')
   })
 }
 

@@ -150,7 +150,7 @@ t.test('a collector that is away harms nothing, and is said once', async (t) => 
 t.test('nor does one that nobody listens for, or that never answers, hold a stop up', async (t) => {
   const closed = 'http://127.0.0.1:1'
   for (const endpoint of [closed, await startSilentCollector(t)]) {
-    const { service, auth } = await start(t, {
+    const { service, auth, linesOf } = await start(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       SHUTDOWN_TIMEOUT_MS: '10000',
     })
@@ -158,5 +158,7 @@ t.test('nor does one that nobody listens for, or that never answers, hold a stop
     const began = performance.now()
     t.match(await service.stop(), { code: 0 })
     t.ok(performance.now() - began < 9_000, `${performance.now() - began} ms`)
+    const lost = 'the last traces are lost: the collector did not take them in time'
+    t.equal(linesOf(lost).length + linesOf('traces cannot be exported').length, 1, 'and it is said')
   }
 })
