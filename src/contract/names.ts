@@ -1,4 +1,7 @@
-// The names of a contract where others are allowed fewer letters: most are one already.
+// The names of a contract: methods that are served, and operations and parameters where others are allowed fewer letters.
+
+/** What fastify-openapi-glue makes routes of. */
+export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
 // Reserved by the language, or names that the generated modules use themselves.
 const taken = new Set(

@@ -5,16 +5,16 @@ import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
+import { readDeprecation } from './deprecation.js'
 import { knownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
-import { isToken, moduleName, namesIn, withRouteNames } from './names.js'
-import { readParameters, shapesOf } from './parameters.js'
-import { lookUp } from './pointer.js'
-import { type Node, nodeOf, type Reader } from './reader.js'
-import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
+import { moduleName, namesIn, servedMethods, withRouteNames } from './names.js'
+import { readParameters } from './parameters.js'
+import type { Node, Reader } from './reader.js'
+import { readResponses } from './responses.js'
+import { checkServers, readPrefix } from './servers.js'
+import type { Contract, Operation, Schema } from './types.js'
 
-// What fastify-openapi-glue makes routes of.
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 const otherMethods = ['trace', 'query']
 
 /** A problem of an operation, in words that begin with its place: its id, unless another is given. */
@@ -29,7 +29,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
     if (path.startsWith('x-')) continue
     const item = reader.within(['paths', path], () => readItem(reader, path, value))
     reader.within(['paths', path], () => checkPath(reader, path, item))
-    for (const method of methods) {
+    for (const method of servedMethods) {
       if (item[method] === undefined) continue
       reader.within(['paths', path, method], () => {
         const operation = readOperation(reader, path, method, item, reader.node(item[method]))
@@ -46,48 +46,6 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   return { prefix, operations, securitySchemes: securitySchemes as never }
 }
 
-/**
- * The document with what its operations leave out: a name, `getToysById` for `GET /toys/{id}`, and the parameters of their path, which are
- * text; and these, in words. What an operation is called and given, its module, its types, the client and the log must agree upon.
- */
-export function withOmitted(document: object): { readonly document: object; readonly added: string[] } {
-  const added: string[] = []
-  const { paths } = document as Node
-  if (typeof paths !== 'object' || paths === null) return { document, added }
-  const parametersOf = ({ parameters }: Node) => (Array.isArray(parameters) ? parameters : [])
-  const isOf = (name: string) => (parameter: unknown) => {
-    const { $ref } = nodeOf(parameter)
-    const { name: own, in: location } = nodeOf(typeof $ref === 'string' ? lookUp(document, $ref) : parameter)
-    return own === name && location === 'path'
-  }
-  const items = Object.entries(paths).map(([path, item]) => {
-    if (path.startsWith('x-') || typeof item !== 'object' || item === null) return [path, item]
-    const members = Object.entries(item as Node).map(([method, given]) => {
-      if (!methods.includes(method) || typeof given !== 'object' || given === null) return [method, given]
-      const node = given as Node
-      const place = `${method.toUpperCase()} ${path}`
-      const declared = [...parametersOf(item), ...parametersOf(node)]
-      const missing = namesIn(path).filter((name) => !declared.some(isOf(name)))
-      for (const name of missing) added.push(`${place} does not declare ${name}: it is taken as text`)
-      const operationId = derivedId(method, path)
-      if (!('operationId' in node)) added.push(`${place} has no operationId: it is called ${operationId}`)
-      const texts = missing.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
-      const parameters = missing.length > 0 && { parameters: [...parametersOf(node), ...texts] }
-      return [method, { operationId, ...node, ...parameters }]
-    })
-    return [path, Object.fromEntries(members)]
-  })
-  return { document: added.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, added }
-}
-
-function derivedId(method: string, path: string): string {
-  const words = path
-    .replace(/\{/g, ' by ')
-    .split(/[^A-Za-z0-9]+/)
-    .filter(Boolean)
-  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-}
-
 // OpenAPI 3.1, section 4.8.9: what stands beside a `$ref` counts, and is undefined where the other has it, too.
 function readItem(reader: Reader, path: string, value: unknown): Node {
   const { $ref, ...own } = value as Node
@@ -96,35 +54,6 @@ function readItem(reader: Reader, path: string, value: unknown): Node {
   const both = Object.keys(own).find((key) => key in item)
   if (both !== undefined) reader.problem(`${path} has ${both} beside a $ref to what has it, too`)
   return { ...item, ...own }
-}
-
-function readPrefix(reader: Reader): string {
-  const paths = pathsOf(reader, reader.document)
-  const [prefix = '', ...others] = [...new Set(paths)]
-  if (others.length > 0) {
-    const shown = others.map((each) => each || '/').join(', ')
-    reader.leave(
-      `the servers' addresses end in ${shown}, too, but operations are served under ${prefix || '/'}`,
-    )
-  }
-  return prefix
-}
-
-// The paths that the addresses of servers end in: which host is meant, only callers need to know.
-function pathsOf(reader: Reader, { servers }: Node): string[] {
-  return reader.list(servers).map((server) => {
-    const variables = reader.node(server.variables)
-    const url = String(server.url).replace(/\{([^{}]+)\}/g, (whole, name) =>
-      String(reader.node(variables[name]).default ?? whole),
-    )
-    const path = url.replace(/^[^/]*\/\/[^/?#]*/, '')
-    if (path.includes('{'))
-      reader.problem(`the server's address ${url} has a variable in its path that is not declared`)
-    if (URL.canParse(path, 'http://localhost'))
-      return new URL(path, 'http://localhost').pathname.replace(/\/+$/, '')
-    reader.problem(`the server's address ${url} is no URL`)
-    return ''
-  })
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
@@ -232,16 +161,6 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
   return schema
 }
 
-// Which host is meant is not the server's to say, but every operation is mounted under the one prefix.
-function checkServers(reader: Reader, place: string, item: Node, node: Node): void {
-  const [prefix = ''] = pathsOf(reader, reader.document)
-  const other = [...pathsOf(reader, item), ...pathsOf(reader, node)].find((path) => path !== prefix)
-  if (other !== undefined)
-    reader.problem(
-      `${place}: its own servers end in ${other || '/'}, but all operations are served under ${prefix || '/'}`,
-    )
-}
-
 // OpenAPI 3.1, section 4.8.30: beside a scheme without scopes of its own stand roles, which nothing here knows of keys.
 function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
@@ -282,87 +201,6 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   for (const text of left) reader.leave(text)
   const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
   return { required: required === true, mediaTypes, contents }
-}
-
-function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
-  const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
-  if (responses.length === 0) reader.problem(`${place} declares no responses`)
-  return new Map(
-    responses.map(([key, value]) => {
-      const response = reader.node(value)
-      const status = key.toLowerCase()
-      if (!/^([2-5](\d\d|xx)|default)$/.test(status))
-        reader.problem(
-          `${place}: ${key} is no status of an answer: those are 200 to 599, 2XX to 5XX, and default`,
-        )
-      const contents = readAnswer(reader, place, status, response)
-      return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
-    }),
-  )
-}
-
-// Statuses whose answers end with their headers (RFC 9110, section 6.4.1; 205 by section 15.3.6).
-const bodiless = ['204', '205', '304']
-
-function readAnswer(reader: Reader, place: string, status: string, response: Node): Response['contents'] {
-  const answer = `${place}: its answer ${status}`
-  if (bodiless.includes(status)) {
-    if (Object.keys(reader.node(response.content)).length > 0)
-      reader.leave(`${answer} has no body: the status allows none`)
-    return []
-  }
-  const { contents, left } = readContents(reader, answer, response.content, false)
-  for (const text of left) reader.leave(text)
-  return contents
-}
-
-// OpenAPI 3.1, section 4.8.17: a `Content-Type` among the headers says nothing.
-function readHeaders(reader: Reader, place: string, response: Node): Header[] {
-  const entries = Object.entries(reader.node(response.headers))
-  const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
-  return own.map(([name, value]) => {
-    const header = reader.node(value)
-    const schema = reader.inlined(header.schema) as Node
-    const isMore = header.content !== undefined || shapesOf(schema).has('object')
-    const faults: [isFault: boolean, text: string][] = [
-      [!isToken(name), 'has a name that HTTP does not allow'],
-      [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
-      [header.schema !== undefined && header.content !== undefined, 'must have either a schema or a content'],
-      [isMore, 'is more than a text or a list, which is not supported'],
-    ]
-    const fault = faults.find(([isFault]) => isFault)
-    if (fault !== undefined) reader.unread(`${place}: its header ${name} ${fault[1]}`)
-    return {
-      name,
-      required: header.required === true,
-      schema,
-      setByServer: header['x-set-by-server'] === true,
-    }
-  })
-}
-
-// Without a date there is nothing that RFC 9745 could say: the mark alone is for readers.
-function readDeprecation(reader: Reader, place: string, operation: Node): Deprecation | undefined {
-  const deprecatedAt = readDate(reader, place, 'x-deprecated-at', operation)
-  const sunset = readDate(reader, place, 'x-sunset', operation)
-  const saysMore = operation['x-sunset'] !== undefined || operation['x-successor'] !== undefined
-  if (saysMore && operation['x-deprecated-at'] === undefined)
-    reader.problem(`${place} is deprecated but has no x-deprecated-at`)
-  if (deprecatedAt === undefined) return undefined
-  if (sunset !== undefined && sunset < deprecatedAt)
-    reader.problem(`${place} has its x-sunset before its x-deprecated-at`)
-  return { deprecatedAt, sunset, successor: operation['x-successor'] as string | undefined }
-}
-
-// A full-date (RFC 3339): the first instant of that day, UTC.
-function readDate(reader: Reader, place: string, key: string, operation: Node): Date | undefined {
-  const value = operation[key]
-  if (value === undefined) return undefined
-  const date = new Date(`${value}T00:00:00Z`)
-  // A day that the month does not have would roll over into the next.
-  if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${value}T`)) return date
-  reader.problem(`${place}: ${key} must be a date like 2030-12-05`)
-  return undefined
 }
 
 // Some file systems take names in either case for the same.

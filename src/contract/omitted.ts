@@ -1,0 +1,48 @@
+// What operations leave out and the server adds: names, and parameters of paths.
+
+import { namesIn, servedMethods } from './names.js'
+import { lookUp } from './pointer.js'
+import { type Node, nodeOf } from './reader.js'
+
+/**
+ * The document with what its operations leave out: a name, `getToysById` for `GET /toys/{id}`, and the parameters of their path, which are
+ * text; and these, in words. What an operation is called and given, its module, its types, the client and the log must agree upon.
+ */
+export function withOmitted(document: object): { readonly document: object; readonly added: string[] } {
+  const added: string[] = []
+  const { paths } = document as Node
+  if (typeof paths !== 'object' || paths === null) return { document, added }
+  const parametersOf = ({ parameters }: Node) => (Array.isArray(parameters) ? parameters : [])
+  const isOf = (name: string) => (parameter: unknown) => {
+    const { $ref } = nodeOf(parameter)
+    const { name: own, in: location } = nodeOf(typeof $ref === 'string' ? lookUp(document, $ref) : parameter)
+    return own === name && location === 'path'
+  }
+  const items = Object.entries(paths).map(([path, item]) => {
+    if (path.startsWith('x-') || typeof item !== 'object' || item === null) return [path, item]
+    const members = Object.entries(item as Node).map(([method, given]) => {
+      if (!servedMethods.includes(method) || typeof given !== 'object' || given === null)
+        return [method, given]
+      const node = given as Node
+      const place = `${method.toUpperCase()} ${path}`
+      const declared = [...parametersOf(item), ...parametersOf(node)]
+      const missing = namesIn(path).filter((name) => !declared.some(isOf(name)))
+      for (const name of missing) added.push(`${place} does not declare ${name}: it is taken as text`)
+      const operationId = derivedId(method, path)
+      if (!('operationId' in node)) added.push(`${place} has no operationId: it is called ${operationId}`)
+      const texts = missing.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+      const parameters = missing.length > 0 && { parameters: [...parametersOf(node), ...texts] }
+      return [method, { operationId, ...node, ...parameters }]
+    })
+    return [path, Object.fromEntries(members)]
+  })
+  return { document: added.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, added }
+}
+
+function derivedId(method: string, path: string): string {
+  const words = path
+    .replace(/\{/g, ' by ')
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}

@@ -1,0 +1,65 @@
+// What an operation may answer: statuses, headers, contents.
+
+import { readContents } from './content.js'
+import { isToken } from './names.js'
+import { shapesOf } from './parameters.js'
+import type { Node, Reader } from './reader.js'
+import type { Header, Response } from './types.js'
+
+/** By status, in lower case. */
+export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
+  const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
+  if (responses.length === 0) reader.problem(`${place} declares no responses`)
+  return new Map(
+    responses.map(([key, value]) => {
+      const response = reader.node(value)
+      const status = key.toLowerCase()
+      if (!/^([2-5](\d\d|xx)|default)$/.test(status))
+        reader.problem(
+          `${place}: ${key} is no status of an answer: those are 200 to 599, 2XX to 5XX, and default`,
+        )
+      const contents = readAnswer(reader, place, status, response)
+      return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
+    }),
+  )
+}
+
+// Statuses whose answers end with their headers (RFC 9110, section 6.4.1; 205 by section 15.3.6).
+const bodiless = ['204', '205', '304']
+
+function readAnswer(reader: Reader, place: string, status: string, response: Node): Response['contents'] {
+  const answer = `${place}: its answer ${status}`
+  if (bodiless.includes(status)) {
+    if (Object.keys(reader.node(response.content)).length > 0)
+      reader.leave(`${answer} has no body: the status allows none`)
+    return []
+  }
+  const { contents, left } = readContents(reader, answer, response.content, false)
+  for (const text of left) reader.leave(text)
+  return contents
+}
+
+// OpenAPI 3.1, section 4.8.17: a `Content-Type` among the headers says nothing.
+function readHeaders(reader: Reader, place: string, response: Node): Header[] {
+  const entries = Object.entries(reader.node(response.headers))
+  const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
+  return own.map(([name, value]) => {
+    const header = reader.node(value)
+    const schema = reader.inlined(header.schema) as Node
+    const isMore = header.content !== undefined || shapesOf(schema).has('object')
+    const faults: [isFault: boolean, text: string][] = [
+      [!isToken(name), 'has a name that HTTP does not allow'],
+      [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
+      [header.schema !== undefined && header.content !== undefined, 'must have either a schema or a content'],
+      [isMore, 'is more than a text or a list, which is not supported'],
+    ]
+    const fault = faults.find(([isFault]) => isFault)
+    if (fault !== undefined) reader.unread(`${place}: its header ${name} ${fault[1]}`)
+    return {
+      name,
+      required: header.required === true,
+      schema,
+      setByServer: header['x-set-by-server'] === true,
+    }
+  })
+}
