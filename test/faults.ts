@@ -6,22 +6,16 @@ import { type Bounds, Environment, type Report } from '../scripts/faults/environ
 import {
   abandonWork,
   cutConnections,
-  deploy,
-  failOver,
-  failOverRedis,
-  forgetConnections,
   freezeDatabase,
   killDatabase,
-  killService,
-  killWorkers,
-  losePackets,
-  loseRedis,
-  loseStandby,
   recycleConnections,
   resetConnections,
-  restartPooler,
-  stopService,
-} from '../scripts/faults/scenarios.js'
+} from '../scripts/faults/scenarios/database.js'
+import { forgetConnections, losePackets } from '../scripts/faults/scenarios/network.js'
+import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
+import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
+import { failOver, loseStandby } from '../scripts/faults/scenarios/replication.js'
+import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from './fixtures/redis.js'

@@ -10,22 +10,16 @@ import { Environment, manyClients, promisedBounds, type Report } from './environ
 import {
   abandonWork,
   cutConnections,
-  deploy,
-  failOver,
-  failOverRedis,
-  forgetConnections,
   freezeDatabase,
   killDatabase,
-  killService,
-  killWorkers,
-  losePackets,
-  loseRedis,
-  loseStandby,
   recycleConnections,
   resetConnections,
-  restartPooler,
-  stopService,
-} from './scenarios.js'
+} from './scenarios/database.js'
+import { forgetConnections, losePackets } from './scenarios/network.js'
+import { restartPooler } from './scenarios/pooler.js'
+import { failOverRedis, loseRedis } from './scenarios/redis.js'
+import { failOver, loseStandby } from './scenarios/replication.js'
+import { deploy, killService, killWorkers, stopService } from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
 

@@ -1,0 +1,95 @@
+// A primary of PostgreSQL and its standby, either of which is lost.
+
+import { pino } from 'pino'
+import { startEmbedded } from '../../../src/database/embedded/server.js'
+import { migrate } from '../../../src/database/migrate.js'
+import { migrationsFolder } from '../../../src/paths.js'
+import { addKey } from '../../bench/database.js'
+import { makeTemporaryDirectory } from '../../lib/directory.js'
+import { Replication, urlOf } from '../../lib/replication.js'
+import { type Environment, type Report, unless } from '../environment.js'
+import { readAndCreated, shortTime, silenceMs, untilReady, withService } from './parts.js'
+
+/** The primary of a PostgreSQL with a synchronous standby is killed, or hangs, and the standby is promoted. */
+export function failOver(environment: Environment, fault: Fault): Promise<Report> {
+  const title = `the primary of PostgreSQL ${past[fault]}, and its standby promoted`
+  return withReplication(environment, true, (replication, key) => {
+    const { primary, standby, url } = replication
+    const own = environment.on({ key, sql: standby.sql, env: { DATABASE_URL: url } })
+    return withService(own, shortTime, (origin) =>
+      own.run(title, origin, async (_, ledger) => {
+        await readAndCreated(own, ledger)
+        await own.delay(beforeMs)
+        await primary[fault]()
+        await own.delay(unpromotedMs)
+        await untilReady(own, origin, false)
+        await replication.promote()
+        const back = Math.round(await readAndCreated(own, ledger))
+        await untilReady(own, origin, true)
+        return {
+          figures: [`reads and creations again ${back} ms after the promotion`],
+          broken: unless(
+            back < failOverMs + own.bounds.recoveryMs,
+            `it took ${back} ms to serve again after the promotion`,
+          ),
+        }
+      }),
+    )
+  })
+}
+
+/** A standby that requests read from is killed, or hangs. No creation may notice, and the primary stands in for reads. */
+export function loseStandby(environment: Environment, fault: Fault): Promise<Report> {
+  const title = `a standby of PostgreSQL that is read from ${past[fault]}`
+  return withReplication(environment, false, ({ primary, standby }, key) => {
+    const env = { DATABASE_URL: urlOf(primary), DATABASE_READ_URL: urlOf(standby) }
+    const own = environment.on({ key, sql: primary.sql, env }, { mayReadOld: true })
+    return withService(own, shortTime, (origin) =>
+      own.run(title, origin, async (load, ledger) => {
+        await readAndCreated(own, ledger)
+        await own.delay(beforeMs)
+        await standby[fault]()
+        const back = Math.round(await readAndCreated(own, ledger))
+        await own.delay(beforeMs)
+        await load.stop()
+        const refused = ledger.unknown.size
+        return {
+          figures: [`reads and creations again within ${back} ms`],
+          broken: [
+            ...unless(back < silenceMs + own.bounds.recoveryMs, `it took ${back} ms to serve again`),
+            ...unless(refused === 0, `${refused} creations were refused`),
+          ],
+        }
+      }),
+    )
+  })
+}
+
+type Fault = 'kill' | 'freeze'
+const past = { kill: 'killed', freeze: 'frozen' } as const
+
+async function withReplication(
+  { interruption }: Environment,
+  isSynchronous: boolean,
+  act: (replication: Replication, key: string) => Promise<Report>,
+): Promise<Report> {
+  const { directory, remove } = await makeTemporaryDirectory()
+  try {
+    const server = await startEmbedded(directory, pino({ level: 'silent' }), interruption)
+    await server.stop()
+    const replication = await Replication.start(directory, isSynchronous)
+    try {
+      const { sql } = replication.primary
+      await migrate(sql, migrationsFolder)
+      return await act(replication, await addKey(sql))
+    } finally {
+      await replication.close()
+    }
+  } finally {
+    await remove()
+  }
+}
+
+const beforeMs = 500
+const unpromotedMs = 3_000
+const failOverMs = 1_000
