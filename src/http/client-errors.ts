@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
-import { afterAnswers, answerHasBegun, endSlowly } from './connections.js'
+import { afterAnswers, answerHasBegun, endSlowly, unlessItComes } from './connections.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
@@ -24,10 +24,13 @@ export function createClientErrorHandler(
   const refused = new WeakSet<Socket>()
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (refused.has(socket)) return
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy()
-      return
-    }
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') unlessItComes(socket, () => refuseOnce(socket, error))
+    else refuseOnce(socket, error)
+  }
+
+  function refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
+    if (refused.has(socket)) return
     refused.add(socket)
     // Requests that came before it on the connection are under way: theirs are the first answers.
     afterAnswers(socket, () => {

@@ -110,6 +110,20 @@ export function afterAnswers(socket: Socket, then: () => void): void {
   else current.once('close', () => afterAnswers(socket, then)) // by then, the next in line is the current one
 }
 
+/**
+ * Calls back about a request that is late, unless it has come: Node looks at the clock before it reads what came while the process was
+ * busy.
+ */
+export function unlessItComes(socket: Socket, then: () => void): void {
+  const before = currentAnswer(socket)
+  const wasWhole = before?.req.complete
+  afterReading(() => {
+    const current = currentAnswer(socket)
+    const hasCome = current?.req.complete === true && (current !== before || !wasWhole)
+    if (!hasCome) then()
+  })
+}
+
 /** Whether the answer to a request that is still coming is on its way. */
 export function answerHasBegun(socket: Socket): boolean {
   return currentAnswer(socket)?.headersSent === true

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net from 'node:net'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { nameLengthMax, prefix } from '../fixtures/facts.js'
@@ -255,6 +256,22 @@ t.test('a body that trickles in is given up', async (t) => {
   const other = await sendRaw(sooner.origin, post(sooner, ['Content-Length: 50'], '{'))
   refuses(t, answersIn(other)[0], 408, 'or by that for a request')
   for (const late of [text, other]) t.match(late, /^x-ratelimit-remaining: \d+\r$/m, 'who asked is known')
+})
+
+t.test('what has come, and only waits to be read by a busy process, is not late', async (t) => {
+  const service = await startService(t, { env: { REQUEST_TIMEOUT_MS: '300' } })
+  const whole = post(service, [`Content-Length: ${rex.length}`, 'Connection: close'], rex)
+  for (const begun of [0, whole.length - 3]) {
+    const socket = net.connect({ port: Number(new URL(service.origin).port), host: '127.0.0.1' })
+    const answer = text(socket)
+    await once(service.app.server, 'connection')
+    socket.write(whole.slice(0, begun))
+    if (begun > 0) await once(service.app.server, 'request')
+    socket.write(whole.slice(begun))
+    const until = performance.now() + 1_500 // Node looks for what is late once a second
+    while (performance.now() < until);
+    t.match(answersIn(await answer), [{ status: 201 }], `${begun} bytes of it were read before`)
+  }
 })
 
 for (const name of ['HANDLER_TIMEOUT_MS', 'REQUEST_TIMEOUT_MS']) {
