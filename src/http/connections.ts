@@ -31,7 +31,8 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
   return open
 }
 
-const silenceMs = 100
+/** How long a connection may be silent as the server closes. */
+export const silenceMs = 100
 
 /**
  * Closes connections on which nothing has ever come, until it is stopped: Node does not count them as idle, and they would hold
@@ -39,10 +40,12 @@ const silenceMs = 100
  */
 export function closeSilentConnections(open: ReadonlySet<Socket>): { stop(): void } {
   let silent: Socket[] = []
-  const timer = setInterval(() => {
+  const closeThem = () => {
     for (const socket of silent) if (socket.bytesRead === 0) socket.destroy()
     silent = [...open].filter(({ bytesRead }) => bytesRead === 0)
-  }, silenceMs)
+  }
+  // In a busy process, what has come may wait to be read.
+  const timer = setInterval(() => afterReading(closeThem), silenceMs)
   return { stop: () => clearInterval(timer) }
 }
 
