@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import type { Signal } from '../database/driver/sql.js'
 import { type ApiError, requestFault, unavailable } from '../errors.js'
+import { afterReading } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -105,7 +106,9 @@ export class Lifetimes {
   }
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    const lifetime = new Lifetime(reply, this.timeouts, (late) => late.giveUp(this.#lateness(late)))
+    // In a busy process, what the database has answered may wait to be read: what is done is not to be told as 503.
+    const giveUp = (late: Lifetime) => afterReading(() => late.giveUp(this.#lateness(late)))
+    const lifetime = new Lifetime(reply, this.timeouts, giveUp)
     let inFlight = this.#bySocket.get(socket)
     if (inFlight === undefined) {
       inFlight = new Set()

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
@@ -34,6 +35,26 @@ t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes 
   t.match(failed, Array(3).fill({ level: 50, err: { message: `no answer within ${limitMs} ms` } }))
   const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
   t.equal(lines.length, 3, 'each is told once, though its handler ended later')
+})
+
+t.test('what a busy process has only to read is not late', async (t) => {
+  const cat = spawn('cat')
+  t.teardown(() => cat.kill())
+  const service = await startService(t, {
+    env: { HANDLER_TIMEOUT_MS: String(limitMs) },
+    handlers: {
+      ...handlers,
+      getPet: async () => {
+        const echo = once(cat.stdout, 'data')
+        cat.stdin.write('Rex')
+        const until = performance.now() + limitMs + 100
+        while (performance.now() < until);
+        const [name] = await echo
+        return { status: 200, body: { id: 1n, name: String(name), categoryId: 1n } }
+      },
+    },
+  })
+  t.match(await service.call('GET', '/pets/1'), { status: 200, body: { name: 'Rex' } })
 })
 
 const countPets = async ({ sql }: Service) => (await sql`select from pets`).length
