@@ -8,10 +8,10 @@ export interface AnswerId {
   readonly key: string
 }
 
-/** An answer as it goes out: its own headers alone, and the bytes of its body. */
+/** An answer as it goes out: its own headers alone, of a list each element, and the bytes of its body. */
 export interface KeptAnswer {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: Buffer | undefined
 }
 

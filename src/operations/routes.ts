@@ -299,7 +299,7 @@ function addHeaders(reply: FastifyReply, headers: KeptAnswer['headers']): void {
 }
 
 // A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
-function merged(reply: FastifyReply, name: string, value: string): string {
+function merged(reply: FastifyReply, name: string, value: string | string[]): string | string[] {
   const present = name === 'Link' ? reply.getHeader(name) : undefined
   return present === undefined ? value : `${present}, ${value}`
 }

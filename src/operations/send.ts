@@ -11,7 +11,7 @@ import { byStatus, type ResponseCheck, ResponseError } from './response-validati
 /** What a handler gives, once its types have done their work. */
 export interface Answer {
   readonly status: number
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, unknown>>
   readonly body?: unknown
 }
 
@@ -25,14 +25,15 @@ const notInHeaders = /[^\t\x20-\x7e\x80-\xff]/
 export function createWrite({ id, responses }: Operation): Write {
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (request, reply, { status, headers: own = {}, body }) => {
-    const headers: Record<string, string> = {}
+    const headers: Record<string, string | string[]> = {}
     for (const [name, value] of Object.entries(own)) {
       if (value === undefined) continue
-      if (notInHeaders.test(value))
+      if (notInHeaders.test(String(value)))
         throw new ResponseError(`${id} ${status}`, `header ${name} holds what no header can`)
-      headers[name] = value
+      headers[name] = Array.isArray(value) ? value.map(String) : String(value)
     }
-    const { 'Content-Type': given, ...others } = headers
+    const { 'Content-Type': named, ...others } = headers
+    const given = named?.toString()
     check(request, (contract) => contract.body(status, body, given))
     if (body === undefined) return { status, headers, body }
     const content = answeredBy(contentsOf(status) ?? [], given)

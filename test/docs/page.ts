@@ -18,7 +18,7 @@ t.test('the root leads to the page, and all that the page names is there', async
   t.equal((await send(`${origin}/`)).headers.get('location'), 'docs')
   const page = await send(`${origin}/docs`)
   t.equal(page.status, 200)
-  t.match(page.text, `<title>${contract.title}</title>`)
+  t.match(page.text, `<title>${inHtml(contract.title)}</title>`)
   const names = [...page.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, name = '']) => name)
   t.equal(names.length, 3)
   for (const name of names) {
@@ -27,6 +27,16 @@ t.test('the root leads to the page, and all that the page names is there', async
     t.match(answer.headers.get('content-type'), name.endsWith('.css') ? /^text\/css/ : /^text\/javascript/)
   }
 })
+
+function inHtml(text: string): string {
+  const entities = [
+    ['&', '&amp;'],
+    ['<', '&lt;'],
+    ['>', '&gt;'],
+    ['"', '&quot;'],
+  ] as const
+  return entities.reduce((all, [character, entity]) => all.replaceAll(character, entity), text)
+}
 
 t.test('what the contract has at the root comes first', async (t) => {
   const text = `openapi: 3.1.0

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
+import { readContract } from '../../src/contract/read.js'
 import { type KeptAnswer, purgeAnswers } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
@@ -7,6 +9,7 @@ import { isUnavailable } from '../../src/database/unavailable.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { createOnce } from '../../src/operations/idempotency.js'
+import { contractFile } from '../../src/paths.js'
 import { countStatements } from '../fixtures/count.js'
 import { prefixEncoded, status } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
@@ -281,6 +284,29 @@ t.test('requests of one iteration', async (t) => {
     await Promise.all(names.map((name) => ask(name)))
     t.strictSame(await stored(), names)
   })
+})
+
+t.test('headers that are no text are kept as they go out', async (t) => {
+  const document = parseDocument(contract.text)
+  const headers = ['paths', '/pets', 'post', 'responses', '201', 'headers']
+  const int64 = { type: 'integer', format: 'int64' }
+  document.setIn([...headers, 'X-Total'], document.createNode({ schema: int64 }))
+  document.setIn([...headers, 'X-Ids'], document.createNode({ schema: { type: 'array', items: int64 } }))
+  const total = 9223372036854775807n
+  const createPet: Handlers['createPet'] = async (request, context) => {
+    const answer = await handlers.createPet(request, context)
+    return { ...answer, headers: { ...answer.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // no types know of these
+  }
+  const edited = await readContract(contractFile, async () => document.toString())
+  const service = await startService(t, { contract: edited, handlers: { ...handlers, createPet } })
+  for (const replayed of [null, 'true']) {
+    const { status, headers } = await create(service, 'headers')
+    const names = ['x-total', 'x-ids', 'idempotent-replayed']
+    t.strictSame(
+      [status, ...names.map((name) => headers.get(name))],
+      [201, `${total}`, `1, ${total}`, replayed],
+    )
+  }
 })
 
 t.test('what a handler refuses is kept, and has done nothing', async (t) => {

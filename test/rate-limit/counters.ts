@@ -181,12 +181,13 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
   t.test('a quota that is used up, and a ban, outlive Redis, and what it forgets', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     const { perMinute } = freeQuotas
+    const halfway = Math.floor(perMinute / 2)
     const [used, banned, half] = [await createKey('free'), await createKey('free'), await createKey('free')]
     const spread = (headers: Headers, times: number) =>
       Promise.all(Array.from({ length: times }, (_, i) => list(pair[i % 2], headers)))
     t.strictSame(count(await spread(used, perMinute)), { 200: perMinute })
     await spread(banned, perMinute + ban.rejections + 1)
-    t.strictSame(count(await spread(half, perMinute / 2)), { 200: perMinute / 2 })
+    t.strictSame(count(await spread(half, halfway)), { 200: halfway })
     // One after the other, so that the first is told of all.
     for (const each of pair.toReversed()) {
       const last = await Promise.all([used, banned, half].map((headers) => list(each, headers)))
@@ -201,7 +202,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       for (const each of pair)
         t.match(await list(each, used), { status: 429, body: { code: 'rate_limit_exceeded' } })
       for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
-      const more = perMinute / 2 - 2
+      const more = perMinute - halfway - 2
       const [first] = pair
       const answers = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
       t.strictSame(count(answers.filter(({ status }) => status === 200)), { 200: more })
