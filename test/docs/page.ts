@@ -59,6 +59,9 @@ t.test('what a browser has is not sent again', async (t) => {
     t.equal(first.headers.get('cache-control'), 'no-cache')
     for (const known of [etag, `W/${etag}`, `"a, b", W/"c",${etag}`, '*']) {
       t.match(await get({ 'if-none-match': known }), { status: 304, text: '' }, `${path} ${known}`)
+      const head = await send(origin + path, 'HEAD', { 'if-none-match': known })
+      t.equal(head.status, 304)
+      t.equal(head.headers.get('content-length'), first.headers.get('content-length'), 'no other length')
     }
     for (const other of ['"other"', 'W/"other", "b"', etag.slice(1, -1), '']) {
       t.match(await get({ 'if-none-match': other }), { status: 200 }, `${path} ${other}`)
