@@ -4,14 +4,13 @@
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { readConfig } from '../config.js'
 import { connect } from '../database/connect.js'
 import { copyIn } from '../database/driver/copy.js'
 import type { Database, RootSql } from '../database/types.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
-import { runCommand, UsageError, wholeNumber } from './command.js'
+import { readEnvironment, runCommand, UsageError, wholeNumber } from './command.js'
 import { type Animal, animals } from './seed/animals.js'
 import { createProgress, type Progress } from './seed/progress.js'
 import { print } from './terminal.js'
@@ -119,7 +118,7 @@ function toLine({ name, categoryId, status }: Animal): string {
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   const order = readOrder(args)
-  const config = readConfig(process.env)
+  const config = readEnvironment()
   const log = pino({ level: 'warn' }, process.stderr)
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   const startedAt = performance.now()
