@@ -7,6 +7,7 @@ import postgres from 'postgres'
 import { connect } from '../database/connect.js'
 import { copyIn } from '../database/driver/copy.js'
 import type { Database, RootSql } from '../database/types.js'
+import { isUnavailable } from '../database/unavailable.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
@@ -81,11 +82,14 @@ async function add({ sql, isPooled }: Database, order: Order, interruption: Abor
   if (!isPooled) await Promise.race([tidy(sql), untilAborted(interruption)])
 }
 
-// What the database itself says needs no stack of ours.
+// What the database itself says needs no stack of ours, nor does its end.
 function notAdded(error: unknown, interruption: AbortSignal): unknown {
   if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
-  if (!(error instanceof postgres.PostgresError)) return error
-  return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+  if (error instanceof postgres.PostgresError)
+    return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+  if (!isUnavailable(error)) return error
+  const problem = 'The connection to the database broke: all animals were added, or none.'
+  return new OperatorError(problem, { cause: error })
 }
 
 // What the planner goes by, and what keeps pages of one status in their index, would else come a while later.
