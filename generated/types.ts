@@ -153,13 +153,14 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The body is of a type that the operation does not take. */
+        /** @description The body is of a type that the operation does not take, or compressed. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "Accept-Encoding": components["headers"]["AcceptEncoding"];
                 [name: string]: unknown;
             };
             content: {
@@ -307,6 +308,11 @@ export interface components {
          * @example 1
          */
         RetryAfter: number;
+        /**
+         * @description How a body is to be sent (RFC 9110, section 12.5.3). Only where it came compressed.
+         * @example identity
+         */
+        AcceptEncoding: "identity";
         /**
          * @description The methods that the path takes (RFC 9110, section 10.2.1). Only with 405.
          * @example GET, HEAD, POST

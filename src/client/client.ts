@@ -15,7 +15,7 @@ import type { ClientOperation, ClientTable } from './table.js'
 export interface ClientOptions {
   /** The server's address with the contract's prefix: `https://api.example.com/v1`. */
   readonly baseUrl: string
-  /** The API key. */
+  /** The API key; blanks and line breaks around it are left out. */
   readonly key: string
   /** For one attempt, its body included. 30,000 unless given. */
   readonly timeoutMs?: number
@@ -60,7 +60,7 @@ const idempotencyKey = 'Idempotency-Key'
 
 /**
  * Makes the client of a table.
- * @throws {TypeError} when `baseUrl` is no address that a path can be added to
+ * @throws {TypeError} when `baseUrl` is no address that a path can be added to, or `key` is none
  */
 export function buildClient(
   table: ClientTable,
@@ -69,9 +69,10 @@ export function buildClient(
 ): AnyClient {
   const { baseUrl, key } = options
   checkBaseUrl(baseUrl)
+  checkKey(key)
   const exchangeOptions = withDefaults(options, clock)
   const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
-  const headers = { Authorization: `Bearer ${key}` }
+  const headers = { Authorization: `Bearer ${key.trim()}` }
   const http = createFetchClient({ baseUrl, headers })
   // The paths are a table's here, not types.
   const request = http.request as unknown as (method: string, path: string, init: object) => Promise<Raw>
@@ -156,6 +157,12 @@ function checkBaseUrl(baseUrl: string): void {
   throw new TypeError(
     `baseUrl must be an http or https address without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`,
   )
+}
+
+// A variable that is not set would be sent as `undefined`, and the error of a header that cannot be sent has the key in it.
+function checkKey(key: unknown): void {
+  if (typeof key === 'string' && /^[!-~]*$/.test(key.trim())) return
+  throw new TypeError('key must be a string of printable ASCII without blanks')
 }
 
 function withDefaults(options: ClientOptions, clock: Clock): ExchangeOptions {

@@ -16,7 +16,7 @@ export type ClientErrorCode =
 /** A code of the contract, of the client, or one that the contract gained since. */
 export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
-/** Why a call failed. It is all that a call ever rejects with. */
+/** Why a call failed. It is all that a call rejects with, unless it cannot be written: a header with a line break, for one. */
 export class ApiError extends Error {
   override name = 'ApiError'
 

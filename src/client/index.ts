@@ -46,7 +46,7 @@ export interface Client extends Calls {
 /**
  * Makes a client. On 429 and 503 a call waits as long as `Retry-After` says, else with exponential backoff and jitter,
  * and is tried again; unless doing it twice might do it twice.
- * @throws {TypeError} when `baseUrl` is not an http or https address
+ * @throws {TypeError} when `baseUrl` is not an http or https address, or `key` is no key
  */
 export function createClient(options: ClientOptions): Client {
   const { operations, pages, items } = buildClient(table, options)

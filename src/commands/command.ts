@@ -1,5 +1,6 @@
 // What all commands have in common: help, exit codes, and what ends them from outside.
 
+import { type Config, readConfig } from '../config.js'
 import { OperatorError } from '../operator-error.js'
 import { Interrupted, listenForShutdown } from '../shutdown.js'
 import { print } from './terminal.js'
@@ -17,6 +18,16 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= min && number <= max) return number
   throw new UsageError(`${option} must be a whole number from ${min} to ${max}`)
+}
+
+/**
+ * The configuration. Who misspelt a variable is told: the command does what it does without it, in the embedded database perhaps.
+ * @throws {ConfigError} naming every wrong variable at once
+ */
+export function readEnvironment(): Config {
+  const config = readConfig(process.env)
+  for (const text of config.misspelt) process.stderr.write(`${text}\n`)
+  return config
 }
 
 /**

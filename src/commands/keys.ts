@@ -3,13 +3,12 @@
 // output is the result alone: `create` prints the key and nothing else.
 
 import { pino } from 'pino'
-import { readConfig } from '../config.js'
 import { readContract } from '../contract/read.js'
 import type { Contract } from '../contract/types.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
 import { contractFile, migrationsFolder } from '../paths.js'
-import { runCommand } from './command.js'
+import { readEnvironment, runCommand } from './command.js'
 import { readSubcommand } from './keys/subcommands.js'
 import { print } from './terminal.js'
 
@@ -60,7 +59,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await print(help)
     return
   }
-  const config = readConfig(process.env)
+  const config = readEnvironment()
   const subcommand = readSubcommand(args, await contract)
   const log = pino({ level: 'warn' }, process.stderr)
   const database = await connect({ ...config, migrationsFolder, log, interruption })

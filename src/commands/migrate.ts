@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { type Config, readConfig } from '../config.js'
+import type { Config } from '../config.js'
 import { connect } from '../database/connect.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import type { RootSql } from '../database/types.js'
@@ -11,7 +11,7 @@ import { unlessAborted } from '../lib/abort.js'
 import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
-import { runCommand } from './command.js'
+import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
@@ -30,11 +30,12 @@ Exit codes: 0 done, or nothing to do, 1 not done, and why is said on standard er
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   parseArgs({ args: [...args] })
-  const { DATABASE_URL, SERVICE_DATABASE_URL } = process.env
-  if (!DATABASE_URL) throw new OperatorError(usage.trimEnd())
+  const config = readEnvironment()
+  if (config.databaseUrl === undefined)
+    throw new UsageError('DATABASE_URL must name the database; the embedded one is migrated at each start')
+  const { SERVICE_DATABASE_URL } = process.env
   const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
-  const config = readConfig(process.env)
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   try {
     if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, config, log), interruption)

@@ -4,14 +4,14 @@
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { readConfig } from '../config.js'
 import { connect } from '../database/connect.js'
 import { copyIn } from '../database/driver/copy.js'
 import type { Database, RootSql } from '../database/types.js'
+import { isUnavailable } from '../database/unavailable.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
 import { migrationsFolder } from '../paths.js'
-import { runCommand, UsageError, wholeNumber } from './command.js'
+import { readEnvironment, runCommand, UsageError, wholeNumber } from './command.js'
 import { type Animal, animals } from './seed/animals.js'
 import { createProgress, type Progress } from './seed/progress.js'
 import { print } from './terminal.js'
@@ -82,11 +82,14 @@ async function add({ sql, isPooled }: Database, order: Order, interruption: Abor
   if (!isPooled) await Promise.race([tidy(sql), untilAborted(interruption)])
 }
 
-// What the database itself says needs no stack of ours.
+// What the database itself says needs no stack of ours, nor does its end.
 function notAdded(error: unknown, interruption: AbortSignal): unknown {
   if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
-  if (!(error instanceof postgres.PostgresError)) return error
-  return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+  if (error instanceof postgres.PostgresError)
+    return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+  if (!isUnavailable(error)) return error
+  const problem = 'The connection to the database broke: all animals were added, or none.'
+  return new OperatorError(problem, { cause: error })
 }
 
 // What the planner goes by, and what keeps pages of one status in their index, would else come a while later.
@@ -119,7 +122,7 @@ function toLine({ name, categoryId, status }: Animal): string {
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   const order = readOrder(args)
-  const config = readConfig(process.env)
+  const config = readEnvironment()
   const log = pino({ level: 'warn' }, process.stderr)
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   const startedAt = performance.now()

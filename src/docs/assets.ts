@@ -46,7 +46,7 @@ export async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
  * version is never mixed with an old one.
  */
 export async function sendAsset(
-  { headers }: FastifyRequest,
+  { headers, method }: FastifyRequest,
   reply: FastifyReply,
   asset: Asset,
 ): Promise<unknown> {
@@ -54,7 +54,8 @@ export async function sendAsset(
   const { bytes, etag } = asset[coding]
   const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
   reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(asset.type)
-  if (has(headers['if-none-match'], etag)) return reply.code(304).send()
+  // Fastify tells the length of what it is given to who asks by HEAD, and it is to be that of a 200 (RFC 9110, section 8.6).
+  if (has(headers['if-none-match'], etag)) return reply.code(304).send(method === 'HEAD' ? bytes : undefined)
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
   return bytes
 }

@@ -56,7 +56,7 @@ function sections(contract: Contract): readonly string[] {
       ],
     ),
     '## Error codes',
-    table(['code', 'status', 'meaning'], errors(contract)),
+    table(['code and status', 'meaning'], errors(contract)),
     ...deprecations(all, contract),
   ]
 }
@@ -64,11 +64,7 @@ function sections(contract: Contract): readonly string[] {
 function errors({ errorStatuses, document }: Contract): string[][] {
   const { components } = document as { components?: { schemas?: { ErrorCode?: Node } } }
   const meanings = (components?.schemas?.ErrorCode?.['x-enumDescriptions'] ?? {}) as Node
-  return [...errorStatuses].map(([code, status]) => [
-    `\`${code}\``,
-    String(status),
-    String(meanings[code] ?? ''),
-  ])
+  return [...errorStatuses].map(([code, status]) => [`\`${code}\` ${status}`, String(meanings[code] ?? '')])
 }
 
 function deprecations(all: readonly Operation[], { prefix }: Contract): readonly string[] {

@@ -213,7 +213,8 @@ function converted(value: bigint | number, { types, format }: Rules): bigint | n
 type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
 
 function problemWith(value: unknown, rules: Rules): Problem | undefined {
-  const message = typeProblem(value, rules) ?? (isNumber(value) ? boundProblem(value, rules) : undefined)
+  // Its own bounds first: whoever is beyond those of the format as well is to hear of the narrower.
+  const message = (isNumber(value) ? boundProblem(value, rules) : undefined) ?? typeProblem(value, rules)
   if (message !== undefined) return { message }
   const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
   if (allowed === undefined || allowed.some((each) => isSame(each, value))) return undefined

@@ -200,6 +200,13 @@ t.test('a baseUrl that is no address is told of at once', async (t) => {
   }
 })
 
+t.test('a key that cannot be sent is told of at once, and not told', async (t) => {
+  const make = (key: unknown) => createClient({ baseUrl: 'http://a/v1', key: key as string })
+  const error = { name: 'TypeError', message: 'key must be a string of printable ASCII without blanks' }
+  for (const key of [undefined, null, 3, 'a\nb', 'a b', 'é']) t.throws(() => make(key), error, String(key))
+  for (const key of ['', 'ask_1', ' ask_1\r\n']) t.doesNotThrow(() => make(key))
+})
+
 t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
   const { origin, base, key } = await startService(t)
   const page = await openPage(t)

@@ -29,6 +29,15 @@ t.test('what a command does not know it refuses, with its help, before it does a
   }
 })
 
+t.test('a command tells of a variable that is misspelt, for it works elsewhere than is meant', async (t) => {
+  const env = { DATA_DIR: dataDirectory(t), DATABSE_URL: 'postgres://owner@db.example/store' }
+  const told = 'DATABSE_URL is not read: is DATABASE_URL meant?\n'
+  t.match(await runProgram('src/commands/keys.ts', ['list'], env), { code: 0, stderr: told })
+  const seed = await runProgram('src/commands/seed.ts', ['--count', '1', '--append'], env)
+  t.equal(seed.code, 0)
+  t.ok(seed.stderr.startsWith(told), seed.stderr)
+})
+
 t.test('a reader who goes away ends a command quietly', async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
   for (const [command, ...args] of [

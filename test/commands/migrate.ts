@@ -105,14 +105,22 @@ t.test('a login that is refused is said at once, and what to correct', async (t)
   t.match(stderr, /Cannot use database [\s\S]*Correct the user or the password in DATABASE_URL/)
 })
 
-t.test('wrong use says what is right and exits 1', async (t) => {
+t.test('wrong use says what is right, and is no success', async (t) => {
   const url = 'postgres://owner@127.0.0.1:1/x'
-  const cases: [env: Record<string, string>, message: RegExp][] = [
-    [{}, /Usage: DATABASE_URL=/],
-    [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/],
-    [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' }, /a user and a password/],
+  const cases: [env: Record<string, string>, message: RegExp, code: number][] = [
+    [
+      { DATABSE_URL: url },
+      /^DATABSE_URL is not read: .*\nUsage: [\s\S]*\nDATABASE_URL must name the database;.*\n$/,
+      2,
+    ],
+    [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
+    [
+      { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },
+      /a user and a password/,
+      1,
+    ],
   ]
-  for (const [env, message] of cases) {
-    t.match(await runProgram('src/commands/migrate.ts', [], env), { code: 1, stderr: message })
+  for (const [env, message, code] of cases) {
+    t.match(await runProgram('src/commands/migrate.ts', [], env), { code, stderr: message })
   }
 })

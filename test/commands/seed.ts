@@ -35,7 +35,7 @@ async function openDatabase(t: Test) {
   const env = { DATA_DIR: dataDir }
   const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', '--plan', 'business'], env)
   const server = await startEmbedded(dataDir, silent)
-  const sql = postgres({ ...server.connection, max: 2 })
+  const sql = postgres({ ...server.connection, max: 2, onnotice: () => {} })
   t.teardown(async () => {
     await sql.end({ timeout: 1 })
     await server.stop()
@@ -99,6 +99,18 @@ for (const [title, size] of [
     t.equal(await count(), 0)
   })
 }
+
+t.test('a database that dies half-way is told in a sentence, and nothing else printed', async (t) => {
+  const { env, sql } = await openDatabase(t)
+  const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '5000000', '--json'], env)
+  await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth
+  const [row] = await sql`select pid from pg_stat_activity where backend_type = 'walwriter'`
+  process.kill(row?.pid, 'SIGKILL')
+  const { code, stdout, stderr } = await ended
+  t.match({ code, stdout }, { code: 1, stdout: /^$/ })
+  t.match(stderr, /The connection to the database broke: all animals were added, or none\.\n$/)
+  t.notMatch(stderr, /\n +at /, 'without a stack')
+})
 
 t.test('one that is interrupted leaves nothing behind', async (t) => {
   const { env, count } = await openDatabase(t)

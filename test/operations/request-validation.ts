@@ -314,6 +314,11 @@ t.test('the input of the service', async (t) => {
       const answer = await call('POST', '/pets', { headers: { 'content-encoding': coding }, body: pet })
       t.match(answer, { status: 415, body: { code: 'unsupported_media_type' } })
       t.equal(answer.headers.get('accept-encoding'), 'identity')
+      const declared = contract.operations.get('createPet')?.responses.get('415')?.headers ?? []
+      t.ok(
+        declared.some(({ name }) => name.toLowerCase() === 'accept-encoding'),
+        'as the contract says',
+      )
     })
   }
 

@@ -119,7 +119,7 @@ for (const mode of ['json', 'check'] as const) {
 const rules: [rules: Schema, accepted: bigint[], refused: bigint[], problem: string][] = [
   [{ minimum: 1 }, [1n, 2n], [0n, -1n], 'must be at least 1'],
   [{ maximum: 1 }, [1n, -5n], [2n], 'must be at most 1'],
-  [{ minimum: 1, maximum: 100 }, [1n, 100n], [0n, 101n], 'must be an integer from 1 to 100'],
+  [{ minimum: 1, maximum: 100 }, [1n, 100n], [0n, 101n, 2n ** 63n], 'must be an integer from 1 to 100'],
   [{ exclusiveMinimum: 1 }, [2n], [1n, 0n], 'must be above 1'],
   [{ exclusiveMaximum: 1 }, [0n], [1n, 2n], 'must be below 1'],
   [

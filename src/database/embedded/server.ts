@@ -164,6 +164,7 @@ class Server implements EmbeddedServer {
       ...socketOption,
       connection: { application_name: 'animal-store-user' },
       onclose: () => this.#onclose(users),
+      onnotice: (notice) => this.log.debug({ notice }, 'database notice'), // or it is printed amid the log
     })
     try {
       await users`select pg_advisory_lock_shared(${advisoryLockId})`
