@@ -132,6 +132,8 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
+  if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, '')))
+    reader.problem(`${path}: a brace stands alone or holds no name`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
   // Fastify's own marks, and what ends a path.
   if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold * or ? or #`)
