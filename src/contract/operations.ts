@@ -11,6 +11,7 @@ import { isToken, moduleName, namesIn, withRouteNames } from './names.js'
 import { readParameters, shapesOf } from './parameters.js'
 import { lookUp } from './pointer.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
+import { waysIn } from './security.js'
 import type { Contract, Deprecation, Header, Operation, Response, Schema } from './types.js'
 
 // What fastify-openapi-glue makes routes of.
@@ -252,7 +253,15 @@ function readSecurity(reader: Reader, place: string, operation: Node): string[][
     if (reader.node(schemes[name]).type === 'http' && Array.isArray(roles) && roles.length > 0)
       reader.unread(`${place} asks for ${name} with ${roles.join(', ')}, which the server cannot check`)
   }
-  return alternatives.map((alternative) => Object.keys(alternative))
+  const ways = alternatives.map((alternative) => Object.keys(alternative))
+  const contract = { securitySchemes: new Map(Object.entries(schemes)) as Contract['securitySchemes'] }
+  const others = ways.filter((names) => waysIn({ security: [names] }, contract).length === 0)
+  if (others.length < ways.length)
+    for (const names of others)
+      reader.leave(
+        `${place} takes ${names.join(' with ')}, too, which the server cannot check: it lets nobody in by that`,
+      )
+  return ways
 }
 
 // The server's own that say nothing where they stand.
