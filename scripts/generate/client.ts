@@ -11,21 +11,25 @@ import type {
 } from '../../src/client/table.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
 import { lookUp } from '../../src/contract/pointer.js'
+import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
+import { type AnySchema, mapSchemas } from '../../src/schemas/exact-numbers.js'
 import { header } from './header.js'
 import { requestType } from './operations.js'
+import { hasDefault } from './types.js'
 
 /** The text of generated/client.ts. */
 export function generateClient(contract: Contract): string {
-  const { operations, hasOneWayFields } = contract
+  const { operations } = contract
   const calls = sorted(operations)
-    .map((operation) => callType(operation, hasOneWayFields))
+    .map((operation) => callType(operation, contract))
     .join('\n')
   const names = [
     ...(calls === '' ? [] : ['operations']),
     ...['Readable', 'Writable'].filter((name) => calls.includes(`${name}<`)),
   ]
-  return `${header}${calls === '' ? '' : "import type { Call } from '../src/client/call.js'\n"}import type { ClientTable } from '../src/client/table.js'
+  const ofCalls = ['Call', 'Unfilled'].filter((name) => calls.includes(`${name}<`)).join(', ')
+  return `${header}${calls === '' ? '' : `import type { ${ofCalls} } from '../src/client/call.js'\n`}import type { ClientTable } from '../src/client/table.js'
 ${calls.includes('WithFiles<') ? "import type { WithFiles } from './operations.js'\n" : ''}${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
 /** A function for each operation of the contract. */
 export interface Calls {
@@ -58,7 +62,7 @@ function clientName({ id }: Operation): string {
   return ['pages', 'items'].includes(id) ? `${id}Operation` : id
 }
 
-function callType(operation: Operation, hasOneWayFields: boolean): string {
+function callType(operation: Operation, { document, hasOneWayFields }: Contract): string {
   const { id } = operation
   const name = clientName(operation)
   const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
@@ -68,11 +72,7 @@ function callType(operation: Operation, hasOneWayFields: boolean): string {
     return types.length > 0 ? types : ['undefined']
   })
   const data = [...new Set(answers)].join(' | ') || 'unknown'
-  const sent = sentContent(operation)
-  const body =
-    sent === undefined
-      ? ''
-      : `, { body${operation.body?.required ? '' : '?'}: ${requestType(id, sent, hasOneWayFields, 'Uint8Array | Blob')} }`
+  const body = sentType(operation, document, hasOneWayFields)
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
@@ -85,14 +85,45 @@ function dataType(kind: Content['kind'], type: string, hasOneWayFields: boolean)
   return kind === 'text' ? 'string' : 'Uint8Array'
 }
 
-// The one that the client sends, where it is not all that there is and `application/json`: JSON if it may.
+// Where it is another than openapi-fetch has by itself: of several, of other types than JSON, and of one that the server completes.
+function sentType({ id, body }: Operation, document: object, hasOneWayFields: boolean): string {
+  const sent = sentContent({ body })
+  if (body === undefined || sent === undefined) return ''
+  const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
+  if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
+  const type = requestType(id, sent, hasOneWayFields, 'Uint8Array | Blob')
+  const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
+  return `, { body${body.required ? '' : '?'}: ${whole} }`
+}
+
+// Of the fields of a body, the names of those that have a default wherever they stand in it.
+function filledNames(document: object, schema: AnySchema | undefined): string[] {
+  const reader = new Reader(document)
+  const isFilled = new Map<string, boolean>()
+  const seen = new Set<string>()
+  const look = (from: AnySchema): unknown =>
+    mapSchemas(from, (each) => {
+      for (const [name, field] of Object.entries(nodeOf(each.properties)))
+        isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
+      const { $ref } = each
+      if (typeof $ref === 'string' && !seen.has($ref)) {
+        seen.add($ref)
+        look(reader.node(each))
+      }
+      return each
+    })
+  look(schema ?? {})
+  return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
+}
+
+// The one that the client sends: JSON if it may.
 function sentContent({ body }: Pick<Operation, 'body'>): Content | undefined {
   const { contents = [] } = body ?? {}
-  const sent =
+  return (
     contents.find(({ mediaType }) => isPlainJson(mediaType)) ??
     contents.find(({ kind }) => kind === 'json') ??
     contents[0]
-  return contents.length === 1 && isPlainJson(contents[0]?.mediaType ?? '') ? undefined : sent
+  )
 }
 
 function isPlainJson(mediaType: string): boolean {

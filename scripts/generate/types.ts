@@ -109,8 +109,10 @@ function referredSchema(node: Node): string | undefined {
 }
 
 // openapi-typescript's defaults. Its main function would lint and bundle the document once more, by stricter rules than ours.
+// Of a field with a default, they let it be absent from some bodies of requests: a handler is always given one.
 async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<GlobalContext> {
   const silent = { silent: true }
+  const reader = new Reader(document)
   return {
     additionalProperties: false,
     alphabetize: false,
@@ -134,7 +136,11 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     propertiesRequiredByDefault: false,
     redoc: await createConfig({}),
     ...silent,
-    transformProperty: undefined,
+    transformProperty: (property, schema, { path = '' }) => {
+      const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
+      const { modifiers, name, type } = property
+      return isFilled ? ts.factory.createPropertySignature(modifiers, name, undefined, type) : undefined
+    },
     makePathsEnum: false,
     generatePathParams: false,
     readWriteMarkers,
@@ -145,6 +151,11 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
       return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
     },
   }
+}
+
+/** Whether a field is there where it was absent: by its own schema, or by what that refers to. */
+export function hasDefault(reader: Reader, schema: unknown): boolean {
+  return [nodeOf(schema), reader.node(schema)].some((each) => each.default !== undefined)
 }
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)

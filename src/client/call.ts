@@ -10,6 +10,17 @@ export type RequestOf<Operation, Body> = (Operation extends { parameters: infer 
   Body &
   CallOptions
 
+/** A body as it is sent: fields of these names have a default, and may be left out. */
+export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
+  ? { [Index in keyof Body]: Unfilled<Body[Index], Names> }
+  : Body extends Uint8Array | Blob
+    ? Body
+    : Body extends object
+      ? { [Name in keyof Body as Name extends Names ? never : Name]: Unfilled<Body[Name], Names> } & {
+          [Name in keyof Body as Name extends Names ? Name : never]?: Unfilled<Body[Name], Names>
+        }
+      : Body
+
 /** An optional argument, where nothing in it is required. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
 

@@ -12,6 +12,7 @@ import { moduleName, namesIn, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
 import { readResponses } from './responses.js'
+import { waysIn } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import type { Contract, Operation, Schema } from './types.js'
 
@@ -61,6 +62,8 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
   if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
+  if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, '')))
+    reader.problem(`${path}: a brace stands alone or holds no name`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
   // Fastify's own marks, and what ends a path.
   if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold * or ? or #`)
@@ -169,7 +172,15 @@ function readSecurity(reader: Reader, place: string, operation: Node): string[][
     if (reader.node(schemes[name]).type === 'http' && Array.isArray(roles) && roles.length > 0)
       reader.unread(`${place} asks for ${name} with ${roles.join(', ')}, which the server cannot check`)
   }
-  return alternatives.map((alternative) => Object.keys(alternative))
+  const ways = alternatives.map((alternative) => Object.keys(alternative))
+  const contract = { securitySchemes: new Map(Object.entries(schemes)) as Contract['securitySchemes'] }
+  const others = ways.filter((names) => waysIn({ security: [names] }, contract).length === 0)
+  if (others.length < ways.length)
+    for (const names of others)
+      reader.leave(
+        `${place} takes ${names.join(' with ')}, too, which the server cannot check: it lets nobody in by that`,
+      )
+  return ways
 }
 
 // The server's own that say nothing where they stand.

@@ -9,7 +9,10 @@ export type SecurityKind = 'http bearer'
 const kinds: readonly string[] = ['http bearer'] satisfies SecurityKind[]
 
 /** The ways in: of each, the kinds of check that must all pass. None where no one can be let in. */
-export function waysIn({ security }: Operation, { securitySchemes }: Contract): SecurityKind[][] {
+export function waysIn(
+  { security }: Pick<Operation, 'security'>,
+  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
+): SecurityKind[][] {
   if (security.length === 0) return [[]] // public
   const alternatives = security.map((names) => names.map((name) => kindOf(securitySchemes.get(name))))
   return alternatives.filter((each): each is SecurityKind[] =>

@@ -13,8 +13,9 @@ export type ResponseSchemas = Readonly<
 // Of one answer. Schemas that refer to each other often are endless when they are written out.
 const schemasMax = 1_000
 
-// What chooses among schemas, or has some that the serializer looks for nowhere.
+// What chooses among schemas, or has some that the serializer looks for nowhere; and defaults, which it would add to what a handler gives.
 const notPlain = [
+  'default',
   ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
   ...['unevaluatedProperties', 'writeOnly', exactNumbers],
 ]

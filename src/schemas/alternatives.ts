@@ -175,12 +175,24 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
 
 // Undefined where a value may mean several alternatives, or one has no value: then the schemas alone decide.
 function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: Resolve): Tags | undefined {
-  const { propertyName, branches } = (discriminator ?? {}) as { propertyName?: string; branches?: Branch[] }
+  const { propertyName, branches, mapping = {} } = (discriminator ?? {}) as Discriminator
   if (propertyName === undefined || branches === undefined) return undefined
+  const mapped = branches.flatMap((branch) => branch.mapped)
+  const lost = Object.keys(mapping).find((value) => !mapped.includes(value))
+  if (lost !== undefined)
+    throw new Error(
+      `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, none of its alternatives`,
+    )
   const values = schemas.map((schema, i) => valuesOf(resolve(schema), propertyName, branches[i], resolve))
   const all = values.flatMap((each) => each ?? [])
   const isSure = new Set(all).size === all.length && values.every((each) => each !== undefined)
   return isSure && all.length > 0 ? { property: propertyName, values: values as string[][] } : undefined
+}
+
+interface Discriminator {
+  readonly propertyName?: string
+  readonly branches?: readonly Branch[]
+  readonly mapping?: Readonly<Record<string, string>>
 }
 
 interface Branch {

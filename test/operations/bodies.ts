@@ -351,6 +351,7 @@ t.test('answers', async (t) => {
     },
     alone: { '200': json(id) },
     gone: { '204': json(id) },
+    completed: { '200': json({ type: 'object', properties: { a: { type: 'integer', default: 4 } } }) },
   }
   const operations = Object.entries(declared).map(([name, responses]) => [
     name,
@@ -384,6 +385,7 @@ t.test('answers', async (t) => {
     ['chosen', typed('text/csv', 'a,b'), 'text/csv; charset=utf-8', 'a,b'],
     ['chosen', typed('application/vnd.pet+json', [1]), 'application/vnd.pet+json; charset=utf-8', '[1]'],
     ['gone', { status: 204 }, null, ''],
+    ['completed', { status: 200, body: {} } as never, 'application/json; charset=utf-8', '{}'],
   ]
   for (const [name, given, type, text] of right) {
     t.test(`${name} gives ${text} as ${type}`, async (t) => {

@@ -166,6 +166,15 @@ const rows: readonly (readonly [
     /does not satisfy/,
   ],
   [
+    'completed',
+    taking(
+      "{application/json: {schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer, default: 1}, cage: {$ref: '#/components/schemas/Cage'}}}}}",
+    ),
+    'async ({ body }) => { body satisfies { name: string; size: number; cage?: { doors: bigint } }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { cage: object }; return { status: 204 } }',
+    /cage/,
+  ],
+  [
     'chained',
     "responses: {'200': {$ref: '#/components/responses/First'}, x-note: 1}",
     "async () => ({ status: 200, body: 'a' })",
@@ -186,6 +195,8 @@ const chain = `    First: {$ref: '#/components/responses/Second'}
 `
 const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {type: string}}}
     Rope: {type: object, required: [kind], properties: {kind: {type: string}}}
+    Cage: {type: object, properties: {doors: {$ref: '#/components/schemas/Doors'}, inner: {type: array, items: {$ref: '#/components/schemas/Cage'}}}}
+    Doors: {type: integer, format: int64, default: 1}
 `
 
 // The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
@@ -197,6 +208,11 @@ export async function call(client: Calls): Promise<void> {
   await client.form({ body: { id: 1n, tags: ['a'] } })
   await client.upload({ body: { photo: new Uint8Array(), scans: [new Blob([])] } })
   await client.several({ body: { id: 1n, name: '', categoryId: 1n } })
+  await client.completed({ body: { name: '', cage: { inner: [{}, { doors: 2n }] } } })
+  // @ts-expect-error: it has no default
+  await client.completed({ body: { size: 1 } })
+  // @ts-expect-error: an int64 is a bigint, whether or not it may be left out
+  await client.completed({ body: { name: '', cage: { doors: 1 } } })
   // @ts-expect-error: one of two texts
   await client.text({ body: 'c' })
   // @ts-expect-error: it is required

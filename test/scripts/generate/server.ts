@@ -403,6 +403,18 @@ t.test('an operation that no one can be let into is refused once it is written',
   t.ok(added.warnings.includes(`warning: ${text}: it can only answer 501`), 'it may be planned')
 })
 
+t.test('a way in that is not checked is told of where there is another', async (t) => {
+  const edits: Edit[] = [
+    [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
+    [
+      [...get, 'security'],
+      [{ apiKey: [] }, { query: [] }],
+    ],
+  ]
+  const text = 'GET /toys takes query, too, which the server cannot check: it lets nobody in by that'
+  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}`))
+})
+
 t.test('an operation that an edit adds cannot ask for a scheme that nobody declared', async (t) => {
   const edits: Edit[] = [[[...get, 'security'], [{ nobody: [] }]]]
   const text = 'listToys asks for nobody (not declared), which the server cannot check'
