@@ -128,7 +128,7 @@ export function readConfig(environment: Environment): Config {
     workers,
     misspelt: misspelt(Object.keys(environment), names), // after all were read
   }
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  if (problems.length > 0) throw new ConfigError([...problems, ...config.misspelt].join('\n'))
   return Object.freeze(config)
 }
 

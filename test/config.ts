@@ -237,6 +237,13 @@ t.test('a password in a URL is never repeated', async (t) => {
   }
 })
 
+t.test('what is wrong for a variable that is misspelt is told with its name', async (t) => {
+  const environment = { DATABSE_URL: 'postgres://primary/x', DATABASE_READ_URL: 'postgres://standby/x' }
+  const message =
+    'DATABASE_READ_URL must be unset where DATABASE_URL is, but is something else\nDATABSE_URL is not read: is DATABASE_URL meant?'
+  t.throws(() => readConfig(environment), { message })
+})
+
 t.test('variables that are nearly called like one are told of', async (t) => {
   const misspelt = (...names: string[]) =>
     readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt

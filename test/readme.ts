@@ -40,6 +40,8 @@ for (const page of pages) {
       if (patternOf(shown).test(printed)) t.pass(`${page}:${line}`)
       else t.equal(printed, asSeen(shown), `${page}:${line}`)
     }
+    if (page === 'README.md')
+      t.equal(await shell.run('git status --porcelain'), '', 'it leaves nothing to commit')
   })
 }
 
