@@ -51,13 +51,12 @@ export class Replication {
     const source = `host=${primary.host} port=${primary.port} user=postgres`
     const standby = await startServer(path.join(copy, 'postgresql'), [`primary_conninfo=${source}`], true)
     const replication = new Replication(primary, standby)
-    for (;;) {
-      const rows = await primary.sql`
+    await untilFound(
+      () => primary.sql`
         select from pg_stat_replication
-        where state = 'streaming' and sync_state = ${isSynchronous ? 'sync' : 'async'}`
-      if (rows.length > 0) return replication
-      await delay(pollMs)
-    }
+        where state = 'streaming' and sync_state = ${isSynchronous ? 'sync' : 'async'}`,
+    )
+    return replication
   }
 
   /** Both, in that order, as a service is told. */
@@ -73,17 +72,18 @@ export class Replication {
   /** Waits until a query of the standby sees what the primary has committed by now. */
   async caughtUp(): Promise<void> {
     const [now] = await this.primary.sql<{ lsn: string }[]>`select pg_current_wal_lsn()::text as lsn`
-    for (;;) {
-      const rows = await this.standby.sql`
-        select where pg_last_wal_replay_lsn() >= ${now?.lsn ?? null}::text::pg_lsn`
-      if (rows.length > 0) return
-      await delay(pollMs)
-    }
+    await untilFound(
+      () => this.standby.sql`select where pg_last_wal_replay_lsn() >= ${now?.lsn ?? null}::text::pg_lsn`,
+    )
   }
 
   async close(): Promise<void> {
     await Promise.all([this.primary.kill(), this.standby.kill()])
   }
+}
+
+async function untilFound(ask: () => PromiseLike<readonly unknown[]>): Promise<void> {
+  while ((await ask()).length === 0) await delay(pollMs)
 }
 
 async function startServer(

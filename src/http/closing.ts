@@ -1,13 +1,8 @@
 // How connections end: as the server closes, and after requests that must be their last.
 
 import type { FastifyInstance } from 'fastify'
-import {
-  afterReading,
-  closeSilentConnections,
-  comesAfterTheLast,
-  isLast,
-  watchConnections,
-} from './connections.js'
+import { afterReading } from '../lib/after-reading.js'
+import { closeSilentConnections, comesAfterTheLast, isLast, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,7 +11,12 @@ declare module 'fastify' {
   }
 }
 
-/** Begins with each request when it has been read as far as it has come; what comes after the last of a connection is dropped. */
+/**
+ * Begins with each request when it has been read as far as it has come; what comes after the last of a connection is dropped. Node hands a
+ * request over before it reads on, and an answer before that would close a connection whose request has come whole, or run into another
+ * answer, which tells that the body is broken. And the event loop comes round: libuv goes on reading while more than a thousand
+ * connections have something to be read, and callers who are answered and ask again at once would keep it there for seconds.
+ */
 export function beginAfterReading(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) =>
     afterReading(() => {

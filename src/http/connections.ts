@@ -3,6 +3,7 @@
 
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { afterReading } from '../lib/after-reading.js'
 
 // To read on after the last answer: a socket that is closed with bytes unread resets the connection, and a client
 // that still sends would lose the answer with it (RFC 9112, section 9.6).
@@ -63,16 +64,6 @@ export function closeAfter(request: IncomingMessage): void {
 export function comesAfterTheLast(request: IncomingMessage): boolean {
   const last = lastRequests.get(request.socket)
   return last !== undefined && last !== request
-}
-
-/**
- * Calls back in the next phase of the event loop, when what came in the same packet has been read: Node hands a request over before it
- * reads on, and an answer before that would close a connection whose request has come whole, or run into another answer, which tells
- * that the body is broken. And the event loop comes round: libuv goes on reading while more than a thousand connections have something
- * to be read, and callers who are answered and ask again at once would keep it there for seconds.
- */
-export function afterReading(then: () => void): void {
-  setImmediate(then)
 }
 
 // RFC 9112, section 6.3: a request that announces no body has none.

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import type { Signal } from '../database/driver/sql.js'
 import { type ApiError, requestFault, unavailable } from '../errors.js'
-import { afterReading } from './connections.js'
+import { afterReading } from '../lib/after-reading.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

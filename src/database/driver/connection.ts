@@ -4,6 +4,7 @@
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
+import { afterReading } from '../../lib/after-reading.js'
 import type { Server, ServerState, Servers } from '../servers.js'
 import { isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
@@ -144,11 +145,10 @@ export class Connection {
     this.drop()
   }
 
-  // A process that was stopped or starved finds its timers due before it has read what came meanwhile: it reads first.
   #checkSilence(): void {
     if (this.#inFlight.size === 0) return // what is sent from here on has its time before it
     const bytesRead = this.#socket?.bytesRead
-    setImmediate(() => {
+    afterReading(() => {
       if (this.#inFlight.size === 0 || this.#socket?.bytesRead !== bytesRead) return
       this.#isSilent = true
       this.drop()

@@ -3,6 +3,7 @@
 // all of the way to the first answer, which over TLS may take several round trips: where packets vanish, the first of them should tell.
 
 import net from 'node:net'
+import { afterReading } from '../../lib/after-reading.js'
 
 /** What postgres.js knows of a server when it asks for a socket. */
 export interface Target {
@@ -31,7 +32,7 @@ export function createSocket({ host, port, path }: Target): net.Socket {
   }
   const startTimer = () => {
     // A starved process finds its timers due before it has heard of its connections.
-    timer = setTimeout(() => setImmediate(giveUp), connectTimeoutMs)
+    timer = setTimeout(() => afterReading(giveUp), connectTimeoutMs)
   }
   if (net.isIP(name) !== 0) startTimer()
   const emit = socket.emit.bind(socket)
