@@ -1,7 +1,9 @@
 // Builds what changed of the service, with a word before the first time, which takes ten seconds and more.
 'use strict'
 
-const { execFileSync } = require('node:child_process')
+require('./check-setup.cjs')
+
+const { spawnSync } = require('node:child_process')
 const { existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
@@ -10,11 +12,10 @@ if (!existsSync(path.join(root, 'dist/src/main.js'))) {
   console.error('Building the service …')
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that is not there any more
 }
-try {
-  execFileSync(process.execPath, [require.resolve('typescript/bin/tsc'), '-b', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  })
-} catch ({ status }) {
-  process.exit(status)
-}
+const compiler = require.resolve('typescript/bin/tsc')
+const { status, signal, error } = spawnSync(process.execPath, [compiler, '-b', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+})
+if (status === null) console.error(`The compiler was ended: ${signal ?? error}`)
+process.exit(status ?? 1)

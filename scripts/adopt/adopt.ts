@@ -47,6 +47,7 @@ const houseTests = [
   'test/runs.ts',
   'test/schemas',
   'test/scripts/dev/watch.ts',
+  'test/scripts/build-server.ts',
   'test/scripts/check-setup.ts',
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',
