@@ -37,6 +37,7 @@ const houseTests = [
   ...['deprecation', 'exchange', 'json', 'links', 'retry'].map((name) => `test/client/${name}.ts`),
   'test/commands/terminal.ts',
   'test/config.ts',
+  'test/contract/files.ts',
   'test/database/api-keys.ts',
   'test/database/driver/transaction.ts',
   'test/database/embedded/server.ts',

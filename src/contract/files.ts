@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import * as jsonc from 'jsonc-parser'
 import { parse as parseLossless } from 'lossless-json'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
 import { exactNumber, narrowed } from '../lib/exact-number.js'
@@ -126,8 +127,12 @@ function toPath(url: string): string {
 }
 
 function parseText(text: string): unknown {
-  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
+  const isJson = looksLikeJson(text) && !text.includes('__proto__')
   return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+}
+
+function looksLikeJson(text: string): boolean {
+  return /^\s*\{/.test(text)
 }
 
 // Some ten times as fast as YAML, which tells better what is wrong with what is no JSON, or has a name twice.
@@ -216,35 +221,70 @@ type Place = (file: string, at: Pointer) => string
 
 // Each file is read once for all that is asked of it.
 function createPlace(texts: ReadonlyMap<string, string>): Place {
-  const parsed = new Map<string, { readonly contents: unknown; readonly lines: LineCounter }>()
+  const read = new Map<string, Located>()
   return (file, at) => {
     const text = texts.get(file)
     if (text === undefined) return shown(file)
-    const lineCounter = new LineCounter()
-    const { contents, lines } = parsed.get(file) ?? {
-      contents: parseDocument(text, { lineCounter }).contents,
-      lines: lineCounter,
-    }
-    parsed.set(file, { contents, lines })
-    const offset = offsetOf(contents, at)
+    const { root, lines } = read.get(file) ?? locatable(text)
+    read.set(file, { root, lines })
+    const offset = offsetOf(root, at)
     if (offset === undefined) return shown(file)
     const { line, col } = lines.linePos(offset)
     return `${shown(file)}:${line}:${col}`
   }
 }
 
-function offsetOf(contents: unknown, at: Pointer): number | undefined {
-  let node = contents
+/** A text whose parts know where they stand. */
+interface Located {
+  readonly root: Part
+  readonly lines: LineCounter
+}
+
+/** A part of a text: where it begins, with its name if it has one, and the part of it that a key leads to. */
+interface Part {
+  readonly offset: number | undefined
+  child(key: string): Part | undefined
+}
+
+// JSON is YAML, too, but takes an eighth of the time as what it is.
+function locatable(text: string): Located {
+  const lines = new LineCounter()
+  const faults: jsonc.ParseError[] = []
+  const tree = looksLikeJson(text) ? jsonc.parseTree(text, faults) : undefined
+  if (tree === undefined || faults.length > 0) {
+    return { root: yamlPart(parseDocument(text, { lineCounter: lines }).contents), lines }
+  }
+  for (const { index } of text.matchAll(/^|(?<=\n)/g)) lines.addNewLine(index)
+  return { root: jsonPart(tree), lines }
+}
+
+function yamlPart(node: unknown, name?: unknown): Part {
+  const start = isNode(name) ? name : isNode(node) ? node : undefined
+  const child = (key: string) => {
+    if (isSeq(node)) return yamlPart(node.items[Number(key)])
+    const pair =
+      isMap(node) && node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+    return pair ? yamlPart(pair.value, pair.key) : undefined
+  }
+  return { offset: start?.range?.[0], child }
+}
+
+function jsonPart(node: jsonc.Node | undefined, name = node): Part {
+  const child = (key: string) => {
+    if (node?.type === 'array') return jsonPart(node.children?.[Number(key)])
+    const field = node?.children?.find((each) => each.children?.[0]?.value === key)?.children
+    return field && jsonPart(field[1], field[0])
+  }
+  return { offset: name?.offset, child }
+}
+
+// Of what is not there, where the innermost part around it stands.
+function offsetOf(root: Part, at: Pointer): number | undefined {
   let offset: number | undefined
+  let part: Part | undefined = root
   for (const key of at) {
-    if (isMap(node)) {
-      const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === String(key))
-      offset = (isScalar(pair?.key) ? pair.key.range?.[0] : undefined) ?? offset
-      node = pair?.value
-    } else if (isSeq(node)) {
-      node = node.items[Number(key)]
-      offset = (isNode(node) ? node.range?.[0] : undefined) ?? offset
-    }
+    part = part?.child(String(key))
+    offset = part?.offset ?? offset
   }
   return offset
 }
