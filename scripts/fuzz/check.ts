@@ -1,6 +1,7 @@
 // What is wrong with an answer, by the contract and by what every answer owes its caller.
 
-import { parse as parseExact } from 'lossless-json'
+import { isDeepStrictEqual } from 'node:util'
+import { parse as parseExact, stringify } from 'lossless-json'
 import type { Answer } from './connection.js'
 import type { AnswerRule, Contract, HeaderRule, Operation } from './contract.js'
 import { forgedHost } from './mutations.js'
@@ -138,8 +139,12 @@ function checkHeader({ name, required, validate }: HeaderRule, { headers }: Answ
 function checkEcho({ body: sent }: Request, { status, body }: Answer): string | undefined {
   if (status !== 201 || sent === undefined) return undefined
   const returned = readExact(body)
-  const lost = Object.entries(readExact(sent)).find(([name, value]) => returned[name] !== value)
-  return lost && `${lost[0]} was sent as ${String(lost[1])} and returned as ${String(returned[lost[0]])}`
+  const lost = Object.entries(readExact(sent)).find(
+    ([name, value]) => !isDeepStrictEqual(returned[name], value),
+  )
+  return (
+    lost && `${lost[0]} was sent as ${stringify(lost[1])} and returned as ${stringify(returned[lost[0]])}`
+  )
 }
 
 // JSON.parse would round what is beyond 64 bits into them.

@@ -1,10 +1,11 @@
-// What the fuzzer reads of openapi.yaml. Nothing of src/ is used for it: what the service misreads, this must not
+// What the fuzzer reads of openapi.yaml. Nothing of src/ reads it for it: what the service misreads, this must not
 // misread with it.
 
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { parse } from 'yaml'
+import { OperatorError } from '../../src/operator-error.js'
 
 /** A JSON Schema, with its references followed. */
 export type Schema = { readonly [keyword: string]: unknown }
@@ -184,7 +185,8 @@ function dereference(value: unknown, root: unknown, above: readonly string[] = [
   if (typeof value !== 'object' || value === null) return value
   const { $ref } = value as { $ref?: unknown }
   if (typeof $ref === 'string') {
-    if (above.includes($ref)) throw new Error(`${$ref} holds itself, which the fuzzer cannot make values of`)
+    if (above.includes($ref))
+      throw new OperatorError(`${$ref} holds itself, which the fuzzer cannot make values of.`)
     return dereference(resolve($ref, root), root, [...above, $ref])
   }
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, dereference(each, root, above)]))
