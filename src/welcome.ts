@@ -1,6 +1,7 @@
 // What a start tells the person at the terminal: where the service is, and how to call it.
 
 import { createApiKey, hashApiKey } from './auth/api-key.js'
+import { customPlan, fixedPlans } from './contract/plans.js'
 import type { Contract } from './contract/types.js'
 import { insertFirstApiKey } from './database/api-keys.js'
 import type { Database } from './database/types.js'
@@ -23,14 +24,14 @@ export async function welcome(
       `  curl -i -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
     )
   } else if (embedded) {
-    const [plan] = contract.rateLimits.plans.keys()
+    const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
     lines.push(`Make a key: npm run --silent keys -- create --name me --plan ${plan}`)
   }
   return `${lines.join('\n')}\n`
 }
 
 async function demoKey(contract: Contract, sql: Database['sql']): Promise<string | undefined> {
-  const [plan] = [...contract.rateLimits.plans].find(([, quotas]) => quotas !== 'custom') ?? []
+  const plan = fixedPlans(contract)[0]?.name
   if (plan === undefined) return undefined
   const key = createApiKey()
   const hash = hashApiKey(key)

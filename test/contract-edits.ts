@@ -11,6 +11,7 @@ import { readContract } from '../src/contract/read.js'
 import { contractFile } from '../src/paths.js'
 import { type Change, copyProject, edit, editContract, node, parameterOf } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
+import { fixedPlan } from './fixtures/facts.js'
 import { startProcess } from './fixtures/process.js'
 import { type Answer, type CallOptions, contract, send, startService } from './fixtures/service.js'
 
@@ -108,7 +109,7 @@ const sharing: Row[] = [
     title: 'a larger plan',
     change: (document) =>
       document.setIn(
-        ['x-rate-limits', 'plans', 'free'],
+        ['x-rate-limits', 'plans', fixedPlan.name],
         document.createNode({ perMinute: 345, perDay: 1000 }),
       ),
     async check(t, call) {
@@ -439,8 +440,8 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
   ],
   [
     'a plan without numbers',
-    /plan free needs perMinute and perDay/,
-    (document) => document.deleteIn(['x-rate-limits', 'plans', 'free', 'perDay']),
+    new RegExp(`plan ${fixedPlan.name} needs perMinute and perDay`),
+    (document) => document.deleteIn(['x-rate-limits', 'plans', fixedPlan.name, 'perDay']),
   ],
   ['no YAML', /openapi\.yaml:\d+:\d+: /, notYaml],
 ]

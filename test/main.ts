@@ -17,7 +17,7 @@ import { migrationsFolder } from '../src/paths.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
-import { prefix } from './fixtures/facts.js'
+import { customPlan, fixedPlan, prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
@@ -55,7 +55,7 @@ const sharedDir = dataDirectory(t)
 const shared = await connect({ ...testConfig({ DATA_DIR: sharedDir }), migrationsFolder, log: silent })
 t.teardown(() => shared.close())
 const sharedKey = createApiKey()
-const terms = { name: 'test', plan: 'free', perMinute: null, perDay: null, expiresAt: null }
+const terms = { name: 'test', plan: fixedPlan.name, perMinute: null, perDay: null, expiresAt: null }
 await insertApiKey(shared.sql, { ...terms, hash: hashApiKey(sharedKey) })
 
 t.test('the first start shows a demo key and a curl line that works when pasted', async (t) => {
@@ -86,7 +86,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
   const run = (program: string, ...args: string[]) =>
     runProgram(`src/commands/${program}.ts`, args, {}, { root })
   t.match(await run('seed', '--count', '3'), { code: 0 })
-  const made = await run('keys', 'create', '--name', 'x', '--plan', 'free')
+  const made = await run('keys', 'create', '--name', 'x', '--plan', fixedPlan.name)
   t.match(await send(`${service.base}/pets`, 'GET', bearer(made.stdout.trim())), {
     status: 200,
     body: { length: 3 },
@@ -106,10 +106,15 @@ t.test('where a shell would read the name of the checkout, the database runs els
 t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
   const dataDir = dataDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
-  // A plan that the clients below do not exhaust.
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', '--plan', 'business'], {
-    DATA_DIR: dataDir,
-  })
+  // More than the clients below send.
+  const quotas = ['--per-minute', '1000000', '--per-day', '1000000']
+  const made = await runProgram(
+    'src/commands/keys.ts',
+    ['create', '--name', 'load', '--plan', customPlan, ...quotas],
+    {
+      DATA_DIR: dataDir,
+    },
+  )
   const headers = bearer(made.stdout.trim())
   const acknowledged: string[] = []
   const client = async () => {

@@ -6,6 +6,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { countBy } from './fixtures/count.js'
 import { dataDirectory } from './fixtures/data-directory.js'
+import { customPlan, fixedPlan } from './fixtures/facts.js'
 import { isRunning } from './fixtures/leftovers.js'
 import { runProgram, type ServiceProcess, signalGroup, startProcess } from './fixtures/process.js'
 import { contract, send } from './fixtures/service.js'
@@ -48,7 +49,7 @@ function tally(statuses: readonly number[]): Record<string, number> {
 
 t.test('quotas are exact, whichever worker serves, and so is what is measured', async (t) => {
   const { service, key } = await start(t, { METRICS_PORT: '0', WORK_MAX: '4000' })
-  const headers = await key('enterprise', '--per-minute', '700', '--per-day', '10000')
+  const headers = await key(customPlan, '--per-minute', '700', '--per-day', '10000')
   const statuses = await flood(`${service.base}/pets`, 1_000, headers)
   t.strictSame(tally(statuses), { 200: 700, 429: 300 })
 
@@ -63,7 +64,8 @@ t.test('quotas are exact, whichever worker serves, and so is what is measured', 
   const { port } = await service.logged('metrics at a port of their own')
   const { text } = await send(`http://127.0.0.1:${port}/metrics`)
   t.match(text, /^animal_store_request_seconds_count{operation="listPets",status="200"} 700$/m)
-  const refusals = [...text.matchAll(/^animal_store_refusals_total{plan="enterprise",window="\w+"} (\d+)$/gm)]
+  const refused = new RegExp(`^animal_store_refusals_total{plan="${customPlan}",window="\\w+"} (\\d+)$`, 'gm')
+  const refusals = [...text.matchAll(refused)]
   t.equal(
     refusals.reduce((sum, [, count]) => sum + Number(count), 0),
     301,
@@ -77,7 +79,7 @@ t.test('quotas are exact, whichever worker serves, and so is what is measured', 
 
 t.test('a worker that is killed is replaced, and nothing acknowledged is lost', async (t) => {
   const { service, key, dataDir } = await start(t, { WORK_MAX: '100000' }) // more than are asked for at once at the end
-  const headers = await key('enterprise', '--per-minute', '100000', '--per-day', '100000')
+  const headers = await key(customPlan, '--per-minute', '100000', '--per-day', '100000')
   const acknowledged: string[] = []
   const [victim] = pidsOf(service, workerMessage)
   const client = async () => {
@@ -116,7 +118,7 @@ const workerMessage = /Server listening/
 
 t.test('Ctrl-C stops all of them in good order, and the database', async (t) => {
   const { service, key, dataDir } = await start(t, { SHUTDOWN_DELAY_MS: '2000' }, true)
-  const headers = await key('free')
+  const headers = await key(fixedPlan.name)
   signalGroup(service.child, 'SIGINT')
   await service.logged('stopping')
   t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 200 })

@@ -21,6 +21,7 @@ const animalParts = [
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
+  'scripts/fuzz',
   'scripts/generated-clients',
   'test/fixtures/facts.ts',
   // What these and their tests alone have a use for.
@@ -59,6 +60,8 @@ const animalScripts = [
   'bench',
   'prefaults',
   'faults',
+  'prefuzz',
+  'fuzz',
   'pregenerated-clients',
   'generated-clients',
 ]

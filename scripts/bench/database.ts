@@ -5,12 +5,14 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
+import { customPlan } from '../../src/contract/plans.js'
+import { readContract } from '../../src/contract/read.js'
 import { insertApiKey } from '../../src/database/api-keys.js'
 import { startEmbedded } from '../../src/database/embedded/server.js'
 import { migrate } from '../../src/database/migrate.js'
 import type { RootSql } from '../../src/database/types.js'
 import { unlessAborted } from '../../src/lib/abort.js'
-import { migrationsFolder } from '../../src/paths.js'
+import { contractFile, migrationsFolder } from '../../src/paths.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { nameOf, parentOf } from '../lib/processes.js'
 
@@ -128,7 +130,8 @@ function namedServer(url: string): Server {
 /** Adds a key that no load uses up, and gives it. */
 export async function addKey(sql: RootSql): Promise<string> {
   const key = createApiKey()
-  const quotas = { plan: 'enterprise', perMinute: quotaMax, perDay: quotaMax }
+  const plan = customPlan(await readContract(contractFile)) ?? ''
+  const quotas = { plan, perMinute: quotaMax, perDay: quotaMax }
   await insertApiKey(sql, { name: 'bench', ...quotas, expiresAt: null, hash: hashApiKey(key) })
   return key
 }

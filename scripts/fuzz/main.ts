@@ -2,10 +2,12 @@
 
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
+import { fixedPlans } from '../../src/contract/plans.js'
+import { readContract } from '../../src/contract/read.js'
 import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile } from '../../src/paths.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
-import { createOpenKey, type Environment, runKeys, type Service, startService } from '../lib/service.js'
+import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 import { readArguments } from './arguments.js'
 import { readFuzzContract } from './contract.js'
 import type { Keys } from './requests.js'
@@ -85,14 +87,17 @@ async function startTarget(): Promise<Target> {
 }
 
 async function createKeys(environment: Environment): Promise<Keys> {
-  const keys = {
-    open: await createOpenKey(environment),
-    limited: await runKeys(['create', '--name', 'limited', '--plan', 'free'], environment),
-    revoked: await runKeys(['create', '--name', 'revoked', '--plan', 'free'], environment),
+  const contract = await readContract(contractFile)
+  const create = async (name: string, terms: readonly string[]) => {
+    const made = await runKeys(['create', '--name', name, ...terms, '--json'], environment)
+    return JSON.parse(made) as { readonly id: number; readonly key: string }
   }
-  // In the order they were made, after the demo key.
-  await runKeys(['revoke', '4'], environment)
-  return keys
+  const [fixed] = fixedPlans(contract)
+  const limited = fixed && (await create('limited', ['--plan', fixed.name]))
+  const revoked = await create('revoked', openTerms(contract))
+  await runKeys(['revoke', String(revoked.id)], environment)
+  const open = await create('open', openTerms(contract))
+  return { open: open.key, revoked: revoked.key, ...(limited && { limited: limited.key }) }
 }
 
 async function endService({ child, log, stop }: Service): Promise<string[]> {

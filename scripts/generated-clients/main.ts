@@ -7,8 +7,12 @@ import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
+import { fixedPlans } from '../../src/contract/plans.js'
+import { readContract } from '../../src/contract/read.js'
+import type { Contract } from '../../src/contract/types.js'
+import { contractFile } from '../../src/paths.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
-import { createOpenKey, type Environment, runKeys, startService } from '../lib/service.js'
+import { type Environment, openTerms, runKeys, startService } from '../lib/service.js'
 import { folderOf, type Generator, generators, missing } from './generators.js'
 import { startGrown } from './grown.js'
 
@@ -45,7 +49,9 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const own = { DATA_DIR: path.join(directory, 'data') }
   const service = await startService(own)
   const grown = await startGrown()
-  const addresses = { ORIGIN: service.origin, URL: `${service.origin}/v1`, GROWN_URL: `${grown.origin}/v1` }
+  const contract = await readContract(contractFile)
+  const [url, grownUrl] = [service, grown].map(({ origin }) => origin + contract.prefix)
+  const addresses = { ORIGIN: service.origin, URL: url ?? '', GROWN_URL: grownUrl ?? '' }
   let failures = 0
   try {
     for (const generator of chosen) {
@@ -54,7 +60,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
         await print(`${generator.name}: skipped: ${why}\n`)
         continue
       }
-      const session = { ...addresses, ...(await makeKeys(own)) }
+      const session = { ...addresses, ...(await makeKeys(contract, own)) }
       const said = await run(generator, path.resolve(jar ?? ''), directory, session, interruption)
       if (said.failed) failures += 1
       await print(`${generator.name}: ${said.failed ? `failed: ${said.text}` : 'works'}\n`)
@@ -69,9 +75,15 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 }
 
 // A key that is not used up, one that is soon, and one for a creation.
-async function makeKeys(own: Environment): Promise<Environment> {
-  const free = await runKeys(['create', '--name', 'free', '--plan', 'free'], own)
-  return { KEY: await createOpenKey(own), FREE_KEY: free, IDEMPOTENCY_KEY: randomUUID() }
+async function makeKeys(contract: Contract, own: Environment): Promise<Environment> {
+  const create = (name: string, terms: readonly string[]) =>
+    runKeys(['create', '--name', name, ...terms], own)
+  const [fixed] = fixedPlans(contract)
+  return {
+    KEY: await create('open', openTerms(contract)),
+    FREE_KEY: await create('limited', ['--plan', fixed?.name ?? '']),
+    IDEMPOTENCY_KEY: randomUUID(),
+  }
 }
 
 /** What the session has printed, or what the step that failed said. */

@@ -5,6 +5,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { customPlan, fixedPlans } from '../../src/contract/plans.js'
+import type { Contract } from '../../src/contract/types.js'
 import { projectRoot } from '../../src/paths.js'
 
 export type Environment = Readonly<Record<string, string>>
@@ -63,10 +65,12 @@ export async function runKeys(args: readonly string[], environment: Environment)
   return stdout.trim()
 }
 
-/** Makes a key that no load of a script uses up. */
-export function createOpenKey(environment: Environment): Promise<string> {
-  const quotas = ['--per-minute', '2000000000', '--per-day', '2000000000']
-  return runKeys(['create', '--name', 'script', '--plan', 'enterprise', ...quotas], environment)
+/** What `keys create` is told for a key that no load uses up; where the contract fixes the quotas of every plan, for one of the widest. */
+export function openTerms(contract: Contract): string[] {
+  const custom = customPlan(contract)
+  if (custom !== undefined) return ['--plan', custom, '--per-minute', '2000000000', '--per-day', '2000000000']
+  const [widest] = [...fixedPlans(contract)].sort((one, other) => other.perDay - one.perDay)
+  return ['--plan', widest?.name ?? '']
 }
 
 /** A file of what `npm run build:server` makes. */

@@ -3,8 +3,9 @@
 // output is the result alone: `create` prints the key and nothing else.
 
 import { pino } from 'pino'
+import { customPlan, fixedPlans } from '../contract/plans.js'
 import { readContract } from '../contract/read.js'
-import type { Contract } from '../contract/types.js'
+import type { Contract, Quotas } from '../contract/types.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
 import { contractFile, migrationsFolder } from '../paths.js'
@@ -14,6 +15,7 @@ import { print } from './terminal.js'
 
 const usage = (
   plans: string,
+  examples: string,
 ) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
        keys list [--json]
        keys show ID [--json]
@@ -33,9 +35,7 @@ const usage = (
   --help   this
 
 Examples:
-  npm run --silent keys -- create --name "Web shop" --plan free
-  npm run --silent keys -- create --name "Big shop" --plan enterprise --per-minute 5000 --per-day 2000000
-  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
+${examples}  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
   npm run --silent keys -- revoke 7
 
 It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
@@ -44,14 +44,32 @@ Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage
 `
 
 const contract = readContract(contractFile)
-const help = usage(await contract.then(plansOf, () => 'a plan of the contract'))
+const help = await contract.then(
+  (read) => usage(plansOf(read), examplesOf(read)),
+  () => usage('a plan of the contract', ''),
+)
 
 function plansOf({ rateLimits: { plans } }: Contract): string {
-  const all = [...plans].map(([name, quota]) => {
-    const terms = quota === 'custom' ? 'agreed per key' : `${quota.perMinute} a minute, ${quota.perDay} a day`
-    return `\n                    ${name}: ${terms}`
-  })
+  const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${inWords(quotas)}`)
   return `a plan of the contract${all.join('')}`
+}
+
+function inWords(quotas: Quotas | 'custom'): string {
+  if (quotas === 'custom') return 'agreed per key'
+  const { perMinute, perDay } = quotas
+  return Number.isFinite(perMinute) ? `${perMinute} a minute, ${perDay} a day` : 'as many requests as come'
+}
+
+function examplesOf(read: Contract): string {
+  const create = 'npm run --silent keys -- create --name'
+  const [fixed] = fixedPlans(read)
+  const custom = customPlan(read)
+  const web = fixed === undefined ? '' : `  ${create} "Web shop" --plan ${fixed.name}\n`
+  const big =
+    custom === undefined
+      ? ''
+      : `  ${create} "Big shop" --plan ${custom} --per-minute 5000 --per-day 2000000\n`
+  return web + big
 }
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {

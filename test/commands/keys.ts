@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { readSubcommand } from '../../src/commands/keys/subcommands.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, send, startService, testConfig } from '../fixtures/service.js'
@@ -10,7 +11,7 @@ const usageErrors: [string, string[], RegExp][] = [
   ['no command', [], /Say create, list/],
   ['an unknown command', ['make'], /Say create, list/],
   ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
-  ['no name', ['create', '--plan', 'free'], /--name must have/],
+  ['no name', ['create', '--plan', fixedPlan.name], /--name must have/],
   [
     'an unknown plan',
     ['create', '--name', 'x', '--plan', 'gold'],
@@ -18,32 +19,32 @@ const usageErrors: [string, string[], RegExp][] = [
   ],
   [
     'quotas that the plan fixes',
-    ['create', '--name', 'x', '--plan', 'free', '--per-minute', '1'],
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--per-minute', '1'],
     /do not go with/,
   ],
   [
     'quotas that the plan needs',
-    ['create', '--name', 'x', '--plan', 'enterprise', '--per-day', '9'],
+    ['create', '--name', 'x', '--plan', customPlan, '--per-day', '9'],
     /are needed with/,
   ],
   [
     'a quota of nothing',
-    ['create', '--name', 'x', '--plan', 'enterprise', '--per-minute', '0', '--per-day', '9'],
+    ['create', '--name', 'x', '--plan', customPlan, '--per-minute', '0', '--per-day', '9'],
     /--per-minute must be/,
   ],
   [
     'an expiry that is past',
-    ['create', '--name', 'x', '--plan', 'free', '--expires', '2020-01-01'],
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2020-01-01'],
     /in the future/,
   ],
   [
     'an expiry that is no time',
-    ['create', '--name', 'x', '--plan', 'free', '--expires', 'soon'],
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', 'soon'],
     /must be a time/,
   ],
   [
     'an expiry on a day that is none',
-    ['create', '--name', 'x', '--plan', 'free', '--expires', '2027-02-30'],
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2027-02-30'],
     /must be a time/,
   ],
   ['an id that is none', ['revoke', 'x'], /is no ID/],
@@ -69,7 +70,7 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   const keys = (...args: string[]) => readSubcommand(args, contract)(sql, testConfig())
   const call = (key: string) => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
 
-  const big = ['--name', 'Big shop', '--plan', 'enterprise', '--per-minute', '7', '--per-day', '9']
+  const big = ['--name', 'Big shop', '--plan', customPlan, '--per-minute', '7', '--per-day', '9']
   const made = await keys('create', ...big)
   t.match(made, /^ask_[0-9A-Za-z]{36}\n$/, 'the output is the key alone')
   const key = made.trim()
@@ -81,18 +82,20 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   t.match(JSON.parse(await keys('show', '2', '--json')), {
     id: 2,
     name: 'Big shop',
-    plan: 'enterprise',
+    plan: customPlan,
     state: 'valid',
     quotas: { perMinute: 7, perDay: 9 },
     used: null,
   })
 
   const later = new Date(Date.now() + 3_600_000).toISOString()
-  await keys('create', '--name', 'short', '--plan', 'free', '--expires', later)
+  await keys('create', '--name', 'short', '--plan', fixedPlan.name, '--expires', later)
   const list = await keys('list')
   t.match(
     list,
-    /^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +test .* valid\n2 +Big shop +enterprise 7\/min 9\/day .* valid\n3 +short +free /,
+    new RegExp(
+      `^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +test .* valid\n2 +Big shop +${customPlan} 7/min 9/day .* valid\n3 +short +${fixedPlan.name} `,
+    ),
   )
   t.notMatch(list, key, 'the list never shows the secret')
 
@@ -106,8 +109,8 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   while ([200, 429].includes(answer.status)) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
   t.match(await keys('list'), /Big shop .* revoked 2/)
-  const another = JSON.parse(await keys('create', '--name', 'x', '--plan', 'free', '--json'))
-  t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: 'free' })
+  const another = JSON.parse(await keys('create', '--name', 'x', '--plan', fixedPlan.name, '--json'))
+  t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: fixedPlan.name })
   t.equal((await call(another.key)).status, 200)
   t.strictSame(JSON.parse(await keys('revoke', '4', '--json')), { id: 4, state: 'revoked' })
   await t.rejects(keys('revoke', '99'), { message: 'There is no key 99.' })
@@ -118,7 +121,7 @@ t.test('what a key has used is shown where instances count in Redis', { skip: re
   const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
   const service = await startService(t, { env })
   const keys = (...args: string[]) => readSubcommand(args, contract)(service.sql, testConfig(env))
-  const { id, key } = await service.createKey({ plan: 'enterprise', perMinute: 7, perDay: 9 })
+  const { id, key } = await service.createKey({ plan: customPlan, perMinute: 7, perDay: 9 })
   t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
   t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })
   t.match(await keys('show', String(id)), /\nA minute {2}7, used: 1\nA day {5}9, used: 1\n$/)
@@ -132,7 +135,11 @@ t.test('keys are made when the service does not run', async (t) => {
     code: 0,
     stdout: 'There are no keys yet.\n',
   })
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'early', '--plan', 'free'], env)
+  const made = await runProgram(
+    'src/commands/keys.ts',
+    ['create', '--name', 'early', '--plan', fixedPlan.name],
+    env,
+  )
   const service = await startProcess(t, env)
   t.notMatch(service.welcome, /ask_/, 'the service makes no demo key where there is one')
   const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })

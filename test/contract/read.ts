@@ -5,6 +5,7 @@ import { ContractError } from '../../src/contract/contract-error.js'
 import { readContract, toContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { fixedPlan } from '../fixtures/facts.js'
 import { contract } from '../fixtures/service.js'
 
 function read(t: Test, text: string): Promise<Contract> {
@@ -304,18 +305,18 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
   ],
   [
     'a plan without numbers',
-    (document) => document.setIn(['x-rate-limits', 'plans', 'free'], 'plenty'),
-    'x-rate-limits: plan free needs perMinute and perDay, whole numbers above 0',
+    (document) => document.setIn(['x-rate-limits', 'plans', fixedPlan.name], 'plenty'),
+    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
   ],
   [
     'a plan with half its numbers',
-    (document) => document.deleteIn(['x-rate-limits', 'plans', 'pro', 'perDay']),
-    'x-rate-limits: plan pro needs perMinute and perDay, whole numbers above 0',
+    (document) => document.deleteIn(['x-rate-limits', 'plans', fixedPlan.name, 'perDay']),
+    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
   ],
   [
     'a plan of nothing',
-    (document) => document.setIn(['x-rate-limits', 'plans', 'pro', 'perMinute'], 0),
-    'x-rate-limits: plan pro needs perMinute and perDay, whole numbers above 0',
+    (document) => document.setIn(['x-rate-limits', 'plans', fixedPlan.name, 'perMinute'], 0),
+    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
   ],
   [
     'no allowance for callers without a key',

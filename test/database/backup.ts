@@ -10,6 +10,7 @@ import { freePort } from '../../scripts/lib/port.js'
 import { projectRoot } from '../../src/paths.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { customPlan } from '../fixtures/facts.js'
 import { blocksOf, readPage } from '../fixtures/pages.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
@@ -64,7 +65,7 @@ async function createKey(env: Record<string, string>): Promise<{ readonly author
     '--name',
     'x',
     '--plan',
-    'enterprise',
+    customPlan,
     '--per-minute',
     '100000',
     '--per-day',

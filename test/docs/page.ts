@@ -9,7 +9,7 @@ import { readContract } from '../../src/contract/read.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/paths.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
-import { deprecation, free, prefix, status } from '../fixtures/facts.js'
+import { deprecation, fixedPlan, prefix, status } from '../fixtures/facts.js'
 import { contract, type Service, send, startService } from '../fixtures/service.js'
 
 t.test('the root leads to the page, and all that the page names is there', async (t) => {
@@ -144,7 +144,8 @@ t.test('the page has tables of what the contract states, and fills in nothing th
   const { origin } = await startService(t)
   const { body } = await send(`${origin}/docs/contract.json`)
   const { description } = body.info
-  t.match(description, `| free | ${free.perMinute} | ${free.perDay.toLocaleString('en')} |`)
+  const { name, perMinute, perDay } = fixedPlan
+  t.match(description, `| ${name} | ${perMinute} | ${perDay.toLocaleString('en')} |`)
   for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
   t.match(
     description,

@@ -4,7 +4,7 @@ import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { deprecation, prefix, prefixEncoded } from '../fixtures/facts.js'
+import { deprecation, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
 import { contract, send, startService } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -97,7 +97,7 @@ t.test('answers leave when the event loop has read what there is', async (t) => 
 t.test('a refusal for overload tells what any answer tells', async (t) => {
   const held = hold('createPet')
   const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
-  const limited = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+  const limited = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
   const headers = { authorization: `Bearer ${limited.key}` }
   const before = await service.call('GET', '/pets', { headers })
   const [waiting] = [service.call('POST', '/pets', { body: pet }), await held.waits(1)]

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../src/database/types.js'
 import { stopClocks } from '../fixtures/clocks.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { prefix, statuses } from '../fixtures/facts.js'
+import { customPlan, prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -80,11 +80,11 @@ t.test('refusals are counted by plan and window, bans by plan', async (t) => {
   const found = await samples()
   const refusals = (plan: string, window: string) =>
     found.get(`animal_store_refusals_total{plan="${plan}",window="${window}"}`)
-  t.equal(refusals('enterprise', 'minute'), ban.rejections)
-  t.equal(refusals('enterprise', 'ban'), 3)
-  t.equal(refusals('enterprise', 'day'), 2)
+  t.equal(refusals(customPlan, 'minute'), ban.rejections)
+  t.equal(refusals(customPlan, 'ban'), 3)
+  t.equal(refusals(customPlan, 'day'), 2)
   t.equal(refusals('none', 'address'), 4)
-  t.equal(found.get('animal_store_bans_total{plan="enterprise"}'), 1)
+  t.equal(found.get(`animal_store_bans_total{plan="${customPlan}"}`), 1)
 })
 
 t.test('who calls what is deprecated is told by key, for so many keys', async (t) => {

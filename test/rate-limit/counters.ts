@@ -5,7 +5,7 @@ import type { RedisServer } from '../../scripts/lib/redis.js'
 import { createMemoryCounters } from '../../src/rate-limit/counters.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { free as freeQuotas } from '../fixtures/facts.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { startProcess } from '../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import {
@@ -32,8 +32,8 @@ const patience = { REDIS_TIMEOUT_MS: '3000', HANDLER_TIMEOUT_MS: '120000', WORK_
 t.test('counters in memory', async (t) => {
   t.test('admit exactly the quota of requests that come at once', async (t) => {
     const { app, createKey } = await startService(t, { env: { WORK_MAX: '10000' } })
-    const { perMinute } = freeQuotas
-    const { key } = await createKey({ plan: 'free', perMinute: null, perDay: null })
+    const { perMinute } = fixedPlan
+    const { key } = await createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
     // Injected, so that all of them wait for the same look-up of the key and go on in the same turn.
     const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
     const answers = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
@@ -51,7 +51,7 @@ t.test('counters in memory', async (t) => {
     const counters = await createMemoryCounters(app, contract.rateLimits)
     const client = {
       keyId: '1',
-      plan: 'free',
+      plan: 'any',
       quotas: { perMinute: 60, perDay: 1_000 },
       expiresAt: undefined,
     }
@@ -89,7 +89,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     const [first, second] = pair
 
     await t.test('and admit exactly the quota, whatever the concurrency', async (t) => {
-      const busy = await createKey('enterprise', 1_000)
+      const busy = await createKey(customPlan, 1_000)
       const from = Math.floor(Date.now() / 1000)
       const answers = await Promise.all(
         Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, busy)),
@@ -113,11 +113,11 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     })
 
     await t.test('and a ban on one holds on the other', async (t) => {
-      const [banned, other] = [await createKey('free'), await createKey('free')]
+      const [banned, other] = [await createKey(fixedPlan.name), await createKey(fixedPlan.name)]
       const answers = await Promise.all(
-        Array.from({ length: freeQuotas.perMinute + ban.rejections }, () => list(first, banned)),
+        Array.from({ length: fixedPlan.perMinute + ban.rejections }, () => list(first, banned)),
       )
-      t.strictSame(count(answers), { 200: freeQuotas.perMinute, 429: ban.rejections })
+      t.strictSame(count(answers), { 200: fixedPlan.perMinute, 429: ban.rejections })
       const begins = await list(first, banned)
       t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'one too many')
       const holds = await list(second, banned)
@@ -134,7 +134,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
   t.test('Redis may be killed in the middle of a load, and come back', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
-    const load = startLoad(pair, await createKey('enterprise', plenty))
+    const load = startLoad(pair, await createKey(customPlan, plenty))
     await load.answered(200)
     await redis.kill()
     await told(pair, away)
@@ -154,7 +154,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
 
   t.test('Redis may freeze in the middle of a load, which waits for it once', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
-    const load = startLoad(pair, await createKey('enterprise', plenty))
+    const load = startLoad(pair, await createKey(customPlan, plenty))
     await load.answered(200)
     redis.freeze()
     await told(pair, away)
@@ -162,8 +162,8 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     t.strictSame(Object.keys(count(await load.end())), ['200'], 'the load does not feel it')
 
     const [first, second] = pair
-    const { perMinute } = freeQuotas
-    const free = await createKey('free')
+    const { perMinute } = fixedPlan
+    const free = await createKey(fixedPlan.name)
     const whileFrozen = await Promise.all(Array.from({ length: perMinute + 40 }, () => list(first, free)))
     t.strictSame(count(whileFrozen), { 200: perMinute, 429: 40 }, 'an instance keeps to the quota on its own')
     t.match(await list(second, free), { status: 200 }, 'and does not know of the other')
@@ -180,9 +180,13 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
 
   t.test('a quota that is used up, and a ban, outlive Redis, and what it forgets', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
-    const { perMinute } = freeQuotas
+    const { perMinute } = fixedPlan
     const halfway = Math.floor(perMinute / 2)
-    const [used, banned, half] = [await createKey('free'), await createKey('free'), await createKey('free')]
+    const [used, banned, half] = [
+      await createKey(fixedPlan.name),
+      await createKey(fixedPlan.name),
+      await createKey(fixedPlan.name),
+    ]
     const spread = (headers: Headers, times: number) =>
       Promise.all(Array.from({ length: times }, (_, i) => list(pair[i % 2], headers)))
     t.strictSame(count(await spread(used, perMinute)), { 200: perMinute })
@@ -227,13 +231,13 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
       await leave()
       const { pair, createKey } = await startPair(t, redis)
       t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
-      const free = await createKey('free')
+      const free = await createKey(fixedPlan.name)
       t.match(await Promise.all(pair.map((each) => list(each, free))), [{ status: 200 }, { status: 200 }])
       await comeBack()
       await told(pair, back)
       t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
-      t.equal(remaining(await list(pair[0], free)), freeQuotas.perMinute - 2, 'it goes on where it was')
-      t.equal(remaining(await list(pair[1], free)), freeQuotas.perMinute - 3, 'they share their counts')
+      t.equal(remaining(await list(pair[0], free)), fixedPlan.perMinute - 2, 'it goes on where it was')
+      t.equal(remaining(await list(pair[1], free)), fixedPlan.perMinute - 3, 'they share their counts')
       for (const { log } of pair) t.strictSame(levels(log, away), [40])
     })
   }

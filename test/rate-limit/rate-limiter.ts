@@ -1,6 +1,6 @@
 import t from 'tap'
 import { stopClocks } from '../fixtures/clocks.js'
-import { free, prefix, prefixEncoded } from '../fixtures/facts.js'
+import { customPlan, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
 import { type Answer, contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
 const { plans, anonymous, ban } = contract.rateLimits
@@ -9,7 +9,7 @@ const minute = 60 * second
 const day = 24 * 60 * minute
 
 async function keyOf(service: Service, perMinute: number, perDay: number) {
-  const { key, id } = await service.createKey({ plan: 'enterprise', perMinute, perDay })
+  const { key, id } = await service.createKey({ plan: customPlan, perMinute, perDay })
   const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
   const calls = async (count: number) => {
     const answers: Answer[] = []
@@ -39,13 +39,13 @@ function statuses(answers: readonly Answer[]) {
 }
 
 t.test(
-  'of many requests at once on a fresh free key so many as its minute allows are admitted, the others get 429 with every header',
+  'of many requests at once on a fresh key so many as its minute allows are admitted, the others get 429 with every header',
   async (t) => {
     stopClocks(t)
     const service = await startService(t, { env: { WORK_MAX: '10000' } })
-    const { perMinute } = free
+    const { perMinute } = fixedPlan
     const tooMany = Math.min(90, ban.rejections)
-    const { key } = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+    const { key } = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
     const headers = { authorization: `Bearer ${key}` }
     const answers = await Promise.all(
       Array.from({ length: perMinute + tooMany }, () => send(`${service.base}/pets`, 'GET', headers)),
@@ -367,10 +367,10 @@ t.test('a key of a plan that the contract no longer has is a fault, not a guess'
 t.test('changing a number in the contract changes the server', async (t) => {
   const edited = {
     ...contract,
-    rateLimits: { ...contract.rateLimits, plans: new Map([['free', { perMinute: 2, perDay: 9 }]]) },
+    rateLimits: { ...contract.rateLimits, plans: new Map([[fixedPlan.name, { perMinute: 2, perDay: 9 }]]) },
   }
   const service = await startService(t, { contract: edited })
-  const { key } = await service.createKey({ plan: 'free', perMinute: null, perDay: null })
+  const { key } = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
   const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
   t.strictSame(statuses([await call(), await call(), await call()]), { 200: 2, rate_limit_exceeded: 1 })
 })
