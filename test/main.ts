@@ -17,7 +17,7 @@ import { migrationsFolder } from '../src/paths.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
-import { customPlan, fixedPlan, prefix } from './fixtures/facts.js'
+import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
@@ -106,15 +106,9 @@ t.test('where a shell would read the name of the checkout, the database runs els
 t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
   const dataDir = dataDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
-  // More than the clients below send.
-  const quotas = ['--per-minute', '1000000', '--per-day', '1000000']
-  const made = await runProgram(
-    'src/commands/keys.ts',
-    ['create', '--name', 'load', '--plan', customPlan, ...quotas],
-    {
-      DATA_DIR: dataDir,
-    },
-  )
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', ...ampleTerms], {
+    DATA_DIR: dataDir,
+  })
   const headers = bearer(made.stdout.trim())
   const acknowledged: string[] = []
   const client = async () => {

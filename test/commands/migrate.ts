@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import t from 'tap'
 import { requestSettings } from '../../src/database/pools.js'
 import type { RootSql } from '../../src/database/types.js'
-import { fixedPlan } from '../fixtures/facts.js'
+import { ampleTerms } from '../fixtures/facts.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -43,11 +43,7 @@ t.test('the service serves as a role that can change no table', async (t) => {
   await runProgram('src/commands/migrate.ts', [], owner)
 
   const { base, stop } = await startProcess(t, service)
-  const made = await runProgram(
-    'src/commands/keys.ts',
-    ['create', '--name', 'x', '--plan', fixedPlan.name],
-    service,
-  )
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], service)
   t.equal(made.code, 0, made.stderr)
   const headers = { authorization: `Bearer ${made.stdout.trim()}` }
   const create = (own = {}) =>

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { startEmbedded } from '../../src/database/embedded/server.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { fixedPlan, pageMax } from '../fixtures/facts.js'
+import { ampleTerms, pageMax } from '../fixtures/facts.js'
 import { runProgram, startProcess, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
 
@@ -33,11 +33,7 @@ t.test('a wrong use changes nothing, says what is right and exits 2', async (t) 
 async function openDatabase(t: Test) {
   const dataDir = dataDirectory(t)
   const env = { DATA_DIR: dataDir }
-  const made = await runProgram(
-    'src/commands/keys.ts',
-    ['create', '--name', 'x', '--plan', fixedPlan.name],
-    env,
-  )
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
   const server = await startEmbedded(dataDir, silent)
   const sql = postgres({ ...server.connection, max: 2, onnotice: () => {} })
   t.teardown(async () => {

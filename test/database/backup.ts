@@ -10,7 +10,7 @@ import { freePort } from '../../scripts/lib/port.js'
 import { projectRoot } from '../../src/paths.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
-import { customPlan } from '../fixtures/facts.js'
+import { ampleTerms } from '../fixtures/facts.js'
 import { blocksOf, readPage } from '../fixtures/pages.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
@@ -60,17 +60,7 @@ async function startPostgres(t: Test): Promise<(database: string, role?: string)
 }
 
 async function createKey(env: Record<string, string>): Promise<{ readonly authorization: string }> {
-  const args = [
-    'create',
-    '--name',
-    'x',
-    '--plan',
-    customPlan,
-    '--per-minute',
-    '100000',
-    '--per-day',
-    '100000',
-  ]
+  const args = ['create', '--name', 'x', ...ampleTerms]
   const { stdout } = await runProgram('src/commands/keys.ts', args, env)
   return { authorization: `Bearer ${stdout.trim()}` }
 }

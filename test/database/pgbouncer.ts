@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { prepareServiceRole } from '../../src/database/roles.js'
 import type { RootSql } from '../../src/database/types.js'
-import { fixedPlan } from '../fixtures/facts.js'
+import { ampleTerms } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { pgBouncerIsMissing, startPgBouncer } from '../fixtures/pgbouncer.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
@@ -30,11 +30,7 @@ for (const mode of ['session', 'transaction'] as const)
     const env = { DATABASE_URL: bouncer.urlOf(role), HANDLER_TIMEOUT_MS: String(handlerTimeoutMs) }
     const service = await startProcess(t, env)
     t.ok(await service.logged('the database is behind a pooler: no statement is prepared or pipelined'))
-    const made = await runProgram(
-      'src/commands/keys.ts',
-      ['create', '--name', 'x', '--plan', fixedPlan.name],
-      env,
-    )
+    const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
     t.equal(made.code, 0, made.stderr)
     const auth = { authorization: `Bearer ${made.stdout.trim()}` }
     const call = (method: string, path: string, headers = {}, body?: object) =>
