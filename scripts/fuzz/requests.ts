@@ -77,7 +77,12 @@ function assemble(
         ? isOpaque(parameter.schema)
         : parameter.in === 'header' && operation.isIdempotent
     })
-    return toRequest(draft, mutations, expectationOf(operation, caller, isOpen), caller.isValid)
+    // What is wrong with a body, say, may be right for the operation of another method.
+    const isElsewhere = draft.operation?.id !== '' && draft.operation !== operation
+    const applied = isElsewhere
+      ? mutations.map((each) => ({ ...each, expected: 'either' as const }))
+      : mutations
+    return toRequest(draft, applied, expectationOf(operation, caller, isOpen), caller.isValid)
   })
 }
 

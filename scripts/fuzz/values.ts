@@ -139,7 +139,7 @@ function validNumber(schema: Schema): Arbitrary<number> {
     max: Math.min(most, Math.floor(max / multipleOf)),
   })
   return fitting(
-    steps.map((count) => count * multipleOf),
+    steps.map((count) => Number((count * multipleOf).toPrecision(12))), // 12.03, not 12.030000000000001
     schema,
   )
 }
@@ -223,7 +223,12 @@ function beyond(schema: Schema): Arbitrary<Json>[] {
 }
 
 function integerBounds({ minimum, maximum, format }: Schema): { min: bigint; max: bigint } {
-  const size = format === 'int32' ? 32 : 64
-  const [least, most] = [BigInt.asIntN(size, 1n << BigInt(size - 1)), (1n << BigInt(size - 1)) - 1n]
+  // Without a format, as far as a double is exact.
+  const [least, most] =
+    format === 'int64'
+      ? [-(2n ** 63n), 2n ** 63n - 1n]
+      : format === 'int32'
+        ? [-(2n ** 31n), 2n ** 31n - 1n]
+        : [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)]
   return { min: BigInt((minimum as number) ?? least), max: BigInt((maximum as number) ?? most) }
 }
