@@ -20,7 +20,7 @@ import {
 } from './pools.js'
 import { type Place, ReadServers, readPlace, Servers } from './servers.js'
 import type { Database, Pools, RootSql } from './types.js'
-import { isLoginRefused, isUnavailable } from './unavailable.js'
+import { isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
@@ -152,8 +152,8 @@ async function untilReachable(make: Make, servers: Servers, timeoutMs: number, l
       const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
       return await connection.end(0)
     } catch (error) {
-      if (!isUnavailable(error) || isLoginRefused(error) || performance.now() > deadline)
-        throw unreachable(make, servers, error)
+      const isFinal = !isUnavailable(error) || isLoginRefused(error) || isTlsRefused(error)
+      if (isFinal || performance.now() > deadline) throw unreachable(make, servers, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
@@ -172,13 +172,18 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   )
 }
 
+function adviceOn(cause: unknown): string {
+  if (isLoginRefused(cause))
+    return 'Correct the user or the password in DATABASE_URL, or change those of the database.'
+  if (isTlsRefused(cause)) return 'Have it take TLS, or say sslmode=disable in DATABASE_URL.'
+  return 'Start it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.'
+}
+
 // Hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
   const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
-  const advice = isLoginRefused(cause)
-    ? 'Correct the user or the password in DATABASE_URL, or change those of the database.'
-    : 'Start it or correct DATABASE_URL; without DATABASE_URL the service runs a PostgreSQL of its own.'
+  const advice = adviceOn(cause)
   return new OperatorError(
     `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\n${advice}`,
     { cause },

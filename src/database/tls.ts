@@ -7,17 +7,23 @@ import { OperatorError } from '../operator-error.js'
 
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
+const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+
 /** Of postgres.js's options for a host, those of TLS; none where it reads them in the URL itself. */
 export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
 
 /**
  * Reads what a URL's parameters say of TLS: `sslmode`, and the files `sslrootcert`, `sslcert` and `sslkey`, and takes away what
  * postgres.js is not to read there. As to libpq, a certificate authority that is given counts also where the mode asks for no verification.
- * @throws {OperatorError} when a file cannot be read
+ * @throws {OperatorError} when a file cannot be read, or there is no such mode
  */
 export function readTls(parameters: URLSearchParams): TlsOf {
   const authority = parameters.get('sslrootcert')
   const mode = parameters.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
+  if (!modes.includes(mode))
+    throw new OperatorError(`DATABASE_URL: its sslmode ${mode} is none of ${modes.join(', ')}`)
+  // To postgres.js, `allow` asks for TLS, where either will do.
+  if (mode === 'allow') parameters.set('sslmode', 'prefer')
   const named = Object.entries(files).flatMap(([name, option]) => {
     const file = parameters.get(name)
     parameters.delete(name)

@@ -15,6 +15,7 @@ const connectionErrors = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'STATEMENT_ABANDONED',
+  'TLS_REFUSED',
 ])
 
 /** Whether PostgreSQL will not have another connection: SQLSTATE 53 (there are too many), 28000 and 28P01 (not by this login). */
@@ -27,6 +28,11 @@ export function isConnectionRefused(error: unknown): boolean {
 export function isLoginRefused(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return code === '28000' || code === '28P01'
+}
+
+/** Whether the server takes no TLS, and it was to. */
+export function isTlsRefused(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'TLS_REFUSED'
 }
 
 /** Whether a statement would write, and the server or its transaction only reads. */

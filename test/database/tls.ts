@@ -8,6 +8,7 @@ import { readPlace } from '../../src/database/servers.js'
 import type { RootSql } from '../../src/database/types.js'
 import { migrationsFolder, projectRoot } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, testConfig } from '../fixtures/service.js'
 
 const folder = path.join(projectRoot, 'test/fixtures/tls')
@@ -55,8 +56,8 @@ async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 
   return { url, callers }
 }
 
-async function use(databaseUrl: string): Promise<string> {
-  const config = { ...testConfig(), startTimeoutMs: 0, databaseUrl, migrationsFolder, log: silent }
+async function use(databaseUrl: string, startTimeoutMs = 0): Promise<string> {
+  const config = { ...testConfig(), startTimeoutMs, databaseUrl, migrationsFolder, log: silent }
   const database = await connect(config)
   try {
     await Promise.all(Array.from({ length: 3 }, () => database.pools.reads.sql`select 1`))
@@ -90,6 +91,13 @@ const cases: [
   ['an authority without a mode', 'name', '127.0.0.1', { sslrootcert: authority }, 'used'],
   ['the authorities of Node', 'name', 'localhost', { sslrootcert: 'system' }, /certificate/],
   [
+    'no such mode',
+    'name',
+    '127.0.0.1',
+    { sslmode: 'verify_full' },
+    /its sslmode verify_full is none of disable, /,
+  ],
+  [
     'no such file',
     'name',
     'localhost',
@@ -120,6 +128,18 @@ t.test('TLS to the database: the service shows a certificate of its own', async 
   const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
   t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
   t.strictSame([...new Set(callers)], ['name'])
+})
+
+t.test('a server that takes no TLS ends a start that asks for it at once', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const start = (sslmode: string) => use(`${url}?sslmode=${sslmode}`, 60_000)
+  for (const sslmode of ['require', 'verify-ca', 'verify-full']) {
+    await t.rejects(start(sslmode), {
+      name: 'OperatorError',
+      message: /: 127\.0\.0\.1 takes no TLS\nHave it take TLS, or say sslmode=disable in DATABASE_URL\.$/,
+    })
+  }
+  for (const sslmode of ['prefer', 'allow']) t.equal(await start(sslmode), 'used')
 })
 
 t.test('TLS to the database: of several hosts, each is held to its own name', async (t) => {
