@@ -190,6 +190,10 @@ function queryMutations({ parameters, path }: Operation, { limits }: Contract): 
   const add = (draft: Draft, ...parts: string[]) => void draft.query.push(...parts)
   const inQuery = parameters.filter((each) => each.in === 'query')
   const repeated = inQuery.filter(isPlain).map(({ name }) => name)
+  // The fields of an exploded object are parameters of any name, unless it says which.
+  const takesAny = inQuery.some(
+    ({ explode, schema }) => explode && schema.type === 'object' && schema.additionalProperties !== false,
+  )
   return [
     ...repeated.map((name) =>
       named('query', 'refused', { [`${name} twice`]: (draft) => add(draft, `${name}=1`, `${name}=1`) }),
@@ -197,7 +201,9 @@ function queryMutations({ parameters, path }: Operation, { limits }: Contract): 
     named('query', 'refused', {
       'a query too long': (draft) => add(draft, `${inQuery[0]?.name ?? path}=${'a'.repeat(limits.url)}`),
     }),
-    several('query', 'refused', 'query', strayQueries, (draft, text) => add(draft, text)),
+    several('query', takesAny ? 'either' : 'refused', 'query', strayQueries, (draft, text) =>
+      add(draft, text),
+    ),
     several('query', 'either', 'query', emptyQueries, (draft, text) => add(draft, text)),
   ]
 }
