@@ -4,6 +4,7 @@ import { Reader } from '../contract/reader.js'
 import type { Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { type AnySchema, mapSchemas } from '../schemas/exact-numbers.js'
+import { hasInheritedName } from '../schemas/field-names.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<
@@ -46,9 +47,9 @@ export function createPlainAnswers(document: object): (operation: Operation) => 
   const sizeOf = (schema: AnySchema): number => {
     let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
     mapSchemas(schema, (each) => {
-      const hasChoice = notPlain.some((name) => name in each)
+      const isPlain = !notPlain.some((name) => name in each) && typeof each.type === 'string'
       if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
-      else size += hasChoice || isOpen(each) || typeof each.type !== 'string' ? Number.POSITIVE_INFINITY : 1
+      else size += isPlain && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
       return each
     })
     return size

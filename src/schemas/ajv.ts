@@ -7,6 +7,7 @@ import { stringify } from 'lossless-json'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { type AnySchema, addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+import { addBare, withBare } from './field-names.js'
 
 // Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
 const unoptimized = { optimize: false }
@@ -21,6 +22,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
   addExactNumber(ajv, mode)
+  addBare(ajv, mode)
   addBytes(ajv)
   addAlternatives(ajv)
   return ajv
@@ -52,7 +54,7 @@ export function compilable(schema: AnySchema): AnySchema {
   if (typeof schema === 'boolean') return schema
   const { $id: _, $schema, ...others } = schema
   dialect.validateSchema(others, true)
-  return withExactNumbers(others)
+  return withExactNumbers(withBare(others))
 }
 
 /** Compiles schemas, those that are alike once: most operations share their headers, parameters and errors. */

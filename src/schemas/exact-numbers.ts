@@ -98,14 +98,6 @@ export function withExactNumbers(schema: AnySchema): AnySchema {
 }
 
 function exact(given: Schema): Schema {
-  const properties = Object.entries((given.properties ?? {}) as Record<string, AnySchema>)
-  for (const [name, schema] of properties) {
-    if (name === '__proto__')
-      throw new Error('a field is called __proto__, a name that JavaScript keeps for itself')
-    // Ajv takes what every object has for the field's value.
-    if (name in Object.prototype && typeof schema === 'object' && schema.default !== undefined)
-      throw new Error(`the field ${name} cannot have a default, for every object of JavaScript has one`)
-  }
   const { [exactNumbers]: exactly, ...rounded } = given
   const schema =
     typeof exactly === 'string'
