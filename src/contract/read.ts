@@ -5,6 +5,7 @@ import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from '
 import { type ReadText, readSource, type Source } from './files.js'
 import { withOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
+import { isEndless, unescapePointer } from './pointer.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
 import { toOneDialect } from './upgrade.js'
@@ -46,6 +47,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
       ),
     )
   const specificationText = JSON.stringify(specification)
+  checkReferences(reader, specificationText)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))
@@ -66,4 +68,12 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     hasOneWayFields: /"(readOnly|writeOnly)":true/.test(specificationText),
   }
   return { contract, problems: reader.problems }
+}
+
+function checkReferences(reader: Reader, text: string): void {
+  for (const ref of new Set([...text.matchAll(/"\$ref":"#\/([^"]*)"/g)].map(([, pointer = '']) => pointer))) {
+    if (!isEndless(reader.document, `#/${ref}`)) continue
+    const at = ref.split('/').map((token) => unescapePointer(token) ?? token)
+    reader.within(at, () => reader.problem(`$ref #/${ref} leads back to itself`))
+  }
 }

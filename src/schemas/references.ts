@@ -1,7 +1,7 @@
 // Schemas that refer to others of their document: each of these is compiled once, however many refer to it.
 
 import type { Ajv } from 'ajv'
-import { isEndless, lookUp } from '../contract/pointer.js'
+import { lookUp } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, asCondition, mapSchemas } from './exact-numbers.js'
 
@@ -11,7 +11,6 @@ export type Resolve = (schema: Schema) => Schema
 /**
  * What makes a schema of the document one that this Ajv can compile: what it refers to is added to the Ajv, under names of its own.
  * @param prepare gives what each of them is changed by before that
- * @throws {Error} by what is returned, where a schema is an alternative or a condition of itself
  */
 export function createReferences(
   ajv: Ajv,
@@ -62,7 +61,6 @@ function createTargetOf(document: object): (ref: string) => AnySchema {
   const targetOf = (ref: string): AnySchema => {
     const known = targets.get(ref)
     if (known !== undefined) return known
-    if (isEndless(document, ref)) throw new Error(`$ref ${ref} leads back to itself`)
     const found = (lookUp(document, ref) ?? anchored(document, ref)) as AnySchema
     const target = typeof found === 'object' && typeof found.$ref === 'string' ? targetOf(found.$ref) : found
     targets.set(ref, target)
