@@ -12,7 +12,7 @@ import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
 import { lookUp } from './pointer.js'
 import { nodeOf } from './reader.js'
-import { dataKeywords, mapKeywords } from './upgrade.js'
+import { dataKeywords, isItem, isOldDialect, mapKeywords, referring, withSiblings } from './upgrade.js'
 
 /** The document, in one piece. */
 export interface Source {
@@ -46,16 +46,20 @@ export async function readSource(
     textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const place = createPlace(texts)
   const locate = (pointer: Pointer) => place(path.resolve(file), pointer)
-  const whole = await textOf(path.resolve(file))
-    .then(wholeDocument)
-    .catch(() => undefined)
-  if (whole !== undefined) return { ...whole, files: [...texts.keys()], locate }
+  const root = await textOf(path.resolve(file))
+    .then(parseText)
+    .catch(() => undefined) // the parser of references tells why
+  const [written = ''] = texts.values()
+  if (root !== undefined && isWhole(root))
+    return { document: root, text: written, files: [...texts.keys()], locate }
+  const isOld = isOldDialect(root)
   const extensions: unknown[] = []
   const parse = ({ data }: { readonly data: unknown }) => {
-    const value = parseText(String(data)) as object
+    const value = parseText(String(data))
     // A file of nothing but references is a map, in which a name may begin with x-, too.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
-    return setAside(value, extensions, (ref) => lookUp(value, ref) !== undefined, isMap)
+    const whole = { extensions, isOld, leads: (ref: string) => lookUp(value, ref) !== undefined }
+    return setAside(value, whole, { isMap, isData: false, of: '' })
   }
   const options = {
     // JSON is YAML, too.
@@ -66,14 +70,8 @@ export async function readSource(
   try {
     const joined = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
     const document = withMaps(joined, joined) as object
-    const [text = ''] = texts.values()
     const isSplit = texts.size > 1
-    return {
-      document,
-      text: isSplit ? stringify(document) : text,
-      files: [...texts.keys()],
-      locate,
-    }
+    return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
   } catch (error) {
     throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
   }
@@ -81,24 +79,23 @@ export async function readSource(
 
 // A document whose every reference leads to a part of its own is in one piece; any other is for the parser of references to
 // join, or to tell what is wrong with it.
-function wholeDocument(text: string): Pick<Source, 'document' | 'text'> | undefined {
-  const document = parseText(text) as object
+function isWhole(document: object): boolean {
   const known = new Set<string>()
   const leads = (ref: string) => {
     if (!known.has(ref) && lookUp(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isWhole = (value: unknown, isMap = false, isData = false): boolean => {
+  const isInside = (value: unknown, isMap = false, isData = false): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (Array.isArray(value)) return value.every((each) => isWhole(each, false, isData))
+    if (Array.isArray(value)) return value.every((each) => isInside(each, false, isData))
     if (isData && isPlainData(value, leads)) return true
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !isMap && leads(each)
       if (isForeign(key, isMap)) return true
-      return isWhole(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
+      return isInside(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
     })
   }
-  return isWhole(document) ? { document, text } : undefined
+  return isInside(document)
 }
 
 // What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
@@ -126,7 +123,7 @@ function toPath(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : decodeURI(url)
 }
 
-function parseText(text: string): unknown {
+function parseText(text: string): object {
   const isJson = looksLikeJson(text) && !text.includes('__proto__')
   return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
 }
@@ -136,15 +133,15 @@ function looksLikeJson(text: string): boolean {
 }
 
 // Some ten times as fast as YAML, which tells better what is wrong with what is no JSON, or has a name twice.
-function parseJsonText(text: string): unknown {
+function parseJsonText(text: string): object | undefined {
   try {
-    return parseLossless(text, undefined, { parseNumber: exactNumber })
+    return parseLossless(text, undefined, { parseNumber: exactNumber }) as object // for it begins with a brace
   } catch {
     return undefined
   }
 }
 
-function parseYaml(text: string): unknown {
+function parseYaml(text: string): object {
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
@@ -154,20 +151,42 @@ function parseYaml(text: string): unknown {
   return value
 }
 
-function setAside(
-  value: unknown,
-  extensions: unknown[],
-  leads: (ref: string) => boolean,
-  isMap = false,
-  isData = false,
-): unknown {
-  const aside = (each: unknown) => mark + (extensions.push(each) - 1)
-  if (isData && typeof value === 'object' && value !== null && isPlainData(value, leads)) return aside(value)
-  return mapped(value, (each, key) => {
+interface Whole {
+  readonly extensions: unknown[]
+  /** OpenAPI 3.0: beside a `$ref`, nothing counts. */
+  readonly isOld: boolean
+  leads(ref: string): boolean
+}
+
+/** Where a part stands: among names, in data, and below which keyword. */
+interface Surroundings {
+  readonly isMap: boolean
+  readonly isData: boolean
+  readonly of: string
+}
+
+function setAside(value: unknown, whole: Whole, { isMap, isData, of }: Surroundings): unknown {
+  const aside = (each: unknown) => mark + (whole.extensions.push(each) - 1)
+  if (isData && typeof value === 'object' && value !== null && isPlainData(value, whole.leads))
+    return aside(value)
+  const part = isMap || isData ? value : withinReference(value, of, whole.isOld)
+  return mapped(part, (each, key) => {
     if (isForeign(key, isMap)) return aside(each)
-    const isOfMap = !isMap && !isData && mapKeywords.has(key)
-    return setAside(each, extensions, leads, isOfMap, isData || isDataOf(key, isMap))
+    return setAside(each, whole, {
+      isMap: !isMap && !isData && mapKeywords.has(key),
+      isData: isData || isDataOf(key, isMap),
+      of: isMap || Array.isArray(part) ? of : key,
+    })
   })
+}
+
+// What refers to another file, and is referred to itself, must have nothing beside its `$ref`: the parser looks for what that file
+// refers to in this one. At the top of a file nothing tells a schema, which may have, from an answer.
+function withinReference(value: unknown, of: string, isOld: boolean): unknown {
+  const { $ref } = nodeOf(value)
+  return typeof $ref !== 'string' || $ref.startsWith('#') || isItem(of)
+    ? value
+    : withSiblings(nodeOf(value), isOld || referring.includes(of), of !== '')
 }
 
 function putBack(value: unknown, extensions: readonly unknown[]): unknown {

@@ -18,9 +18,12 @@ export const dataKeywords: ReadonlySet<string> = new Set(['example', 'examples',
 
 /** The document in OpenAPI 3.1, whichever it was written in. */
 export function toOneDialect(document: object): object {
-  const { openapi } = document as Node
-  const isOld = String(openapi).startsWith('3.0')
-  return { ...(converted(document, false, isOld) as object), openapi: '3.1.0' }
+  return { ...(converted(document, false, isOldDialect(document)) as object), openapi: '3.1.0' }
+}
+
+/** Whether a document is written in OpenAPI 3.0. */
+export function isOldDialect(document: object | undefined): boolean {
+  return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
 /** Where references stand that are none of schemas. */
@@ -49,8 +52,8 @@ function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unk
   return withExact(withBranches(withSiblings(modern(copy), isOld || referring.includes(of))))
 }
 
-// Beside the `$ref` of a path item stand parts of it.
-function isItem(of: string): boolean {
+/** Whether what stands below a keyword are path items: beside the `$ref` of one stand parts of it. */
+export function isItem(of: string): boolean {
   return of === 'paths' || of === 'pathItems' || of === 'webhooks'
 }
 
@@ -104,11 +107,15 @@ function lastName(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
-// Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and would be lost where it is followed.
-function withSiblings(node: Node, isOld: boolean): Node {
+/**
+ * Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and would be lost where it is followed.
+ * @param areWordsKept whether its summary and description are kept where they stand alone
+ */
+export function withSiblings(node: Node, isOld: boolean, areWordsKept = false): Node {
   const { $ref, ...siblings } = node
   if (typeof $ref !== 'string') return node
-  const counting = Object.keys(siblings).some((key) => key !== 'summary' && key !== 'description')
+  const names = Object.keys(siblings)
+  const counting = names.some((key) => areWordsKept || (key !== 'summary' && key !== 'description'))
   if (isOld || !counting) return { $ref }
   const { allOf = [], ...others } = siblings
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
