@@ -37,7 +37,9 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   for (const text of added) reader.leave(text)
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
-    reader.within(['openapi'], () => reader.problem('openapi must be a version 3.0 or 3.1'))
+    reader.within(['openapi'], () =>
+      reader.problem(`openapi must be a version 3.0.x or 3.1.x, not ${openapi}`),
+    )
   const { jsonSchemaDialect } = reader.document
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>

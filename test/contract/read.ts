@@ -261,7 +261,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
   [
     'an older version of OpenAPI',
     (document) => document.set('openapi', '2.0'),
-    'openapi must be a version 3.0 or 3.1',
+    'openapi must be a version 3.0.x or 3.1.x, not 2.0',
   ],
   [
     'an end before the deprecation',
