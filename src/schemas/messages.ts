@@ -1,6 +1,7 @@
 // Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
+import { stringify } from 'lossless-json'
 import type { Telling } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 
@@ -73,9 +74,13 @@ function violation(part: string, error: ErrorObject): Violation {
   const { keyword, params } = error
   const at = part + propertyPath(error.instancePath)
   const of = (name: string, problem: string) => ({ place: at + property(name), problem, error })
+  if (error.propertyName !== undefined) return of(error.propertyName, `has a name that ${problem(error)}`)
   if (keyword === 'required') return of(params.missingProperty, 'is required')
   if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
   if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
+  if (keyword === 'propertyNames') return of(params.propertyName, 'has a name that is not allowed')
+  if (keyword === 'dependentRequired')
+    return of(params.missingProperty, `is required beside ${params.property}`)
   if (params.tag === 'missing') return of(params.property, 'is required')
   if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
   return { place: at, problem: problem(error), error }
@@ -149,7 +154,7 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'anyOf':
       return 'must be an object'
     case 'const':
-      return `must be ${JSON.stringify(params.allowedValue)}`
+      return `must be ${stringify(params.allowedValue)}`
     case 'minLength':
       return `must have at least ${count(params.limit, 'character')}`
     case 'maxLength':
@@ -158,6 +163,10 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return `must have at least ${count(params.limit, 'item')}`
     case 'maxItems':
       return `must have at most ${count(params.limit, 'item')}`
+    case 'minProperties':
+      return `must have at least ${count(params.limit, 'field')}`
+    case 'maxProperties':
+      return `must have at most ${count(params.limit, 'field')}`
     case 'uniqueItems':
       return 'must not have the same item twice'
     case 'pattern':
@@ -170,7 +179,8 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
 }
 
 function oneOf(values: readonly unknown[]): string {
-  return `must be one of: ${values.join(', ')}`
+  const texts = values.map((each) => (typeof each === 'string' ? each : stringify(each)))
+  return `must be one of: ${texts.join(', ')}`
 }
 
 function count(number: number, noun: string): string {
