@@ -214,6 +214,9 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   return { required: required === true, mediaTypes, contents }
 }
 
+// File systems take 255 bytes, of which some are for the ends of names.
+const nameMax = 200
+
 // Some file systems take names in either case for the same.
 function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
@@ -222,6 +225,12 @@ function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>):
     const other = ids.get(name.toLowerCase())
     if (other !== undefined)
       noteAt(reader, operation, `${other} and ${id} would both be in the module ${name}`)
+    if (name.length > nameMax)
+      noteAt(
+        reader,
+        operation,
+        `${id} is longer than the ${nameMax} characters that the name of its module may have`,
+      )
     ids.set(name.toLowerCase(), id)
   }
 }

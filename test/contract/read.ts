@@ -241,6 +241,11 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'listPets and list pets would both be in the module listPets',
   ],
   [
+    'an operation of too long a name',
+    (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'a'.repeat(201)),
+    `${'a'.repeat(201)} is longer than the 200 characters that the name of its module may have`,
+  ],
+  [
     'a method that cannot be served',
     (document) => document.setIn(['paths', '/pets', 'trace'], document.getIn(list)),
     'TRACE /pets cannot be served',
