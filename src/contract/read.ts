@@ -1,7 +1,14 @@
 // openapi.yaml -> Contract: what the document says, once it is known to be one that the server can keep its word by.
 
+import { misspelt } from '../lib/misspelt.js'
 import { ContractError, type Problem } from './contract-error.js'
-import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
+import {
+  knownExtensions,
+  readErrorStatuses,
+  readIdempotency,
+  readLimits,
+  readRateLimits,
+} from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
 import { withOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
@@ -40,6 +47,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     reader.within(['openapi'], () =>
       reader.problem(`openapi must be a version 3.0.x or 3.1.x, not ${openapi}`),
     )
+  for (const text of misspelt(Object.keys(reader.document), knownExtensions)) reader.problem(text)
   const { jsonSchemaDialect } = reader.document
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>

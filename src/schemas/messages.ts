@@ -179,7 +179,7 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
 }
 
 function oneOf(values: readonly unknown[]): string {
-  const texts = values.map((each) => (typeof each === 'string' ? each : stringify(each)))
+  const texts = values.map((each) => (typeof each === 'string' && each !== '' ? each : stringify(each)))
   return `must be one of: ${texts.join(', ')}`
 }
 

@@ -269,6 +269,13 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'openapi must be a version 3.0.x or 3.1.x, not 2.0',
   ],
   [
+    'quotas under a name that is nearly theirs',
+    (document) => {
+      document.set('x-rate-limit', document.get('x-rate-limits'))
+    },
+    'x-rate-limit is not read: is x-rate-limits meant?',
+  ],
+  [
     'an end before the deprecation',
     (document) => document.setIn([...get, 'x-sunset'], '2000-01-01'),
     'GET /pets/{petId} has its x-sunset before its x-deprecated-at',

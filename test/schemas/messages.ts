@@ -23,7 +23,7 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ exactNumber: { types: ['integer'] } }), { a: '1' }, 'body.a must be an integer'],
   [field({ enum: ['x', 'y'] }), { a: 'z' }, 'body.a must be one of: x, y'],
   [field({ type: 'string', enum: ['x', 'y'] }), { a: 1 }, 'body.a must be one of: x, y'],
-  [field({ enum: ['x', null, { y: 1 }] }), { a: 'z' }, 'body.a must be one of: x, null, {"y":1}'],
+  [field({ enum: ['x', '', null, { y: 1 }] }), { a: 'z' }, 'body.a must be one of: x, "", null, {"y":1}'],
   [field({ const: 'x' }), { a: 'z' }, 'body.a must be "x"'],
   [field({ minLength: 1 }), { a: '' }, 'body.a must have at least 1 character'],
   [field({ minLength: 2 }), { a: '' }, 'body.a must have at least 2 characters'],
