@@ -55,8 +55,10 @@ export async function isLarge(file: string): Promise<boolean> {
  */
 export async function lintFile(file: string): Promise<Findings> {
   const { document, resolver } = await loadDocument(file).catch(async (error) => {
-    if (!(error instanceof ContractError)) await readSource(file) // which tells better what cannot be read, and where
-    throw error
+    if (error instanceof ContractError) throw error
+    await readSource(file) // which tells better what cannot be read, and where
+    const { line, col, message } = error
+    throw new ContractError(`${[shownFile(file), line, col].filter(Boolean).join(':')}: ${message}`)
   })
   const isSmall = !(await isLarge(file))
   const { styleguide } = await createConfig({
