@@ -592,6 +592,19 @@ t.test('a contract that is not there is named', async (t) => {
   })
 })
 
+t.test('a link to an operation that is gone is told of', async (t) => {
+  const { problems, contract } = toContract({
+    document: edited((document) => {
+      const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
+      document.setIn([...list, 'responses', '200', 'links'], links)
+    }).toJS(),
+    text: '',
+  })
+  t.strictSame(problems, [])
+  t.ok(contract.left.includes('listPets: its link next leads to readPet, which is no operation'))
+  t.notOk(contract.left.some((each) => each.includes('link self')))
+})
+
 t.test('an operation without an operationId is called by its method and path, which is said', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
