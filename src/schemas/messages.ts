@@ -171,6 +171,8 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return 'must not have the same item twice'
     case 'pattern':
       return `must be ${parentSchema?.['x-pattern-description'] ?? `of the pattern ${params.pattern}`}`
+    case 'not':
+      return 'is of a form that is not allowed'
     case 'format':
       return `must be of the format ${params.format}`
     default:

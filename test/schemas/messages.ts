@@ -30,6 +30,7 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ maxLength: 1 }), { a: 'xx' }, 'body.a must have at most 1 character'],
   [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must be of the pattern ^x$'],
   [field({ pattern: '^x$', 'x-pattern-description': 'an x' }), { a: 'y' }, 'body.a must be an x'],
+  [field({ not: { const: 1 } }), { a: 1 }, 'body.a is of a form that is not allowed'],
   [field({ format: 'date' }), { a: 'y' }, 'body.a must be of the format date'],
   [field({ minItems: 1 }), { a: [] }, 'body.a must have at least 1 item'],
   [field({ maxItems: 2 }), { a: [1, 2, 3] }, 'body.a must have at most 2 items'],
