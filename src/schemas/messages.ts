@@ -41,6 +41,9 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
     const error = errors[end - 1] as ErrorObject // it is there
     end--
     if (error.keyword === 'if') continue // says only that `then` or `else` failed
+    // Before it stands of each item why it is not the one that is wanted.
+    if (error.keyword === 'contains')
+      while (errors[end - 1]?.schemaPath.startsWith(`${error.schemaPath}/`)) end--
     const { lengths = [] } = error.params as { lengths?: readonly number[] }
     const branches = [...lengths].reverse().map((length) => {
       end -= length
@@ -167,6 +170,8 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return `must have at least ${count(params.limit, 'field')}`
     case 'maxProperties':
       return `must have at most ${count(params.limit, 'field')}`
+    case 'contains':
+      return `must have ${range(params.minContains, params.maxContains)} of the form that is wanted`
     case 'uniqueItems':
       return 'must not have the same item twice'
     case 'pattern':
@@ -187,6 +192,11 @@ function oneOf(values: readonly unknown[]): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+function range(min: number, max: number | undefined): string {
+  if (max === undefined) return `at least ${count(min, 'item')}`
+  return min === max ? count(max, 'item') : `${min} to ${count(max, 'item')}`
 }
 
 function propertyPath(pointer: string): string {

@@ -72,6 +72,17 @@ const tree = {
 }
 
 const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][] = [
+  [
+    field({ contains: { const: 1 }, items: { type: 'number' } }),
+    { a: [2, 'x'] },
+    'body.a[1] must be a number',
+    'body.a must have at least 1 item of the form that is wanted',
+  ],
+  [
+    field({ contains: {}, maxContains: 2 }),
+    { a: [1, 2, 3] },
+    'body.a must have 1 to 2 items of the form that is wanted',
+  ],
   [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, 1, 'body must be a string or an array'],
   [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, 1, 'body must be a string or null'],
   [
