@@ -47,7 +47,9 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     reader.within(['openapi'], () =>
       reader.problem(`openapi must be a version 3.0.x or 3.1.x, not ${openapi}`),
     )
-  for (const text of misspelt(Object.keys(reader.document), knownExtensions)) reader.problem(text)
+  for (const name of Object.keys(reader.document)) {
+    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
+  }
   const { jsonSchemaDialect } = reader.document
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>

@@ -269,6 +269,11 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'openapi must be a version 3.0.x or 3.1.x, not 2.0',
   ],
   [
+    'answers that are kept for longer than there are dates',
+    (document) => document.setIn(['x-idempotency', 'keepHours'], 1_000_000_000),
+    'x-idempotency: keepHours must be at most 87600',
+  ],
+  [
     'quotas under a name that is nearly theirs',
     (document) => {
       document.set('x-rate-limit', document.get('x-rate-limits'))
