@@ -1,5 +1,6 @@
 // What an operation may answer: statuses, headers, contents.
 
+import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
@@ -47,6 +48,8 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   return own.map(([name, value], i) => {
     const header = reader.node(value)
     const schema = reader.inlined(header.schema) as Node
+    for (const text of misspelt(Object.keys(header), ['x-set-by-server']))
+      reader.unread(`${place}: its header ${name}: ${text}`)
     const isMore = header.content !== undefined || shapesOf(schema).has('object')
     const faults: [isFault: boolean, text: string][] = [
       [isAgain(own, i), 'is declared twice'],
