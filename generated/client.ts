@@ -70,4 +70,4 @@ export const table: ClientTable = {
     },
     "#/components/schemas/PetId": "int64"
   }
-}
+} as const

@@ -2,7 +2,7 @@
 // of the project is touched.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -124,10 +124,19 @@ function placesOf(document: string, files: readonly string[]): ReadonlyMap<strin
 }
 
 async function copyTo(root: string, places: ReadonlyMap<string, string>): Promise<void> {
+  const [document = ''] = places.keys()
   for (const [from, place] of places) {
     await mkdir(path.dirname(path.join(root, place)), { recursive: true })
-    await cp(from, path.join(root, place))
+    await writeFile(path.join(root, place), withNewName(await readFile(from, 'utf8'), from, document))
   }
+}
+
+// What refers to the document by its name goes on to refer to it.
+function withNewName(text: string, file: string, document: string): string {
+  return text.replace(/(\$ref["']?\s*:\s*["']?)([^"'\s#]+)(?=#)/g, (whole, before, ref) => {
+    const isOwn = path.resolve(path.dirname(file), ref) === path.resolve(document)
+    return isOwn ? `${before}${path.posix.join(path.posix.dirname(ref), contractName)}` : whole
+  })
 }
 
 // What generate makes of the document where there is nothing else.

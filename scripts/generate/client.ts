@@ -37,7 +37,7 @@ ${calls}
 }
 
 /** What of the contract the client needs at run time. */
-export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)}
+export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)} as const
 `
 }
 
@@ -57,9 +57,11 @@ function sorted(operations: Contract['operations']): Operation[] {
   return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-// The client has functions of these names already.
+// The client has these names already, as every object has some; and one with a `then` is awaited.
+const taken = ['pages', 'items', 'then', ...Object.getOwnPropertyNames(Object.prototype)]
+
 function clientName({ id }: Operation): string {
-  return ['pages', 'items'].includes(id) ? `${id}Operation` : id
+  return taken.includes(id) ? `${id}Operation` : id
 }
 
 function callType(operation: Operation, { document, hasOneWayFields }: Contract): string {

@@ -28,7 +28,7 @@ export async function loadDocument(file: string): Promise<Loaded> {
   if (openapi === undefined)
     throw new ContractError(`${shownFile}: this is no OpenAPI document: it has no field openapi`)
   if (!/^3\.[01]\./.test(String(openapi)))
-    throw new ContractError(`${shownFile}: openapi must be a version 3.0 or 3.1, not ${openapi}`)
+    throw new ContractError(`${shownFile}: openapi must be a version 3.0.x or 3.1.x, not ${openapi}`)
   return { document, resolver }
 }
 

@@ -2,9 +2,16 @@
 
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import { createConfig, getLineColLocation, lintDocument, type NormalizedProblem } from '@redocly/openapi-core'
+import {
+  createConfig,
+  getLineColLocation,
+  type LocationObject,
+  lintDocument,
+  type NormalizedProblem,
+} from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
+import { namesIn } from '../../src/contract/names.js'
 import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
@@ -48,8 +55,10 @@ export async function isLarge(file: string): Promise<boolean> {
  */
 export async function lintFile(file: string): Promise<Findings> {
   const { document, resolver } = await loadDocument(file).catch(async (error) => {
-    if (!(error instanceof ContractError)) await readSource(file) // which tells better what cannot be read, and where
-    throw error
+    if (error instanceof ContractError) throw error
+    await readSource(file) // which tells better what cannot be read, and where
+    const { line, col, message } = error
+    throw new ContractError(`${[shownFile(file), line, col].filter(Boolean).join(':')}: ${message}`)
   })
   const lint = async (isSmall: boolean) => {
     const config = (await createConfig({ extends: ['recommended'], rules: rulesOf(isSmall) })).styleguide
@@ -100,6 +109,7 @@ function severityOf({
   if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // it is added
+  if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
   if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
   if (ruleId !== 'struct') return severity
   if (isForReaders(pointer)) return 'warn'
@@ -107,6 +117,12 @@ function severityOf({
   // Words of 3.0 in 3.1, which are understood, too.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
+}
+
+// Redocly finds only names of ASCII in a path.
+function isInPath(message: string): boolean {
+  const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/.exec(message) ?? []
+  return name !== undefined && namesIn(route ?? '').includes(name)
 }
 
 function isInExtension(pointer: string): boolean {
@@ -128,15 +144,29 @@ function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean 
 }
 
 function lineOf(
-  { message, ruleId, location: [place], suggest }: NormalizedProblem,
+  { message, ruleId, location: [place], from, suggest }: NormalizedProblem,
   severity: 'error' | 'warning',
   contractFile: string,
 ): string {
-  const where = place ? getLineColLocation(place) : undefined
-  const position = where ? `:${where.start.line}:${where.start.col}` : ''
-  const file = shownFile(where?.source.absoluteRef ?? contractFile)
-  const hint = suggest.length > 0 ? ` Did you mean ${suggest.join(' or ')}?` : ''
-  return `${file}${position} ${severity} ${message}${hint} (${ruleId})`
+  const shown = place ? shownPlace(place) : shownFile(contractFile)
+  const way = from ? `, by the $ref at ${shownPlace(from)}` : ''
+  return `${shown} ${severity} ${message}${hintOf(message, suggest)} (${ruleId}${way})`
+}
+
+const guessesMax = 3
+
+// Of two slips of YAML, Redocly sees no more than a null. Of what is like many words, nobody can say which was meant.
+function hintOf(message: string, suggest: readonly string[]): string {
+  if (/^Property `\$ref` is not expected/.test(message))
+    return ' It must be a text, in quotes where it begins with #.'
+  if (/^`type` can be one of/.test(message) && suggest.length > guessesMax)
+    return " It must be a text: 'null' is in quotes."
+  return suggest.length > 0 && suggest.length <= guessesMax ? ` Did you mean ${suggest.join(' or ')}?` : ''
+}
+
+function shownPlace(place: LocationObject): string {
+  const { source, start } = getLineColLocation(place)
+  return `${shownFile(source.absoluteRef)}:${start.line}:${start.col}`
 }
 
 function shownFile(file: string): string {

@@ -16,10 +16,16 @@ export function readLimits(reader: Reader): Contract['limits'] {
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
 }
 
+// Ten years: much longer ago, and PostgreSQL has no date for it.
+const keepHoursMax = 87_600
+
 /** `x-idempotency`. */
 export function readIdempotency(reader: Reader): Contract['idempotency'] {
   const given = { ...defaultIdempotency, ...reader.node(reader.document['x-idempotency']) }
-  return reader.counts('x-idempotency', given, ['keepHours'])
+  const idempotency = reader.counts('x-idempotency', given, ['keepHours'])
+  if (idempotency.keepHours > keepHoursMax)
+    reader.problem(`x-idempotency: keepHours must be at most ${keepHoursMax}`)
+  return idempotency
 }
 
 /** `x-rate-limits`. */

@@ -221,7 +221,12 @@ function problems(error: unknown, file: string, place: Place): string[] {
     const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
       each.message,
     )
-    if (yaml) return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${yaml[2]}`
+    if (yaml) {
+      const text = yaml[2]?.startsWith('Maximum call stack')
+        ? 'an alias leads back to its own anchor'
+        : yaml[2]
+      return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
+    }
     const source = toPath(each.source || path.resolve(file))
     return `${place(source, each.path ?? [])}: ${explain(each)}`
   })

@@ -3,12 +3,13 @@
 /** What fastify-openapi-glue makes routes of. */
 export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
-// Reserved by the language, or names that the generated modules use themselves.
-const taken = new Set(
-  `handler handlers Handler Handlers notWritten undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
+// Reserved by the language, names that every object has, or that the generated modules use themselves.
+const taken = new Set([
+  ...Object.getOwnPropertyNames(Object.prototype),
+  ...`handler handlers Handler Handlers notWritten undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
   false finally for function if implements import in instanceof interface let new null package private protected public
   return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
-)
+])
 
 /**
  * An operationId as the name of a module and of what it exports: `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called

@@ -42,6 +42,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkNames(reader, operations)
   checkRoutes(reader, operations)
   checkSuccessors(reader, operations)
+  checkLinks(reader, operations)
   const securitySchemes = new Map(Object.entries(reader.node(reader.components.securitySchemes)))
   const prefix = reader.within(['servers'], () => readPrefix(reader))
   return { prefix, operations, securitySchemes: securitySchemes as never }
@@ -214,6 +215,9 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
   return { required: required === true, mediaTypes, contents }
 }
 
+// File systems take 255 bytes, of which some are for the ends of names.
+const nameMax = 200
+
 // Some file systems take names in either case for the same.
 function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
@@ -222,6 +226,12 @@ function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>):
     const other = ids.get(name.toLowerCase())
     if (other !== undefined)
       noteAt(reader, operation, `${other} and ${id} would both be in the module ${name}`)
+    if (name.length > nameMax)
+      noteAt(
+        reader,
+        operation,
+        `${id} is longer than the ${nameMax} characters that the name of its module may have`,
+      )
     ids.set(name.toLowerCase(), id)
   }
 }
@@ -247,6 +257,20 @@ function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operati
     if (!operations.has(successor)) noteAt(reader, operation, `${problem} is no operation`)
     else if (operations.get(successor)?.path.includes('{'))
       noteAt(reader, operation, `${problem} has path parameters, so no link can lead there`)
+  }
+}
+
+// They are for readers alone.
+function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+  for (const { id, definition } of operations.values()) {
+    const links = Object.values(reader.node(definition.responses)).flatMap((response) =>
+      Object.entries(reader.node(reader.node(response).links)),
+    )
+    for (const [name, link] of links) {
+      const { operationId = id } = reader.node(link)
+      if (!operations.has(String(operationId)))
+        reader.leave(`${id}: its link ${name} leads to ${operationId}, which is no operation`)
+    }
   }
 }
 

@@ -1,7 +1,14 @@
 // openapi.yaml -> Contract: what the document says, once it is known to be one that the server can keep its word by.
 
+import { misspelt } from '../lib/misspelt.js'
 import { ContractError, type Problem } from './contract-error.js'
-import { readErrorStatuses, readIdempotency, readLimits, readRateLimits } from './extensions.js'
+import {
+  knownExtensions,
+  readErrorStatuses,
+  readIdempotency,
+  readLimits,
+  readRateLimits,
+} from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
 import { withOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
@@ -38,7 +45,12 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   for (const text of added) reader.leave(text)
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
-    reader.within(['openapi'], () => reader.problem('openapi must be a version 3.0 or 3.1'))
+    reader.within(['openapi'], () =>
+      reader.problem(`openapi must be a version 3.0.x or 3.1.x, not ${openapi}`),
+    )
+  for (const name of Object.keys(reader.document)) {
+    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
+  }
   const { jsonSchemaDialect } = reader.document
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>

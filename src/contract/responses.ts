@@ -1,5 +1,6 @@
 // What an operation may answer: statuses, headers, contents.
 
+import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
@@ -11,7 +12,8 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
   const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
   if (responses.length === 0) reader.problem(`${place} declares no responses`)
   return new Map(
-    responses.map(([key, value]) => {
+    responses.map(([key, value], i) => {
+      if (isAgain(responses, i)) reader.problem(`${place}: its answer ${key} is declared twice`)
       const response = reader.node(value)
       const status = key.toLowerCase()
       if (!/^([2-5](\d\d|xx)|default)$/.test(status))
@@ -43,11 +45,14 @@ function readAnswer(reader: Reader, place: string, status: string, response: Nod
 function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const entries = Object.entries(reader.node(response.headers))
   const own = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
-  return own.map(([name, value]) => {
+  return own.map(([name, value], i) => {
     const header = reader.node(value)
     const schema = reader.inlined(header.schema) as Node
+    for (const text of misspelt(Object.keys(header), ['x-set-by-server']))
+      reader.unread(`${place}: its header ${name}: ${text}`)
     const isMore = header.content !== undefined || shapesOf(schema).has('object')
     const faults: [isFault: boolean, text: string][] = [
+      [isAgain(own, i), 'is declared twice'],
       [!isToken(name), 'has a name that HTTP does not allow'],
       [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
       [header.schema !== undefined && header.content !== undefined, 'must have either a schema or a content'],
@@ -62,4 +67,10 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
       setByServer: header['x-set-by-server'] === true,
     }
   })
+}
+
+// In letters of another case, too.
+function isAgain(entries: readonly [name: string, value: unknown][], i: number): boolean {
+  const [name = ''] = entries[i] ?? []
+  return entries.slice(0, i).some(([other]) => other.toLowerCase() === name.toLowerCase())
 }

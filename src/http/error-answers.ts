@@ -12,7 +12,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Why it was refused though nothing is at fault, for its line in the log. */
     reason: string | undefined
-    /** The answer to this request is not held to the contract: it tells of one that broke it, or of what it leaves open. */
+    /** The answer to this request is not held to the contract: it was before, tells of one that broke it, or of what it leaves open. */
     isUnchecked: boolean
   }
 }

@@ -255,6 +255,8 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
     const answered = await parts.loadShedder.run(() => (isKeyed ? once : plainly)(request, reply))
     const { status, headers, body } = answered
     if (request.lifetime?.isOver) return undefined
+    checkHeaders(request, reply, answered) // before the answer has them, which would be an error with them otherwise
+    request.isUnchecked = true
     addHeaders(reply, headers)
     return reply.code(status).send(body)
   }

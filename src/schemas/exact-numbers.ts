@@ -155,7 +155,7 @@ export function asCondition(schema: AnySchema): AnySchema {
 function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
   const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
-  return bounds.some((name) => schema[name] !== undefined) || allowed.some((each) => typeof each === 'number')
+  return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
 }
 
 /** Teaches Ajv the `exactNumber` keyword. int64 becomes bigint, any other number a number. */

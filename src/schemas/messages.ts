@@ -1,6 +1,7 @@
 // Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
+import { stringify } from 'lossless-json'
 import type { Telling } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 
@@ -40,6 +41,9 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
     const error = errors[end - 1] as ErrorObject // it is there
     end--
     if (error.keyword === 'if') continue // says only that `then` or `else` failed
+    // Before it stands of each item why it is not the one that is wanted.
+    if (error.keyword === 'contains')
+      while (errors[end - 1]?.schemaPath.startsWith(`${error.schemaPath}/`)) end--
     const { lengths = [] } = error.params as { lengths?: readonly number[] }
     const branches = [...lengths].reverse().map((length) => {
       end -= length
@@ -73,9 +77,13 @@ function violation(part: string, error: ErrorObject): Violation {
   const { keyword, params } = error
   const at = part + propertyPath(error.instancePath)
   const of = (name: string, problem: string) => ({ place: at + property(name), problem, error })
+  if (error.propertyName !== undefined) return of(error.propertyName, `has a name that ${problem(error)}`)
   if (keyword === 'required') return of(params.missingProperty, 'is required')
   if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
   if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
+  if (keyword === 'propertyNames') return of(params.propertyName, 'has a name that is not allowed')
+  if (keyword === 'dependentRequired')
+    return of(params.missingProperty, `is required beside ${params.property}`)
   if (params.tag === 'missing') return of(params.property, 'is required')
   if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
   return { place: at, problem: problem(error), error }
@@ -149,7 +157,7 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'anyOf':
       return 'must be an object'
     case 'const':
-      return `must be ${JSON.stringify(params.allowedValue)}`
+      return `must be ${stringify(params.allowedValue)}`
     case 'minLength':
       return `must have at least ${count(params.limit, 'character')}`
     case 'maxLength':
@@ -158,10 +166,18 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return `must have at least ${count(params.limit, 'item')}`
     case 'maxItems':
       return `must have at most ${count(params.limit, 'item')}`
+    case 'minProperties':
+      return `must have at least ${count(params.limit, 'field')}`
+    case 'maxProperties':
+      return `must have at most ${count(params.limit, 'field')}`
+    case 'contains':
+      return `must have ${range(params.minContains, params.maxContains)} of the form that is wanted`
     case 'uniqueItems':
       return 'must not have the same item twice'
     case 'pattern':
       return `must be ${parentSchema?.['x-pattern-description'] ?? `of the pattern ${params.pattern}`}`
+    case 'not':
+      return 'is of a form that is not allowed'
     case 'format':
       return `must be of the format ${params.format}`
     default:
@@ -170,11 +186,17 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
 }
 
 function oneOf(values: readonly unknown[]): string {
-  return `must be one of: ${values.join(', ')}`
+  const texts = values.map((each) => (typeof each === 'string' && each !== '' ? each : stringify(each)))
+  return `must be one of: ${texts.join(', ')}`
 }
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+function range(min: number, max: number | undefined): string {
+  if (max === undefined) return `at least ${count(min, 'item')}`
+  return min === max ? count(max, 'item') : `${min} to ${count(max, 'item')}`
 }
 
 function propertyPath(pointer: string): string {

@@ -241,6 +241,11 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'listPets and list pets would both be in the module listPets',
   ],
   [
+    'an operation of too long a name',
+    (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'a'.repeat(201)),
+    `${'a'.repeat(201)} is longer than the 200 characters that the name of its module may have`,
+  ],
+  [
     'a method that cannot be served',
     (document) => document.setIn(['paths', '/pets', 'trace'], document.getIn(list)),
     'TRACE /pets cannot be served',
@@ -261,7 +266,19 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
   [
     'an older version of OpenAPI',
     (document) => document.set('openapi', '2.0'),
-    'openapi must be a version 3.0 or 3.1',
+    'openapi must be a version 3.0.x or 3.1.x, not 2.0',
+  ],
+  [
+    'answers that are kept for longer than there are dates',
+    (document) => document.setIn(['x-idempotency', 'keepHours'], 1_000_000_000),
+    'x-idempotency: keepHours must be at most 87600',
+  ],
+  [
+    'quotas under a name that is nearly theirs',
+    (document) => {
+      document.set('x-rate-limit', document.get('x-rate-limits'))
+    },
+    'x-rate-limit is not read: is x-rate-limits meant?',
   ],
   [
     'an end before the deprecation',
@@ -578,6 +595,19 @@ t.test('a contract that is not there is named', async (t) => {
     name: 'ContractError',
     message: /there is no file .*none\.yaml to be read/,
   })
+})
+
+t.test('a link to an operation that is gone is told of', async (t) => {
+  const { problems, contract } = toContract({
+    document: edited((document) => {
+      const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
+      document.setIn([...list, 'responses', '200', 'links'], links)
+    }).toJS(),
+    text: '',
+  })
+  t.strictSame(problems, [])
+  t.ok(contract.left.includes('listPets: its link next leads to readPet, which is no operation'))
+  t.notOk(contract.left.some((each) => each.includes('link self')))
 })
 
 t.test('an operation without an operationId is called by its method and path, which is said', async (t) => {

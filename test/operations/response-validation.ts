@@ -158,6 +158,8 @@ t.test('a handler that breaks the contract', async (t) => {
         t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
         t.equal(received.status, 500)
         t.match(received.headers.get('content-type'), /^application\/json/)
+        for (const [name, value] of Object.entries(Object(given).headers ?? {}))
+          t.not(received.headers.get(name), value, `without ${name}`)
         const faults = log.filter(({ level }) => Number(level) >= 50)
         t.equal(faults.length, 1)
         t.match(faults[0], {

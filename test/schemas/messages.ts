@@ -23,16 +23,22 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ exactNumber: { types: ['integer'] } }), { a: '1' }, 'body.a must be an integer'],
   [field({ enum: ['x', 'y'] }), { a: 'z' }, 'body.a must be one of: x, y'],
   [field({ type: 'string', enum: ['x', 'y'] }), { a: 1 }, 'body.a must be one of: x, y'],
+  [field({ enum: ['x', '', null, { y: 1 }] }), { a: 'z' }, 'body.a must be one of: x, "", null, {"y":1}'],
   [field({ const: 'x' }), { a: 'z' }, 'body.a must be "x"'],
   [field({ minLength: 1 }), { a: '' }, 'body.a must have at least 1 character'],
   [field({ minLength: 2 }), { a: '' }, 'body.a must have at least 2 characters'],
   [field({ maxLength: 1 }), { a: 'xx' }, 'body.a must have at most 1 character'],
   [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must be of the pattern ^x$'],
   [field({ pattern: '^x$', 'x-pattern-description': 'an x' }), { a: 'y' }, 'body.a must be an x'],
+  [field({ not: { const: 1 } }), { a: 1 }, 'body.a is of a form that is not allowed'],
   [field({ format: 'date' }), { a: 'y' }, 'body.a must be of the format date'],
   [field({ minItems: 1 }), { a: [] }, 'body.a must have at least 1 item'],
   [field({ maxItems: 2 }), { a: [1, 2, 3] }, 'body.a must have at most 2 items'],
   [field({ uniqueItems: true }), { a: [1, 1] }, 'body.a must not have the same item twice'],
+  [field({ minProperties: 1 }), { a: {} }, 'body.a must have at least 1 field'],
+  [field({ maxProperties: 1 }), { a: { b: 1, c: 1 } }, 'body.a must have at most 1 field'],
+  [{ propertyNames: { pattern: '^x$' } }, { a: 1 }, 'body.a has a name that must be of the pattern ^x$'],
+  [{ dependentRequired: { a: ['b'] } }, { a: 1 }, 'body.b is required beside a'],
   [list({ type: 'string' }), { a: ['x', 1] }, 'body.a[1] must be a string'],
   [list(field({ type: 'string' })), { a: [{ a: 1 }] }, 'body.a[0].a must be a string'],
 ]
@@ -66,6 +72,17 @@ const tree = {
 }
 
 const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][] = [
+  [
+    field({ contains: { const: 1 }, items: { type: 'number' } }),
+    { a: [2, 'x'] },
+    'body.a[1] must be a number',
+    'body.a must have at least 1 item of the form that is wanted',
+  ],
+  [
+    field({ contains: {}, maxContains: 2 }),
+    { a: [1, 2, 3] },
+    'body.a must have 1 to 2 items of the form that is wanted',
+  ],
   [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, 1, 'body must be a string or an array'],
   [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, 1, 'body must be a string or null'],
   [

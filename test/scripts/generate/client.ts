@@ -43,3 +43,10 @@ t.test(
     t.strictSame(of({ '204': {}, default: answer }), undefined)
   },
 )
+
+t.test('an operation has no name that the client has already', async (t) => {
+  const ids = ['items', 'then', 'constructor', '__proto__']
+  const operations = new Map(ids.map((id) => [id, { ...post, id }]))
+  const { operations: named } = clientTable({ document: {}, operations })
+  t.strictSame(Object.keys(named).sort(), ids.map((id) => `${id}Operation`).sort())
+})

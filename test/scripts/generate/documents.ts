@@ -77,10 +77,15 @@ components:
 `
 
 t.test('what only documentation suffers from, and names of any kind, stop nothing', async (t) => {
-  const project = projectOf(t, (file) => writeFileSync(file, start))
+  const other = `  /others: { get: { operationId: constructor, responses: { '204': { description: None. } } } }\ncomponents:`
+  const project = projectOf(t, (file) => writeFileSync(file, start.replace('components:', other)))
   const { contract, warnings, differences } = await findDifferences(project)
   t.match(warnings.join('\n'), /openapi\.yaml:14:\d+ warning Example /)
   t.match(differences.find(({ file }) => file === 'generated/types.ts')?.content, /\bvalueOf\b/)
+  t.strictSame(
+    [...contract.operations.values()].map(({ name }) => name),
+    ['listThings', 'constructorOperation'],
+  )
   const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
   const { key } = await createKey({ plan: 'unlimited' })
   const auth = { authorization: `Bearer ${key}` }
@@ -154,8 +159,10 @@ t.test('what is no contract is told in a line', async (t) => {
       /^[^\n]*Swagger 2\.0 is not served: convert it/,
     ],
     ['{"name":"x"}', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
-    ['openapi: 4.0.0\n', /^[^\n]*openapi must be a version 3\.0 or 3\.1, not 4\.0\.0$/],
+    ['openapi: 4.0.0\n', /^[^\n]*openapi must be a version 3\.0\.x or 3\.1\.x, not 4\.0\.0$/],
     ['', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['openapi: 3.1.0\ninfo: !of { a: b }\n', /^[^\n]*openapi\.yaml:2:\d+: unknown tag !<!of>[^\n]*$/],
+    ['openapi: 3.1.0\ninfo: &a { b: *a }\n', /^[^\n]*openapi\.yaml: an alias leads back to its own anchor$/],
     ['a: [b', /^[^\n]*openapi\.yaml:\d+:\d+: [^\n]*$/],
   ]
   for (const [text, line] of refused) {

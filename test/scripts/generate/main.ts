@@ -291,3 +291,24 @@ t.test('mistakes in the contract are named, each with its place', async (t) => {
   ]
   for (const problem of problems) await t.rejects(findDifferences(copy), { message: new RegExp(problem) })
 })
+
+const slips: [title: string, schema: string, problem: RegExp][] = [
+  [
+    'a $ref that is a comment',
+    '{\n$ref: #/components/schemas/Pet\n}',
+    /`\$ref` .* in quotes where it begins with #\./,
+  ],
+  ['a bare null', '{type: [string, null]}', /`type` .* It must be a text: 'null' is in quotes\./],
+  [
+    'a $ref to something else',
+    "{$ref: '#/components/parameters/IdempotencyKey'}",
+    /`name` is not expected here\. \(struct, by the \$ref at .*openapi\.yaml:\d+:\d+\)/,
+  ],
+]
+for (const [title, schema, message] of slips) {
+  t.test(`${title} is told as what it is`, async (t) => {
+    const copy = copyProject(t)
+    edit(copy, 'openapi.yaml', '\n    PetName:\n', `\n    Slip: ${schema}\n    PetName:\n`)
+    await t.rejects(findDifferences(copy), { message })
+  })
+}
