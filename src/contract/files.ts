@@ -181,12 +181,12 @@ function setAside(value: unknown, whole: Whole, { isMap, isData, of }: Surroundi
 }
 
 // What refers to another file, and is referred to itself, must have nothing beside its `$ref`: the parser looks for what that file
-// refers to in this one. At the top of a file nothing tells a schema, which may have, from an answer.
+// refers to in this one. At the top of a file nothing tells a schema, which may have, from an answer or a path.
 function withinReference(value: unknown, of: string, isOld: boolean): unknown {
-  const { $ref } = nodeOf(value)
-  return typeof $ref !== 'string' || $ref.startsWith('#') || isItem(of)
-    ? value
-    : withSiblings(nodeOf(value), isOld || referring.includes(of), of !== '')
+  const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
+  const isUnknown = of === '' && Object.keys(siblings).length > 0
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || isItem(of) || isUnknown) return value
+  return withSiblings(nodeOf(value), isOld || referring.includes(of), of !== '')
 }
 
 function putBack(value: unknown, extensions: readonly unknown[]): unknown {
