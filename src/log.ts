@@ -1,6 +1,6 @@
 // The log: pino's JSON lines on standard output, for a person at a terminal short ones in colour. It neither holds up nor stops what
-// it tells of: the lines of one iteration of the event loop are one write, and where they cannot be written, on a full disk, the service
-// goes on without them.
+// it tells of: the lines of one iteration of the event loop are one write, and where they cannot be written, on a full disk or to a reader
+// that has stopped, the service goes on without them.
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
@@ -12,6 +12,8 @@ const keptBytesMax = 1_048_576
 const wholeBytesMax = 4_096
 // Well below what is kept: more at once would be left out.
 const writtenBytesMax = 65_536
+// For a reader that is behind, of 100 ms each.
+const waitsMax = 5
 
 const forPeople = process.stdout.isTTY
   ? (await import('pino-pretty')).prettyFactory({
@@ -27,8 +29,11 @@ const forPeople = process.stdout.isTTY
  * @param isShared whether other processes write to the same place, so that no line may be cut by theirs
  */
 export function createLog(level: string, isShared = false): Logger {
-  const out = pino.destination({ sync: true, maxLength: keptBytesMax })
   let isFailing = false
+  let waits = 0
+  const retryEAGAIN = () => !isFailing && waits++ < waitsMax
+  const bytesMax = isShared ? wholeBytesMax : writtenBytesMax
+  const out = pino.destination({ sync: true, maxLength: keptBytesMax, maxWrite: bytesMax, retryEAGAIN })
   out.on('write', () => {
     isFailing = false
   })
@@ -36,12 +41,16 @@ export function createLog(level: string, isShared = false): Logger {
     if (!isFailing) tell(`The log cannot be written: ${error.message}\n`)
     isFailing = true
   })
+  out.on('drop', () => out.write('')) // or it would never try again
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
-    const texts = groups(lines, isShared ? wholeBytesMax : writtenBytesMax)
+    const texts = groups(lines, bytesMax)
     lines = []
-    for (const text of texts) out.write(text)
+    for (const text of texts) {
+      waits = 0
+      out.write(text)
+    }
   }
   process.on('exit', flush)
   const write = (line: string) => {

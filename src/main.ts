@@ -1,6 +1,7 @@
 // The process: configuration, contract, database, server, signals, exit code.
 
 import cluster from 'node:cluster'
+import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net from 'node:net'
@@ -154,7 +155,9 @@ async function listen({ config, contract, database, log }: Parts): Promise<Fasti
   const app = await buildApp({ config, contract, handlers, pools: database.pools, log, ...share })
   // A crowd that connects at once queues as far as the kernel allows; what is beyond Node's 511 would wait for seconds to be heard.
   const backlog = config.connectionsMax
-  await app.listen({ host: config.host, port: config.port, backlog }).catch(advise('PORT'))
+  // An address: for `localhost` Fastify would make a second server, which knows nothing of bounds and of stops.
+  const { address: host } = await lookup(config.host)
+  await app.listen({ host, port: config.port, backlog }).catch(advise('PORT'))
   if (!isWorker(config)) await listenForMetrics(app, config)
   return app
 }

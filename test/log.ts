@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { projectRoot } from '../src/paths.js'
 import { dataDirectory } from './fixtures/data-directory.js'
-import { runProgram, startProcess } from './fixtures/process.js'
+import { runProgram, startProcess, temporaryDirectory } from './fixtures/process.js'
 import { send } from './fixtures/service.js'
 
 async function run(...steps: string[]) {
@@ -58,6 +59,17 @@ for (const end of ['exit', 'crash']) {
   })
 }
 
+t.test('a reader that has stopped is waited for once, and not for long', async (t) => {
+  const pipe = path.join(temporaryDirectory(t), 'pipe')
+  await promisify(execFile)('mkfifo', [pipe])
+  const reader = await open(pipe, constants.O_RDWR)
+  t.teardown(() => reader.close())
+  const steps = ['2000 times', 'a line', 'turn', 'turn', 'exit']
+  const { stderr, code } = await runProgram('test/fixtures/log-program.ts', steps, {}, { stdout: reader.fd })
+  t.match(stderr, /^The log cannot be written: EAGAIN.*\n$/)
+  t.equal(code, 0)
+})
+
 t.test('on a full disk', async (t) => {
   t.test('lines are kept until there is room, and each time is told once', async (t) => {
     const steps = ['a', 'turn', 'full', 'b', 'turn', 'c', 'turn', 'room', 'd', 'turn', 'full', 'e', 'turn']
@@ -65,6 +77,14 @@ t.test('on a full disk', async (t) => {
     t.strictSame(told, ['a', 'b', 'c', 'd', 'e', 'f'])
     t.equal(stderr, 'The log cannot be written: no space left on device\n'.repeat(2))
     t.equal(code, 0)
+  })
+
+  t.test('lines beyond those kept are left out, and none once there is room', async (t) => {
+    const others = Array.from({ length: 1_000 }, () => ['a line', 'turn']).flat()
+    const steps = ['full', '20000 times', 'a line', 'turn', '1 times', ...others]
+    const { told } = await run(...steps, 'room', 'b', 'turn', 'c')
+    t.ok(told.length > 5_000 && told.length < 20_000)
+    t.equal(told.at(-1), 'c')
   })
 
   const device = '/dev/full'

@@ -345,6 +345,22 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
   }
 })
 
+t.test('a name is listened on at its first address alone, where it is bounded', async (t) => {
+  const both = `import dns from 'node:dns'
+    const { lookup } = dns
+    const addresses = [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]
+    dns.lookup = (host, ...rest) => rest[0].all ? rest[1](null, addresses) : lookup(host, ...rest)`
+  const { base } = await startProcess(t, {
+    DATA_DIR: sharedDir,
+    HOST: 'localhost',
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(both)}`,
+  })
+  const { hostname, port } = new URL(base)
+  const socket = net.connect(Number(port), hostname === '127.0.0.1' ? '::1' : '127.0.0.1')
+  const [error] = await once(socket, 'error')
+  t.match(error, { code: 'ECONNREFUSED' })
+})
+
 t.test('a start at a place that cannot be listened on touches no database', async (t) => {
   const { port } = new URL((await startProcess(t, { DATA_DIR: sharedDir })).base)
   const free = String(await freePort())
