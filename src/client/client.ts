@@ -88,8 +88,9 @@ export function buildClient(
 
   const call = async (
     id: string,
-    { path, query, header, cookie, body, signal }: CallRequest = {},
+    { path, query, header, cookie, body, signal, ...others }: CallRequest = {},
   ): Promise<CallAnswer> => {
+    for (const name of Object.keys(others)) throw new TypeError(`a call takes no ${name}`)
     const operation = operationOf(table, id)
     const keyed = operation.idempotent ? withIdempotencyKey(header) : header
     const { header: written = keyed, ...serializers } =

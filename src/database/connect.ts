@@ -110,8 +110,8 @@ export async function connect({
 
 // A standby's own URL, and the primary's servers, as theirs says, for when none of the standbys answers.
 function readsAt({ url, login, servers }: Place, primary: Place, migrations: readonly string[]): Reads {
-  const { database, ssl } = postgres(primary.url).options
-  const others = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login, database }))
+  const { ssl } = postgres(primary.url).options
+  const others = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login }))
   const isPooled = servers.isPooled || primary.servers.isPooled
   return {
     make: (options) => postgres(url, { ...login, ...options }),

@@ -2,7 +2,7 @@
 
 import type tls from 'node:tls'
 import postgres from 'postgres'
-import { type PostgresTarget, readPostgresUrl } from '../lib/postgres-url.js'
+import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { readTls } from './tls.js'
 
 /** Of postgres.js's options, those that say where a server is, and the login of one that has its own; none: they are given another way. */
@@ -145,7 +145,7 @@ type Address = Pick<postgres.ParsedOptions, 'host' | 'port'>
 /** Where a database is, for postgres.js. */
 export interface Place {
   readonly url: string
-  readonly login: { readonly username: string; readonly password: string }
+  readonly login: Pick<PostgresUrl, 'username' | 'password' | 'database'>
   readonly servers: Servers
 }
 
@@ -154,9 +154,9 @@ export interface Place {
  * @throws {OperatorError} when a file that it names cannot be read
  */
 export function readPlace(databaseUrl: string): Place {
-  const { username, password, path, parameters, hosts, target } = readPostgresUrl(databaseUrl)
+  const { username, password, database, parameters, hosts, target } = readPostgresUrl(databaseUrl)
   const sslOf = readTls(parameters)
-  const url = `postgres://${path || '/'}${parameters.size > 0 ? `?${parameters}` : ''}`
+  const url = `postgres:///?${parameters}`
   const { host, port } = postgres(url).options
   const all = hosts.flatMap((each) =>
     (each.name === undefined ? host : [each.name]).map((name, i) => ({
@@ -168,7 +168,7 @@ export function readPlace(databaseUrl: string): Place {
   )
   return {
     url,
-    login: { username, password },
+    login: { username, password, database },
     servers: new Servers(all, target, parameters.get('prepare') === 'false' || undefined),
   }
 }

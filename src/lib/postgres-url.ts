@@ -14,9 +14,9 @@ export type PostgresTarget = 'primary' | 'read-write'
 export interface PostgresUrl {
   readonly username: string
   readonly password: string
-  /** With its slash; empty where there is none. */
-  readonly path: string
-  /** But for those that say where the server is, and which of them. */
+  /** Empty where the URL leaves it to the environment, as the login. */
+  readonly database: string
+  /** But for those that say where the server is, which of them, and who asks. */
   readonly parameters: URLSearchParams
   readonly hosts: readonly PostgresHost[]
   readonly target: PostgresTarget
@@ -26,7 +26,7 @@ const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i
 const portMax = 65_535
 
 /**
- * Reads a URL. A host and a port among its parameters count rather than those before its path, and one such port is every host's.
+ * Reads a URL. A host, a port, a login and a database among its parameters count rather than those before them, and one such port is every host's.
  * @throws {Error} whose message says what it must be, without repeating it
  */
 export function readPostgresUrl(text: string): PostgresUrl {
@@ -42,9 +42,9 @@ export function readPostgresUrl(text: string): PostgresUrl {
   const ports = take('port')?.split(',') ?? addresses.map(({ port }) => port)
   const hosts = pair(names, ports)
   return {
-    username: decode(username),
-    password: decode(password),
-    path: pathname,
+    username: take('user') ?? decode(username),
+    password: take('password') ?? decode(password),
+    database: take('dbname') ?? decode(pathname.slice(1)),
     parameters: searchParams,
     hosts,
     target: targetOf(take('target_session_attrs') ?? 'any', hosts.length > 1),

@@ -187,6 +187,14 @@ t.test('a creation that takes an idempotency key has one, the same at each attem
   t.equal(keys.at(-1), 'mine', 'unless the caller gives one')
 })
 
+t.test('what a call does not take is told of, not left out', async (t) => {
+  const store = buildClient(table, { baseUrl: 'http://127.0.0.1:1/v1', key: '' }, fakeClock())
+  const request = { body: { name: 'Rex', categoryId: 1n }, headers: { 'Idempotency-Key': 'mine' } }
+  const error = { name: 'TypeError', message: 'a call takes no headers' }
+  await t.rejects(call(store, 'createPet', request), error)
+  await t.rejects(store.pages('listPets', request).next(), error)
+})
+
 t.test('a creation whose answer is lost is sent again, and done once', async (t) => {
   const { base, key, sql } = await startService(t)
   let isLost = false

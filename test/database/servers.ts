@@ -352,8 +352,14 @@ t.test(
   },
 )
 
-t.test('a login in a URL is decoded, and other parameters are PostgreSQL’s', async (t) => {
-  const { url, login } = readPlace('postgres://me%40here:p%3Aw@h1:1,h2:2/x?application_name=a%20b')
-  t.strictSame(login, { username: 'me@here', password: 'p:w' })
-  t.equal(url, 'postgres:///x?application_name=a+b')
+t.test('a login and a database in a URL are decoded, and other parameters are PostgreSQL’s', async (t) => {
+  const login = { username: 'me@here', password: 'p:w', database: 'x y' }
+  for (const text of [
+    'postgres://me%40here:p%3Aw@h1:1,h2:2/x%20y?application_name=a%20b',
+    'postgres://h1:1,h2:2?user=me%40here&password=p%3Aw&dbname=x%20y&application_name=a%20b',
+  ]) {
+    const place = readPlace(text)
+    t.strictSame(place.login, login)
+    t.equal(place.url, 'postgres:///?application_name=a+b')
+  }
 })

@@ -119,7 +119,7 @@ t.test('without TLS, its files are not looked for', async (t) => {
   const { url, servers } = readPlace(
     'postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d',
   )
-  t.equal(url, 'postgres:///c?sslmode=disable&application_name=d')
+  t.equal(url, 'postgres:///?sslmode=disable&application_name=d')
   t.strictSame(servers.all, [{ host: ['b'], port: [5432] }])
 })
 
