@@ -13,6 +13,11 @@ const usageErrors: [string, string[], RegExp][] = [
   ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
   ['no name', ['create', '--plan', fixedPlan.name], /--name must have/],
   [
+    'a line break',
+    ['create', '--name', 'a\nb', '--plan', fixedPlan.name],
+    /--name must have .* no line break/,
+  ],
+  [
     'an unknown plan',
     ['create', '--name', 'x', '--plan', 'gold'],
     new RegExp(`--plan must be one of ${[...contract.rateLimits.plans.keys()].join(', ')}`),

@@ -55,7 +55,8 @@ type KeyTerms = Omit<NewApiKey, 'hash'>
 function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
   const { name = '', plan = '' } = values
   const quotas = plans.get(plan)
-  if (name.length < 1 || name.length > 255) throw new UsageError('--name must have 1 to 255 characters')
+  if (!/^\P{Cc}{1,255}$/u.test(name))
+    throw new UsageError('--name must have 1 to 255 characters, and no line break or other control')
   if (quotas === undefined) throw new UsageError(`--plan must be one of ${[...plans.keys()].join(', ')}`)
   const agreed = quotas === 'custom'
   if (agreed !== (values['per-minute'] !== undefined) || agreed !== (values['per-day'] !== undefined)) {
