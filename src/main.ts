@@ -20,7 +20,7 @@ import type { Database } from './database/types.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog } from './log.js'
 import { closeMetricsServer } from './metrics/server.js'
-import { OperatorError } from './operator-error.js'
+import { explain, OperatorError } from './operator-error.js'
 import { contractFile, migrationsFolder } from './paths.js'
 import { createCountsAnswerer } from './rate-limit/primary.js'
 import { Interrupted, listenForShutdown } from './shutdown.js'
@@ -215,11 +215,6 @@ function advise(variable: string) {
     const advice = mendable[error.code ?? '']?.replace('VARIABLE', variable)
     throw advice === undefined ? error : new OperatorError(`${error.message}\n${advice}`, { cause: error })
   }
-}
-
-// Anything else is a fault of ours and shows where it happened.
-function explain(error: Error): string {
-  return error instanceof OperatorError ? error.message : (error.stack ?? error.message)
 }
 
 // Whatever may still be open, the channel to a parent process for one.

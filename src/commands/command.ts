@@ -1,7 +1,7 @@
 // What all commands have in common: help, exit codes, and what ends them from outside.
 
 import { type Config, readConfig } from '../config.js'
-import { OperatorError } from '../operator-error.js'
+import { explain, OperatorError } from '../operator-error.js'
 import { Interrupted, listenForShutdown } from '../shutdown.js'
 import { print } from './terminal.js'
 
@@ -65,7 +65,7 @@ export function runCommand(usage: string, command: Command): void {
 
 function told(error: Error, usage: string): string {
   if (isUsageError(error)) return `${usage}\n${error.message}\n` // what is wrong last, where a terminal shows it
-  return `${error instanceof OperatorError ? error.message : error.stack}\n`
+  return `${explain(error)}\n`
 }
 
 // Or what `parseArgs` of node:util says.

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { OperatorError } from '../operator-error.js'
 import type { RootSql, Sql } from './types.js'
 
 interface Migration {
@@ -20,7 +21,7 @@ const lockId = 7_253_009_114
  * Applies the migrations of the folder that the database has not seen, in order of name. Those of a newer
  * version are left alone: an older instance may start while a newer one runs.
  * @returns the names of those applied now
- * @throws {Error} when an applied file was edited since
+ * @throws {OperatorError} when an applied file was edited since
  */
 export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -55,14 +56,19 @@ async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
   for (const { name, checksum } of migrations) {
     if ((applied.get(name) ?? checksum) !== checksum) {
-      throw new Error(`Migration ${name} was edited after it was applied. Restore it, and write a new one.`)
+      throw new OperatorError(
+        `Migration ${name} was edited after it was applied. Restore it, and write a new one.`,
+      )
     }
   }
   return migrations.filter(({ name }) => !applied.has(name))
 }
 
 async function apply(sql: Sql, { name, text, checksum }: Migration): Promise<void> {
-  await sql.unsafe(text)
+  await sql.unsafe(text).catch((error: Error) => {
+    error.message = `${name}: ${error.message}`
+    throw error
+  })
   await sql`insert into schema_migrations (name, checksum) values (${name}, ${checksum})`
 }
 

@@ -36,9 +36,9 @@ type OwnCounters = Omit<Counters, 'state'>
 
 const networkBits = 64
 
-/** What an address is counted as: whoever has one IPv6 address has the whole network. */
+/** What an address is counted as: whoever has one IPv6 address has the whole network, and some proxies tell a port with it. */
 export function networkOf(address: string): string {
-  return rateLimit.normalizeIP(address, networkBits)
+  return rateLimit.normalizeIP(address.replace(/^(?:\[(.*)\]|([^:]+)):\d+$/, '$1$2'), networkBits)
 }
 
 /**

@@ -106,6 +106,13 @@ t.test('a login that is refused is said at once, and what to correct', async (t)
   t.match(stderr, /Cannot use database [\s\S]*Correct the user or the password in DATABASE_URL/)
 })
 
+t.test('what the database refuses is said in its words, without a stack', async (t) => {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const env = { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://pg_service:x@127.0.0.1/x' }
+  const stderr = 'The database says: role name "pg_service" is reserved\n'
+  t.match(await runProgram('src/commands/migrate.ts', [], env), { code: 1, stderr })
+})
+
 t.test('wrong use says what is right, and is no success', async (t) => {
   const url = 'postgres://owner@127.0.0.1:1/x'
   const cases: [env: Record<string, string>, message: RegExp, code: number][] = [

@@ -105,7 +105,7 @@ t.test(
       ...files,
       '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
     })
-    await t.rejects(migrate(sql, folder), { code: '22012' })
+    await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql: division by zero' })
     t.strictSame(await tables(sql), [])
     writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
     t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])

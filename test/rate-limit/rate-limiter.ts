@@ -272,6 +272,13 @@ t.test('callers without a valid key', async (t) => {
     await exhaust('::ffff:192.0.2.4')
     t.equal((await guess('192.0.2.4')).status, 429)
   })
+
+  t.test('share it over the ports that a proxy tells with an address', async (t) => {
+    await exhaust('192.0.2.5')
+    t.equal((await guess('192.0.2.5:40000')).status, 429)
+    await exhaust('2001:db8:1:4::1')
+    t.equal((await guess('[2001:db8:1:4::1]:40000')).status, 429)
+  })
 })
 
 t.test('a forged X-Forwarded-For changes nothing where no proxy is trusted', async (t) => {
