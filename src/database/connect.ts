@@ -86,6 +86,7 @@ export async function connect({
     const { isPooled } = servers
     const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
     commands = sql
+    await checkEncoding(sql)
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
       throw notAllowed(error) ? mayNotMigrate(sql, error) : error
     })
@@ -158,6 +159,15 @@ async function untilReachable(make: Make, servers: Servers, timeoutMs: number, l
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
   }
+}
+
+// Where it is another, PostgreSQL has no place for some characters.
+async function checkEncoding(sql: RootSql): Promise<void> {
+  const [row] = await sql<{ encoding: string }[]>`select current_setting('server_encoding') as encoding`
+  if (row?.encoding === 'UTF8') return
+  throw new OperatorError(
+    `The database "${sql.options.database}" is in ${row?.encoding}, and has to be in UTF8.\nMake one: create database NAME template template0 encoding 'UTF8'`,
+  )
 }
 
 // SQLSTATE 42501: the role may not do what a migration does.

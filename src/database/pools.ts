@@ -26,6 +26,15 @@ const noAnswer = 'no answer'
  * sort is PostgreSQL's last resort.
  */
 export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
+/**
+ * PostgreSQL's settings that the code relies on in every session, whatever its server, database or role have: postgres.js reads dates and
+ * bytes in these forms alone, and of two requests with one Idempotency-Key the second has to see what the first has committed.
+ */
+export const sessionSettings = {
+  DateStyle: 'ISO',
+  bytea_output: 'hex',
+  default_transaction_isolation: 'read committed',
+} as const
 /** For the statements under way when a pool or its database is closed. */
 export const closeTimeoutSeconds = 5
 
@@ -175,7 +184,10 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     types: { bigint: postgres.BigInt },
     fetch_types: false, // only needed for arrays of types of one's own
     ...(isPooled && { prepare: false }),
-    connection: Object.assign({ application_name: 'animal-store' }, ...(isPooled ? [] : settings)),
+    connection: Object.assign(
+      { application_name: 'animal-store' },
+      ...(isPooled ? [] : [sessionSettings, ...settings]),
+    ),
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),
   }
 }

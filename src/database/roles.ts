@@ -2,7 +2,7 @@
 // requests' sessions, too, for where a pooler gives out sessions that the service cannot set.
 
 import { OperatorError } from '../operator-error.js'
-import { boundsOf, requestSettings, statementTimeoutMs } from './pools.js'
+import { boundsOf, requestSettings, sessionSettings, statementTimeoutMs } from './pools.js'
 import type { Database, RootSql } from './types.js'
 
 /** A role to log in with. */
@@ -20,7 +20,11 @@ export async function prepareServiceRole(
   { name, password }: Login,
   handlerTimeoutMs: number,
 ): Promise<void> {
-  const settings = { ...boundsOf(statementTimeoutMs(handlerTimeoutMs)), ...requestSettings }
+  const settings = {
+    ...sessionSettings,
+    ...boundsOf(statementTimeoutMs(handlerTimeoutMs)),
+    ...requestSettings,
+  }
   await sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${lockId})`
     const [row] = await transaction<{ exists: boolean }[]>`
@@ -45,7 +49,7 @@ export async function prepareServiceRole(
 }
 
 /**
- * Looks for what the service needs of a pooler: transactions, and sessions whose role bounds the statements of requests.
+ * Looks for what the service needs of a pooler: transactions, and sessions whose role has the settings that the service cannot set.
  * @throws {OperatorError} when one is not there
  */
 export async function checkPooled(
@@ -53,13 +57,11 @@ export async function checkPooled(
   handlerTimeoutMs: number,
 ): Promise<void> {
   if (!isPooled) return
-  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
-  const rows = await sql
+  const needed = [...needsOf(statementTimeoutMs(handlerTimeoutMs))]
+  const settings = await sql
     .begin(
-      (transaction) => transaction<{ name: string }[]>`
-        select name from pg_settings
-        where name in ${transaction(Object.keys(boundsOf(timeoutMs)))} and setting::integer not between 1 and ${timeoutMs}
-        order by name`,
+      (transaction) => transaction<{ name: string; setting: string }[]>`
+        select name, setting from pg_settings where name in ${transaction(needed.map(([name]) => name))}`,
     )
     .catch((cause: Error) => {
       throw new OperatorError(
@@ -67,10 +69,29 @@ export async function checkPooled(
         { cause },
       )
     })
-  if (rows.length === 0) return
-  const names = rows.map(({ name }) => name).join(' and ')
+  const found = new Map(settings.map(({ name, setting }) => [name, setting]))
+  const missing = needed.filter(([name, { isMet }]) => !isMet(found.get(name) ?? ''))
+  if (missing.length === 0) return
   throw new OperatorError(
-    `The database is behind a pooler, and the settings of the role "${sql.options.user}" lack ${names} of ${timeoutMs} ms at the most.
+    `The database is behind a pooler, and the settings of the role "${sql.options.user}" lack ${missing.map(([name, { text }]) => `${name} ${text}`).join(', ')}.
 Run \`npm run migrate\` with its SERVICE_DATABASE_URL, and have the pooler reconnect.`,
   )
+}
+
+interface Need {
+  readonly text: string
+  isMet(setting: string): boolean
+}
+
+function needsOf(timeoutMs: number): Map<string, Need> {
+  const needs = new Map<string, Need>()
+  for (const name of Object.keys(boundsOf(timeoutMs)))
+    needs.set(name, {
+      text: `of ${timeoutMs} ms at the most`,
+      isMet: (setting) => Number(setting) >= 1 && Number(setting) <= timeoutMs,
+    })
+  // That of dates tells the order of their parts, too.
+  for (const [name, value] of Object.entries(sessionSettings))
+    needs.set(name, { text: value, isMet: (setting) => setting.startsWith(value) })
+  return needs
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
-import { requestSettings } from '../../src/database/pools.js'
+import { requestSettings, sessionSettings } from '../../src/database/pools.js'
 import type { RootSql } from '../../src/database/types.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
@@ -61,7 +61,14 @@ t.test('the service serves as a role that can change no table', async (t) => {
     select name, setting from pg_settings where source = 'database user'`
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
   const bounds = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
-  t.strictSame(settings, { ...bounds, ...requestSettings }, 'which bounds what a pooler gives it')
+  t.strictSame(
+    settings,
+    {
+      ...{ ...sessionSettings, DateStyle: 'ISO, MDY' },
+      ...{ ...bounds, ...requestSettings },
+    },
+    'which bounds what a pooler gives it',
+  )
   for (const statement of [
     'drop table pets',
     'truncate pets',

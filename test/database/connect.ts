@@ -148,6 +148,48 @@ t.test('PostgreSQL has its settings on every connection for requests, and on no 
   t.strictSame(await settingsOf(database.sql), {})
 })
 
+t.test('other settings of the database itself change no answer', async (t) => {
+  const sql = await createDatabase(t)
+  const others = {
+    DateStyle: 'SQL, DMY',
+    bytea_output: 'escape',
+    default_transaction_isolation: 'serializable',
+  }
+  for (const [name, value] of Object.entries(others))
+    await sql.unsafe(`alter database ${sql.options.database} set ${name} = '${value}'`)
+  const service = await startService(t, { sql })
+  const { key } = await service.createKey({ expiresAt: new Date(Date.now() - 1) })
+  t.equal((await service.call('GET', '/pets', { headers: { authorization: `Bearer ${key}` } })).status, 401)
+  const create = () =>
+    service.call('POST', '/pets', {
+      headers: { 'idempotency-key': 'a' },
+      body: { name: 'Rex', categoryId: 1 },
+    })
+  const first = await create()
+  t.match(await create(), { status: 201, text: first.text })
+  const pools = await openPools(t, sql)
+  const isolation = await pools.writes.hold(undefined, (held) =>
+    transact(held, undefined, (sql) => sql`select current_setting('transaction_isolation') as level`),
+  )
+  t.match(isolation, [{ level: 'read committed' }])
+})
+
+t.test('a database that cannot hold every text is refused', async (t) => {
+  const cluster = await readCluster()
+  const admin = connectTo(cluster, undefined)
+  const name = `${cluster.template}_latin1`
+  await admin`create database ${admin(name)}
+    template template0 encoding 'LATIN1' locale_provider libc locale 'C'`
+  t.teardown(async () => {
+    await admin`drop database ${admin(name)} with (force)`
+    await admin.end()
+  })
+  const { url } = await startDatabaseProxy(t, connectTo(cluster, name))
+  await t.rejects(connect({ ...testConfig(), databaseUrl: url, migrationsFolder, log: silent }), {
+    message: `The database "${name}" is in LATIN1, and has to be in UTF8.\nMake one: create database NAME template template0 encoding 'UTF8'`,
+  })
+})
+
 t.test('a pooler that nothing tells of is told of by the URL', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   for (const [prepare, isPooled] of [

@@ -122,9 +122,15 @@ t.test('a start behind a PgBouncer says what it needs', { skip: pgBouncerIsMissi
       t.match(await start(bouncer.urlOf(user)), {
         code: 1,
         stderr: new RegExp(
-          `^The service cannot start.\nThe database is behind a pooler, and the settings of the role "${user}" lack idle_in_transaction_session_timeout and statement_timeout of 2000 ms at the most\\.\nRun \`npm run migrate\``,
+          `^The service cannot start.\nThe database is behind a pooler, and the settings of the role "${user}" lack statement_timeout of 2000 ms at the most, idle_in_transaction_session_timeout of 2000 ms at the most\\.\nRun \`npm run migrate\``,
         ),
       })
+  })
+
+  t.test('a role whose dates are in the form that is read', async (t) => {
+    await sql`alter role ${sql(role)} in database ${sql(String(sql.options.database))} set DateStyle = 'SQL'`
+    const bouncer = await startPgBouncer(t, sql, 'transaction', users)
+    t.match(await start(bouncer.urlOf(role)), { code: 1, stderr: /lack DateStyle ISO\.\n/ })
   })
 
   t.test('transactions', async (t) => {
