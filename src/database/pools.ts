@@ -28,12 +28,14 @@ const noAnswer = 'no answer'
 export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
 /**
  * PostgreSQL's settings that the code relies on in every session, whatever its server, database or role have: postgres.js reads dates and
- * bytes in these forms alone, and of two requests with one Idempotency-Key the second has to see what the first has committed.
+ * bytes in these forms alone, of two requests with one Idempotency-Key the second has to see what the first has committed, and a session that
+ * PostgreSQL ends for its rest would fail what is just sent.
  */
 export const sessionSettings = {
   DateStyle: 'ISO',
   bytea_output: 'hex',
   default_transaction_isolation: 'read committed',
+  idle_session_timeout: '0',
 } as const
 /** For the statements under way when a pool or its database is closed. */
 export const closeTimeoutSeconds = 5

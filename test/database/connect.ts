@@ -4,7 +4,7 @@ import { createApiKey } from '../../src/auth/api-key.js'
 import { connect } from '../../src/database/connect.js'
 import { socketOption } from '../../src/database/driver/socket.js'
 import { transact } from '../../src/database/driver/transaction.js'
-import { requestSettings } from '../../src/database/pools.js'
+import { requestSettings, sessionSettings } from '../../src/database/pools.js'
 import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { migrationsFolder } from '../../src/paths.js'
@@ -154,7 +154,8 @@ t.test('other settings of the database itself change no answer', async (t) => {
     DateStyle: 'SQL, DMY',
     bytea_output: 'escape',
     default_transaction_isolation: 'serializable',
-  }
+    idle_session_timeout: '60s',
+  } satisfies Record<keyof typeof sessionSettings, string>
   for (const [name, value] of Object.entries(others))
     await sql.unsafe(`alter database ${sql.options.database} set ${name} = '${value}'`)
   const service = await startService(t, { sql })
@@ -168,10 +169,10 @@ t.test('other settings of the database itself change no answer', async (t) => {
   const first = await create()
   t.match(await create(), { status: 201, text: first.text })
   const pools = await openPools(t, sql)
-  const isolation = await pools.writes.hold(undefined, (held) =>
-    transact(held, undefined, (sql) => sql`select current_setting('transaction_isolation') as level`),
-  )
-  t.match(isolation, [{ level: 'read committed' }])
+  for (const [name, value] of Object.entries(sessionSettings)) {
+    const [row] = await pools.writes.sql<{ setting: string }[]>`select current_setting(${name}) as setting`
+    t.match(row?.setting, new RegExp(`^${value}`), name)
+  }
 })
 
 t.test('a database that cannot hold every text is refused', async (t) => {
