@@ -7,7 +7,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --omit=dev
 
 FROM dependencies AS build
-RUN npm ci --omit=optional
+# With the compiler, which is one of the optional packages.
+RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
 COPY src src

@@ -1,4 +1,4 @@
-// Builds what changed of the service, with a word before the first time, which takes ten seconds and more.
+// Builds what changed of the service, with a word before the first time, which takes a few seconds.
 'use strict'
 
 require('./check-setup.cjs')
@@ -12,7 +12,7 @@ if (!existsSync(path.join(root, 'dist/src/main.js'))) {
   console.error('Building the service …')
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that is not there any more
 }
-const compiler = require.resolve('typescript/bin/tsc')
+const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const { status, signal, error } = spawnSync(process.execPath, [compiler, '-b', 'tsconfig.build.json'], {
   cwd: root,
   stdio: 'inherit',

@@ -13,7 +13,7 @@ if (isOlder(process.version.slice(1), wanted)) {
 }
 
 try {
-  require.resolve('typescript') // what everything here needs, and an installation without it is not whole
+  require.resolve('@typescript/native/package.json') // what everything here needs, and an installation without it is not whole
 } catch (_) {
   console.error('The packages are not installed yet: npm ci')
   process.exit(1)

@@ -5,7 +5,6 @@ import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'no
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../src/paths.js'
-import { copyBuild, copyTypes } from './fixtures/copy.js'
 import { temporaryDirectory } from './fixtures/directory.js'
 import { allPages, anchorsOf, type Block, blocksOf, linksOf, pages, readPage } from './fixtures/pages.js'
 import { startProcess } from './fixtures/process.js'
@@ -92,8 +91,6 @@ function copyProject(scratch: string): string {
   const project = path.join(scratch, 'project')
   cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(project, 'node_modules'))
-  copyTypes(project)
-  copyBuild(project)
   writeFileSync(path.join(scratch, '.gitconfig'), '[user]\nname = Reader\nemail = reader@localhost\n')
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: project, env: environment(scratch), stdio: 'pipe' })

@@ -10,9 +10,9 @@ import { contractFile, projectRoot } from '../../src/paths.js'
 import { diffContracts } from '../diff/contract.js'
 import type { Node } from '../diff/node.js'
 import { lineOf } from '../diff/report.js'
-import { checkTypes } from './compiler.js'
 import { errors, say, sayMore } from './report.js'
 import { Server } from './server.js'
+import { checkTypes } from './types.js'
 import { isContractFile } from './watch.js'
 
 // A server that keeps ending waits for an edit.
@@ -60,7 +60,7 @@ export class Project {
   async #update(): Promise<void> {
     const startMs = performance.now()
     if (this.#mustGenerate && !(await this.#generate())) return
-    const { server, others } = await checkTypes()
+    const { server, others } = await checkTypes(projectRoot)
     if (server.length > 0) return this.#conclude(`${errors(server)} to mend`, server)
     if (this.server.isRunning && this.#isServed) say('nothing changed for the server')
     else if (!(await this.#restart(startMs))) return

@@ -1,7 +1,8 @@
-// The types of a project, checked by one incremental program: after an edit only what it can have touched.
+// The types of a project, as its compiler finds them: in a process of its own, so that signals need not wait for it.
 
+import { execFile } from 'node:child_process'
 import path from 'node:path'
-import ts from 'typescript'
+import { promisify } from 'node:util'
 
 /** What one check found, as `src/x.ts:17:10 error TS2322: …`. */
 export interface Diagnosis {
@@ -11,69 +12,54 @@ export interface Diagnosis {
   readonly others: readonly string[]
 }
 
-/** Checks the project in that folder as its tsconfig.json says, each time as it is then. */
-export function createTypeChecker(root: string): () => Diagnosis {
-  const sources = new Map<string, ts.SourceFile>()
-  let program: ts.SemanticDiagnosticsBuilderProgram | undefined
-  return () => {
-    const { options, fileNames, errors } = readConfig(root)
-    const host = createHost(options, sources)
-    const last = program ?? ts.readBuilderProgram(options, host)
-    program = ts.createSemanticDiagnosticsBuilderProgram(fileNames, options, host, last, errors)
-    const lines = diagnosticsOf(program).map((each) => lineOf(each, root))
-    program.emit() // the build info alone, for the next start
-    const isOther = (line: string) => /^(test|scripts)\//.test(line)
-    return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
+// Of a project in which everything is wrong.
+const outputMax = 100_000_000
+
+/**
+ * Checks the types of the project in that folder as it is now; what the last check found out is in its build info.
+ * @throws {Error} where the compiler itself fails
+ */
+export async function checkTypes(root: string): Promise<Diagnosis> {
+  const lines = diagnosticsOf(await compile(root)).map(lineOf)
+  const isOther = (line: string) => /^(test|scripts)\//.test(line)
+  return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
+}
+
+async function compile(root: string): Promise<string> {
+  const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
+  const options = {
+    cwd: root,
+    maxBuffer: outputMax,
+    detached: true, // out of the terminal's process group: Ctrl-C is not for it
+  }
+  try {
+    await promisify(execFile)(process.execPath, [compiler, '--pretty', 'false'], options)
+    return ''
+  } catch (error) {
+    const { stdout, stderr, code, signal } = error as Record<string, unknown> // execFile's, with the output
+    if (stdout) return String(stdout)
+    throw new Error(`the compiler ended (${signal ?? code})\n${stderr}`)
   }
 }
 
-function readConfig(root: string): ts.ParsedCommandLine {
-  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} }
-  // What is known is kept where `npm run types` keeps it.
-  const incremental = { incremental: true, tsBuildInfoFile: path.join(root, 'dist/types.tsbuildinfo') }
-  const parsed = ts.getParsedCommandLineOfConfigFile(path.join(root, 'tsconfig.json'), incremental, host)
-  if (parsed === undefined) throw new Error('tsconfig.json cannot be read')
-  return parsed
-}
-
-// A file that did not change stays the same object, so that it is neither parsed nor bound again.
-function createHost(options: ts.CompilerOptions, sources: Map<string, ts.SourceFile>): ts.CompilerHost {
-  const host = ts.createIncrementalCompilerHost(options)
-  const parse = host.getSourceFile
-  host.getSourceFile = (name, ...rest) => {
-    const known = sources.get(name)
-    if (known !== undefined && known.text === ts.sys.readFile(name)) return known
-    const source = parse(name, ...rest)
-    if (source === undefined) sources.delete(name)
-    else sources.set(name, source)
-    return source
+// Each begins a line; what is indented below it are its causes.
+function diagnosticsOf(output: string): string[][] {
+  const found: string[][] = []
+  for (const line of output.split('\n').filter(Boolean)) {
+    if (line.startsWith(' ')) found.at(-1)?.push(line.trim())
+    else found.push([line])
   }
-  return host
-}
-
-function diagnosticsOf(program: ts.SemanticDiagnosticsBuilderProgram): readonly ts.Diagnostic[] {
-  const first = [
-    ...program.getConfigFileParsingDiagnostics(),
-    ...program.getOptionsDiagnostics(),
-    ...program.getSyntacticDiagnostics(),
-  ]
-  // What does not parse makes errors all over, and only the first is one.
-  const found =
-    first.length > 0 ? first : [...program.getGlobalDiagnostics(), ...program.getSemanticDiagnostics()]
-  return ts.sortAndDeduplicateDiagnostics(found)
+  return found
 }
 
 // Longer lines say less.
 const lengthMax = 160
 
-function lineOf({ file, start = 0, code, messageText }: ts.Diagnostic, root: string): string {
-  const [head = '', ...causes] = ts.flattenDiagnosticMessageText(messageText, '\n').split('\n')
-  const cause = head.length > lengthMax ? causes.at(-1) : undefined
-  const text = `error TS${code}: ${shortened(head)}${cause ? `\n${shortened(cause.trim())}` : ''}`
-  if (file === undefined) return text
-  const { line, character } = file.getLineAndCharacterOfPosition(start)
-  const name = path.relative(root, file.fileName).replaceAll(path.sep, '/')
-  return `${name}:${line + 1}:${character + 1} ${text}`
+function lineOf([first = '', ...causes]: readonly string[]): string {
+  const [, place = '', text = first] = /^(.+\(\d+,\d+\)): (.+)$/.exec(first) ?? []
+  const cause = text.length > lengthMax ? causes.at(-1) : undefined
+  const where = place.replace(/\((\d+),(\d+)\)$/, ':$1:$2 ')
+  return `${where}${shortened(text)}${cause ? `\n${shortened(cause)}` : ''}`
 }
 
 function shortened(text: string): string {

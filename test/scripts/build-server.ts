@@ -24,7 +24,10 @@ async function build(t: Test, packages: Record<string, string>): Promise<{ code:
 }
 
 function compiler(code: string): Record<string, string> {
-  return { 'node_modules/typescript/index.js': '', 'node_modules/typescript/bin/tsc': code }
+  return {
+    'node_modules/@typescript/native/package.json': '{}',
+    'node_modules/@typescript/native/lib/tsc.js': code,
+  }
 }
 
 t.test('a checkout without its packages is told how to get them', async (t) => {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { adopt } from '../../../scripts/adopt/adopt.js'
 import { projectRoot } from '../../../src/paths.js'
-import { copyProjectTo, copyTypes, node } from '../../fixtures/copy.js'
+import { copyProjectTo, node } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { startProcess } from '../../fixtures/process.js'
 import { send } from '../../fixtures/service.js'
@@ -111,7 +111,6 @@ t.test('what cannot be adopted changes nothing', async (t) => {
 
 t.test('an adopted document is generated from, compiles, starts, and answers 501', async (t) => {
   const { root, folder, run } = checkout(t)
-  copyTypes(root)
   const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
   t.match(adopted, { code: 0, stdout: /4 operations/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -209,20 +209,6 @@ t.test('an edit that is good is served, and one that is not leaves the last good
     t.match(dev.log.at(-1), { msg: 'stopped' })
     t.strictSame(await traces(copy, dataDir), [])
   })
-})
-
-t.test('who leaves during a check hears nothing more of it', async (t) => {
-  const file = path.join(projectRoot, 'scripts/dev/compiler-process.ts')
-  const compiler = fork(file, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
-  let said = ''
-  compiler.stderr?.on('data', (chunk) => {
-    said += chunk
-  })
-  compiler.send('check')
-  await once(compiler, 'message') // it has begun to listen
-  compiler.send('check', () => compiler.disconnect())
-  t.strictSame(await once(compiler, 'exit'), [0, null])
-  t.equal(said, '')
 })
 
 t.test('what it cannot run with is said at once', async (t) => {

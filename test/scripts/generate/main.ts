@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { createTypeChecker } from '../../../scripts/dev/types.js'
+import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
 import { sunsets } from '../../../scripts/generate/sunsets.js'
@@ -99,21 +99,16 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
 t.test('the compiler points at all that an edit leaves to do, and at nothing else', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
-  const check = createTypeChecker(copy)
   await t.test('a new operation gets a stub that compiles, and no handler that exists is touched', (t) =>
-    addOperation(t, copy, check),
+    addOperation(t, copy),
   )
-  await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy, check))
-  await t.test('what is taken away, or may be missing now, does not compile', (t) => takeAway(t, copy, check))
-  await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy, check))
-  await t.test('where no operation is left, no more than the handlers is over', (t) =>
-    takeAll(t, copy, check),
-  )
+  await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy))
+  await t.test('what is taken away, or may be missing now, does not compile', (t) => takeAway(t, copy))
+  await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy))
+  await t.test('where no operation is left, no more than the handlers is over', (t) => takeAll(t, copy))
 })
 
-type Check = ReturnType<typeof createTypeChecker>
-
-async function addOperation(t: Test, copy: string, check: Check): Promise<void> {
+async function addOperation(t: Test, copy: string): Promise<void> {
   edit(copy, 'openapi.yaml', 'components:\n', listToys)
   edit(copy, 'src/handlers/getPet.ts', '/** One animal', '/** My own words. One animal')
   const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
@@ -127,7 +122,7 @@ async function addOperation(t: Test, copy: string, check: Check): Promise<void> 
   const stub = readFileSync(path.join(copy, 'src/handlers/listToys.ts'), 'utf8')
   t.match(stub, /List toys[\s\S]*notWritten\('listToys'\)/)
   t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
-  t.strictSame(check(), { server: [], others: [] })
+  t.strictSame(await checkTypes(copy), { server: [], others: [] })
   t.strictSame(await generate(copy), [], 'a second run changes nothing')
 }
 
@@ -166,7 +161,7 @@ components:
           schema: {type: object, required: [pet], properties: {pet: {$ref: '#/components/schemas/NewPet'}}}
 `
 
-async function typeParameters(t: Test, copy: string, check: Check): Promise<void> {
+async function typeParameters(t: Test, copy: string): Promise<void> {
   edit(copy, 'openapi.yaml', 'components:\n  parameters:\n', findToys)
   await generate(copy)
   const handler = `import type { Handler } from './handler.js'
@@ -193,10 +188,10 @@ export const found = createClient({ baseUrl: '', key: '' }).findToys({
 })
 `
   edit(copy, 'src/client/found.ts', '', call)
-  t.strictSame(check(), { server: [], others: [] })
+  t.strictSame(await checkTypes(copy), { server: [], others: [] })
 }
 
-async function takeAway(t: Test, copy: string, check: Check): Promise<void> {
+async function takeAway(t: Test, copy: string): Promise<void> {
   const before = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8')
   editContract(copy, (document) => {
     document.deleteIn(['paths', '/pets', 'post', 'responses', '201', 'headers', 'Location'])
@@ -205,7 +200,7 @@ async function takeAway(t: Test, copy: string, check: Check): Promise<void> {
     document.setIn([...schemas, 'NewPet', 'required'], document.createNode(['categoryId']))
   })
   await generate(copy)
-  const { server } = check()
+  const { server } = await checkTypes(copy)
   t.strictSame([...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(), [
     'src/database/pets.ts',
     'src/handlers/createPet.ts',
@@ -214,10 +209,10 @@ async function takeAway(t: Test, copy: string, check: Check): Promise<void> {
   ])
   writeFileSync(path.join(copy, 'openapi.yaml'), before)
   await generate(copy)
-  t.strictSame(check(), { server: [], others: [] })
+  t.strictSame(await checkTypes(copy), { server: [], others: [] })
 }
 
-async function breakHandlers(t: Test, copy: string, check: Check): Promise<void> {
+async function breakHandlers(t: Test, copy: string): Promise<void> {
   editContract(copy, (document) => {
     const responses = ['paths', '/pets', 'post', 'responses']
     document.setIn([...responses, '202'], document.getIn([...responses, '201']))
@@ -236,7 +231,7 @@ async function breakHandlers(t: Test, copy: string, check: Check): Promise<void>
   edit(copy, 'src/handlers/readPet.ts', "notWritten('readPet')", answer)
   rmSync(path.join(copy, 'src/handlers/listToys.ts'))
 
-  const { server } = check()
+  const { server } = await checkTypes(copy)
   const expected: [file: string, problem: RegExp][] = [
     ['generated/handlers.ts', /Cannot find module '\.\.\/src\/handlers\/listToys\.js'/],
     ['src/database/pets.ts', /grams/],
@@ -254,11 +249,11 @@ async function breakHandlers(t: Test, copy: string, check: Check): Promise<void>
   }
 }
 
-async function takeAll(t: Test, copy: string, check: Check): Promise<void> {
+async function takeAll(t: Test, copy: string): Promise<void> {
   editContract(copy, (document) => document.set('paths', {}))
   await generate(copy)
   const left = /^src\/(?:handlers|database\/pets|client\/found)\b/
-  const { server, others } = check()
+  const { server, others } = await checkTypes(copy)
   t.strictSame([server.filter((line) => !left.test(line)), others], [[], []])
 }
 

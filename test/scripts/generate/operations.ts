@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { createTypeChecker } from '../../../scripts/dev/types.js'
+import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../scripts/generate/differences.js'
 import { generateOperations } from '../../../scripts/generate/operations.js'
 import { readContract } from '../../../src/contract/read.js'
@@ -253,16 +253,15 @@ t.test('handlers of bodies and answers', async (t) => {
     ['warning: POST /bodiless: its answer 204 has no body: the status allows none'],
   )
   await writeDifferences(copy, differences)
-  const check = createTypeChecker(copy)
 
   await t.test('compile where they are right', async (t) => {
     for (const [name, , right] of rows) write(copy, name, right)
     writeFileSync(path.join(copy, 'src/client/calls.ts'), calls)
-    t.strictSame(check(), { server: [], others: [] })
+    t.strictSame(await checkTypes(copy), { server: [], others: [] })
   })
   await t.test('do not where they are wrong', async (t) => {
     for (const [name, , , wrong] of rows) write(copy, name, wrong)
-    const { server } = check()
+    const { server } = await checkTypes(copy)
     for (const [name, , , , problem] of rows) named(t, server, name, problem)
   })
 })
