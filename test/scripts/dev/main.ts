@@ -10,6 +10,7 @@ import { projectRoot } from '../../../src/paths.js'
 import { copyProject, listToys } from '../../fixtures/copy.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { pageMax, prefix } from '../../fixtures/facts.js'
+import { nodeCommand } from '../../fixtures/node.js'
 import { send } from '../../fixtures/service.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
@@ -38,7 +39,7 @@ interface Development {
 
 function startDev(t: Test, cwd: string, env: Record<string, string>, ...args: string[]): Development {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/dev/main.ts', ...args], {
+  const child = spawn(...nodeCommand(['--import', 'tsx', 'scripts/dev/main.ts', ...args]), {
     cwd,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
