@@ -12,6 +12,7 @@ import {
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
 import { namesIn } from '../../src/contract/names.js'
+import { readContract } from '../../src/contract/read.js'
 import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
@@ -65,9 +66,8 @@ export async function lintFile(file: string): Promise<Findings> {
     return lintDocument({ document, config, externalRefResolver: resolver })
   }
   const isSmall = !(await isLarge(file))
-  const problems = await lint(isSmall).catch((error) => {
-    if (/^Self-referencing/.test(String(error?.message)))
-      throw new ContractError(`${shownFile(file)}: a $ref leads back to itself`)
+  const problems = await lint(isSmall).catch(async (error) => {
+    await readContract(file) // which tells better which $ref leads back to itself, or is no URL
     if (!isSmall) throw error
     return lint(false) // examples that are no list end the rule that checks them, and another rule tells of them
   })

@@ -234,6 +234,7 @@ function problems(error: unknown, file: string, place: Place): string[] {
 
 function explain({ code, message, targetRef }: JSONParserError & { readonly targetRef?: string }): string {
   if (code === 'EMISSINGPOINTER') return `$ref ${targetRef} leads nowhere`
+  if (message === 'URI malformed') return 'a $ref is no URL: a % in it is written %25'
   const url = /^Error reading file "(.*)"/.exec(message)?.[1]
   if (url === undefined) return message.split('\n', 1)[0] ?? ''
   if (isAddress(url)) return `$ref ${url} is an address: keep a copy beside the contract`

@@ -12,7 +12,7 @@ import {
 import { type ReadText, readSource, type Source } from './files.js'
 import { withOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
-import { isEndless, unescapePointer } from './pointer.js'
+import { isEndless, keysOf } from './pointer.js'
 import { Reader } from './reader.js'
 import type { Contract } from './types.js'
 import { toOneDialect } from './upgrade.js'
@@ -83,9 +83,8 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
 }
 
 function checkReferences(reader: Reader, text: string): void {
-  for (const ref of new Set([...text.matchAll(/"\$ref":"#\/([^"]*)"/g)].map(([, pointer = '']) => pointer))) {
-    if (!isEndless(reader.document, `#/${ref}`)) continue
-    const at = ref.split('/').map((token) => unescapePointer(token) ?? token)
-    reader.within(at, () => reader.problem(`$ref #/${ref} leads back to itself`))
+  for (const ref of new Set([...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, pointer = '']) => pointer))) {
+    if (!isEndless(reader.document, ref)) continue
+    reader.within(keysOf(ref) ?? [], () => reader.problem(`$ref ${ref} leads back to itself`))
   }
 }

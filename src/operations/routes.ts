@@ -85,7 +85,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
       try {
         return run()
       } catch (error) {
-        note(problemOf(operation, (error as Error).message))
+        const own = problemOf(operation, (error as Error).message)
+        for (const problem of error instanceof ContractError ? error.problems : [own]) note(problem)
         return undefined
       }
     }

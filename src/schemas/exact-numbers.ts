@@ -105,6 +105,7 @@ function exact(given: Schema): Schema {
       : given
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
   checkEnum(schema, types)
+  checkBounds(schema)
   if (!speaksOfNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
@@ -124,6 +125,22 @@ function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
   const [other] = values.filter((value) => !typesOf(value).some((type) => types.includes(type)))
   if (other !== undefined)
     throw new Error(`the value ${stringify(other)} of an enum is not of the type ${types.join(' or ')}`)
+}
+
+const pairs = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const
+
+// Between them nothing could be sent.
+function checkBounds(schema: Schema): void {
+  for (const [least, most] of pairs) {
+    const [from, to] = [schema[least], schema[most]] as [number | undefined, number | undefined]
+    if (from !== undefined && to !== undefined && from > to)
+      throw new Error(`its ${least} ${from} is above its ${most} ${to}`)
+  }
 }
 
 function typesOf(value: unknown): string[] {

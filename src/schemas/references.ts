@@ -1,7 +1,8 @@
 // Schemas that refer to others of their document: each of these is compiled once, however many refer to it.
 
 import type { Ajv } from 'ajv'
-import { lookUp } from '../contract/pointer.js'
+import { ContractError } from '../contract/contract-error.js'
+import { keysOf, lookUp } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, asCondition, mapSchemas } from './exact-numbers.js'
 
@@ -19,6 +20,7 @@ export function createReferences(
 ): (schema: AnySchema) => AnySchema {
   const values: Added = new Map()
   const conditions: Added = new Map()
+  let names = 0
   const targetOf = createTargetOf(document)
   const resolve = (schema: Schema): Schema => {
     const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref) : schema
@@ -32,9 +34,14 @@ export function createReferences(
     const known = added.get(target)
     if (known !== undefined) return known
     const schema = isCondition ? asCondition(prepared(target)) : prepared(target)
-    const entry = { name: `schema-${values.size + conditions.size}`, schema }
+    const entry = { name: `schema-${names++}`, schema }
     added.set(target, entry) // before what it refers to, which may be itself
-    ajv.addSchema(withNames(schema, isCondition), entry.name)
+    try {
+      ajv.addSchema(withNames(schema, isCondition), entry.name)
+    } catch (error) {
+      added.delete(target) // for the next that refers to it to say why, too
+      throw error
+    }
     return entry
   }
   // A default is given where the reference stands, for Ajv looks for it there.
@@ -43,13 +50,23 @@ export function createReferences(
       whole,
       ({ $id: _, $dynamicRef, $ref = $dynamicRef, ...each }, isCondition) => {
         if (typeof $ref !== 'string') return each
-        const { name, schema } = add(targetOf($ref), isCondition)
+        const { name, schema } = within($ref, () => add(targetOf($ref), isCondition))
         const value = typeof schema === 'object' ? schema.default : undefined
         return { ...(value !== undefined && { default: value }), ...each, $ref: name }
       },
       isConditionItself,
     )
   return (schema) => withNames(prepared(schema), false)
+}
+
+// Whatever refers to a schema, a fault in it is its own.
+function within<Result>(ref: string, add: () => Result): Result {
+  try {
+    return add()
+  } catch (error) {
+    if (error instanceof ContractError) throw error
+    throw new ContractError([{ text: `${ref}: ${(error as Error).message}`, at: keysOf(ref) ?? [] }])
+  }
 }
 
 type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>

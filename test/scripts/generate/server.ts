@@ -154,6 +154,19 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
     /^openapi\.yaml:\d+:\d+: GET \/toys: a requestBody has no meaning there \(RFC 9110, section 9\.3\.1\)$/m,
   ],
   [
+    'a $ref that is no URL, to what is there',
+    [
+      [['components', 'schemas', '100%'], { type: 'string' }],
+      [name, { $ref: '#/components/schemas/100%' }],
+    ],
+    /^openapi\.yaml:\d+:\d+: \$ref #\/components\/schemas\/100% leads nowhere$/,
+  ],
+  [
+    'a $ref that is no URL, to what is not',
+    [[name, { $ref: '#/components/schemas/%Name' }]],
+    'openapi.yaml: a $ref is no URL: a % in it is written %25',
+  ],
+  [
     'a path of the service',
     [
       [['servers', 0, 'url'], 'http://localhost:3000'],
@@ -338,6 +351,18 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'listToys: the value null of an enum is not of the type string',
   ],
   [
+    'bounds that no value is between',
+    [[name, { type: 'string', minLength: 3, maxLength: 2 }]],
+    'addToy',
+    'addToy: its minLength 3 is above its maxLength 2',
+  ],
+  [
+    'a bound that doubles would not tell from the other',
+    [[name, { type: 'integer', format: 'int64', minimum: 9007199254740993n, maximum: 9007199254740992n }]],
+    'addToy',
+    'addToy: its minimum 9007199254740993 is above its maximum 9007199254740992',
+  ],
+  [
     'a pattern that JavaScript does not know',
     [[[...name, 'pattern'], '(?i)abc']],
     'addToy',
@@ -380,6 +405,22 @@ t.test('what is wrong with several operations is told at once', async (t) => {
       'listToys: the default 0 of query.page must be at least 1',
       'addToy: the default 1 of body.name must be a string',
     ],
+  )
+})
+
+t.test('a fault of a schema that several refer to is told once, where it stands', async (t) => {
+  const edits: Edit[] = [
+    [
+      ['components', 'schemas', 'Name'],
+      { type: 'object', properties: { first: { minItems: 2, maxItems: 1 } } },
+    ],
+    [name, { $ref: '#/components/schemas/Name' }],
+    [[...ok, 'content', 'application/json', 'schema', 'items'], { $ref: '#/components/schemas/Name' }],
+  ]
+  const { refused } = await generate(t, edits, everyOperation)
+  t.match(
+    refused,
+    /^openapi\.yaml:\d+:\d+: #\/components\/schemas\/Name: its minItems 2 is above its maxItems 1$/,
   )
 })
 
