@@ -121,7 +121,7 @@ function severityOf({
 
 // Redocly finds only names of ASCII in a path.
 function isInPath(message: string): boolean {
-  const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/.exec(message) ?? []
+  const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/s.exec(message) ?? []
   return name !== undefined && namesIn(route ?? '').includes(name)
 }
 
@@ -150,7 +150,8 @@ function lineOf(
 ): string {
   const shown = place ? shownPlace(place) : shownFile(contractFile)
   const way = from ? `, by the $ref at ${shownPlace(from)}` : ''
-  return `${shown} ${severity} ${message}${hintOf(message, suggest)} (${ruleId}${way})`
+  const text = message.replace(/\p{Cc}+/gu, ' ') + hintOf(message, suggest)
+  return `${shown} ${severity} ${text} (${ruleId}${way})`
 }
 
 const guessesMax = 3

@@ -79,7 +79,8 @@ export type ErrorBody = { code: ErrorCode; message: string; status: number }
 }
 
 function quote(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+  return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
 function operationType(operation: Operation, hasOneWayFields: boolean): string {

@@ -35,7 +35,8 @@ export class Reader {
   }
 
   /** Notes what is wrong, in words that name the place, at the part that is being read. */
-  problem(text: string): void {
+  problem(given: string): void {
+    const text = oneLine(given)
     if (!this.#problems.has(text)) this.#problems.set(text, { text, at: this.#at })
   }
 
@@ -63,7 +64,7 @@ export class Reader {
 
   /** Notes what is declared and the server could not read or write. */
   unread(text: string): void {
-    this.#unread.push(text)
+    this.#unread.push(oneLine(text))
   }
 
   /** What is declared and was left out so far, each once. */
@@ -73,7 +74,7 @@ export class Reader {
 
   /** Notes what the server leaves out and can be used without. */
   leave(text: string): void {
-    this.#left.add(text)
+    this.#left.add(oneLine(text))
   }
 
   /** The components of the document. */
@@ -154,4 +155,9 @@ export class Reader {
     if (target === undefined) this.problem(`$ref ${ref} leads nowhere`)
     return target
   }
+}
+
+// The document's names may hold line breaks.
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ')
 }

@@ -74,6 +74,15 @@ const rows: readonly (readonly [
     /WithFiles.*does not satisfy/,
   ],
   [
+    'oddName',
+    taking(
+      String.raw`{multipart/form-data: {schema: {type: object, properties: {"a'\n\\b\"": {type: string, format: binary}}}}}`,
+    ),
+    String.raw`async ({ body }) => { body satisfies { "a'\n\\b\""?: Uint8Array }; return { status: 204 } }`,
+    String.raw`async ({ body }) => { body satisfies { "a'\n\\b\""?: string }; return { status: 204 } }`,
+    /WithFiles.*does not satisfy/,
+  ],
+  [
     'several',
     taking(
       `{application/json: {schema: {$ref: '#/components/schemas/Pet'}}, text/csv: {}, application/pdf: {}}`,

@@ -328,6 +328,12 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'POST /toys: its body examples is no media type',
   ],
   [
+    'a name of two lines',
+    [[[...ok, 'headers', 'X\nY'], { schema: { type: 'string' } }]],
+    'listToys',
+    'GET /toys: its header X Y has a name that HTTP does not allow',
+  ],
+  [
     'a default outside its schema',
     [[name, { type: 'string', maxLength: 2, default: 'ball' }]],
     'addToy',
