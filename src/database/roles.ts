@@ -20,24 +20,26 @@ export async function prepareServiceRole(
   { name, password }: Login,
   handlerTimeoutMs: number,
 ): Promise<void> {
-  const settings = {
-    ...sessionSettings,
-    ...boundsOf(statementTimeoutMs(handlerTimeoutMs)),
-    ...requestSettings,
-  }
   await sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${lockId})`
-    const [row] = await transaction<{ exists: boolean }[]>`
-      select exists (select from pg_roles where rolname = ${name})`
+    const [row] = await transaction<{ exists: boolean; schema: string }[]>`
+      select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
+    const search_path = String(row?.schema) // where the owner's migrations made the tables
+    const settings = {
+      ...sessionSettings,
+      ...boundsOf(statementTimeoutMs(handlerTimeoutMs)),
+      ...requestSettings,
+      search_path,
+    }
     // These statements take no parameters: PostgreSQL itself quotes what goes into them.
     const [verb] = await transaction<{ text: string }[]>`
       select format('%s role %I with login password %L', ${row?.exists ? 'alter' : 'create'}::text,
         ${name}::text, ${password}::text) as text`
     await transaction.unsafe(verb?.text ?? '')
-    const role = transaction(name)
-    await transaction`grant usage on schema public to ${role}`
-    await transaction`grant select, insert, update, delete on all tables in schema public to ${role}`
-    await transaction`grant usage, select on all sequences in schema public to ${role}`
+    const [role, schema] = [transaction(name), transaction(search_path)]
+    await transaction`grant usage on schema ${schema} to ${role}`
+    await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
+    await transaction`grant usage, select on all sequences in schema ${schema} to ${role}`
     await transaction`revoke insert, update, delete on schema_migrations from ${role}`
     for (const [setting, value] of Object.entries(settings)) {
       const [statement] = await transaction<{ text: string }[]>`

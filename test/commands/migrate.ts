@@ -10,11 +10,13 @@ import { createDatabase, send } from '../fixtures/service.js'
 
 t.test('the service serves as a role that can change no table', async (t) => {
   const sql = await createDatabase(t)
+  const schema = 'Own schema'
   await sql`drop schema public cascade`
-  await sql`create schema public`
-  const { url: ownerUrl } = await startDatabaseProxy(t, sql)
+  await sql`create schema ${sql(schema)}`
+  const { url } = await startDatabaseProxy(t, sql)
+  const ownerUrl = `${url}?search_path=${encodeURIComponent(`"${schema}"`)}`
   const role = `service'"${randomBytes(4).toString('hex')}`
-  const serviceUrl = new URL(ownerUrl)
+  const serviceUrl = new URL(url)
   serviceUrl.username = encodeURIComponent(role)
   serviceUrl.password = 'it%27s'
   const service = { DATABASE_URL: serviceUrl.href }
@@ -66,6 +68,7 @@ t.test('the service serves as a role that can change no table', async (t) => {
     {
       ...{ ...sessionSettings, DateStyle: 'ISO, MDY' },
       ...{ ...bounds, ...requestSettings },
+      search_path: `"${schema}"`,
     },
     'which bounds what a pooler gives it',
   )
@@ -89,9 +92,10 @@ t.test('the service serves as a role that can change no table', async (t) => {
       code: 1,
       stderr: new RegExp(`lacks migrations, or the role ".+" lacks its rights.*${why}.*\n.*npm run migrate`),
     })
-  await sql`delete from schema_migrations where name like '0003%'`
+  const migrations = sql(`${schema}.schema_migrations`)
+  await sql`delete from ${migrations} where name like '0003%'`
   await isSentToMigrate('permission denied for schema')
-  await sql`revoke all on schema_migrations from ${sql(role)}`
+  await sql`revoke all on ${migrations} from ${sql(role)}`
   await isSentToMigrate('permission denied for table schema_migrations')
 })
 
