@@ -68,7 +68,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
   const { rateLimits, isMetered } = contract
-  const counters = await createCounters(app, rateLimits, config, log, primary)
+  const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isShared = primary !== undefined
   const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }

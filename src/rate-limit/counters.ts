@@ -6,7 +6,7 @@ import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { RateLimits } from '../contract/types.js'
+import type { Contract, RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
@@ -47,7 +47,7 @@ export function networkOf(address: string): string {
  */
 export async function createCounters(
   app: FastifyInstance,
-  limits: RateLimits,
+  { title, rateLimits: limits }: Pick<Contract, 'title' | 'rateLimits'>,
   config: RedisConfig,
   log: Logger,
   primary?: Channel,
@@ -56,7 +56,7 @@ export async function createCounters(
     primary === undefined ? await createMemoryCounters(app, limits) : await askPrimary(app, limits, primary)
   if (config.redisUrl === undefined) return { ...own, state: () => 'memory' }
   const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
-  const connection = new RedisConnection(config.redisUrl, config, log)
+  const connection = new RedisConnection(config.redisUrl, title, config, log)
   app.addHook('onClose', async () => connection.close())
   const clients = new RedisClientCounter(connection.redis, limits.ban)
   const address = await createRedisAddressCounter(app, limits, connection.redis)
@@ -153,10 +153,10 @@ async function createAddressCounter(
 ): Promise<AddressCounter> {
   const options: RateLimitPluginOptions = {
     global: false,
-    nameSpace: 'animal-store:',
+    nameSpace: 'address:',
     max: anonymous.perMinute,
     timeWindow: minuteMs,
-    keyGenerator: ({ ip }) => `address:{${networkOf(ip)}}`,
+    keyGenerator: ({ ip }) => `{${networkOf(ip)}}`,
     ...store,
   }
   let counter: AddressCounter | undefined

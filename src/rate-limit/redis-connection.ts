@@ -42,14 +42,18 @@ export class RedisConnection {
   #saysWhatToMend = false
   #probe: NodeJS.Timeout | undefined
 
-  /** A connection that is silent for `redisTimeoutMs`, while an answer is awaited, is given up. */
+  /**
+   * A connection that is silent for `redisTimeoutMs`, while an answer is awaited, is given up.
+   * @param title the service's, by which its keys are told from those of others in the same Redis
+   */
   constructor(
     url: string,
+    title: string,
     readonly config: RedisConfig,
     readonly log: Logger,
   ) {
     this.#place = readRedisUrl(url) as RedisPlace // the configuration has none that it is not
-    this.redis = connect(this.#place, config.redisTimeoutMs)
+    this.redis = connect(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
     this.redis.defineCommand('probeCounting', { numberOfKeys: 1, lua: probe })
     for (const event of ['error', 'node error', 'sentinelError'])
       this.redis.on(event as 'error', (error: Error) => this.#met(error))
@@ -187,7 +191,7 @@ export class RedisConnection {
   }
 
   #ask(): Promise<unknown> {
-    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(`animal-store:{${this.#lostPart}}:probe`)
+    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(`{${this.#lostPart}}:probe`)
   }
 }
 
@@ -218,13 +222,18 @@ async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
   )
 }
 
+// Animal Store Service -> animal-store-service:
+function keyPrefixOf(title: string): string {
+  return `${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-')}:`
+}
+
 // Replies as they always were.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 // The arguments of the types are the defaults. Left out they are inferred, over all of Redis' commands: 4 s of the compiler's time.
-function connect(place: RedisPlace, timeoutMs: number): Redis | Cluster {
+function connect(place: RedisPlace, keyPrefix: string, timeoutMs: number): Redis | Cluster {
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
-  const options: Options = { ...common(timeoutMs), ...login, ...tlsOf(isEncrypted) }
+  const options: Options = { keyPrefix, ...common(timeoutMs), ...login, ...tlsOf(isEncrypted) }
   if (kind === 'cluster')
     return new Cluster<'legacy'>([...hosts], {
       redisOptions: options,

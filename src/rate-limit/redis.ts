@@ -165,7 +165,7 @@ function admission({ keyId, quotas }: Client, requests: number, known: KnownWind
 
 // The braces keep a key's counts together in a cluster of Redis servers, as a script wants them.
 function key(kind: string, keyId: string): string {
-  return `animal-store:{${keyId}}:${kind}`
+  return `{${keyId}}:${kind}`
 }
 
 // What the nth of those that asked together is told: they were counted one after the other.

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
 import { type RedisServer, redisCli, untilOneSays } from '../../scripts/lib/redis.js'
 import type { Client } from '../../src/auth/client.js'
+import type { Contract } from '../../src/contract/types.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { projectRoot } from '../../src/paths.js'
 import { type Counters, createCounters } from '../../src/rate-limit/counters.js'
@@ -146,8 +147,8 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     t.strictSame(
       names.filter((name) => !name.endsWith(':probe')),
       [
-        'animal-store:address:{192.0.2.1}',
-        ...['ban', 'day', 'minute', 'rejections'].map((kind) => `animal-store:{1}:${kind}`),
+        'animal-store-service:address:{192.0.2.1}',
+        ...['ban', 'day', 'minute', 'rejections'].map((kind) => `animal-store-service:{1}:${kind}`),
       ],
     )
     const commands = leastRole.filter((each) => /^[+](?!info)/.test(each))
@@ -159,6 +160,18 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     }
     await cli(...leastRole, '-info')
     t.strictSame((await startInstance(t, url.replace('//', '//animal-store:secret@'))).log, [])
+  })
+
+  t.test('counts the clients of each service for itself', async (t) => {
+    const { url } = await startRedis(t)
+    const left = { remaining: contract.rateLimits.anonymous.perMinute - 1 }
+    const titles = [contract.title, 'Pat’s {Toys}', '玩具']
+    for (const title of titles) {
+      const { counters } = await startInstance(t, url, { ...contract, title })
+      t.match(await counters.count(clientOf('1', 2)), { minute: { remaining: 1 } }, title)
+      await counters.address(from('192.0.2.1'))
+      t.match(await counters.address(from('192.0.2.1'), { increment: false }), left, title)
+    }
   })
 
   t.test('warns of counts that may be evicted', async (t) => {
@@ -202,7 +215,7 @@ t.test(
         return [...settings, '--tls-cluster', 'yes']
       })
       const url = `rediss+cluster://127.0.0.1:${ports[0]}`
-      await failsOver(t, url, () => cluster.masterOf('animal-store:address:*'))
+      await failsOver(t, url, () => cluster.masterOf('*:address:*'))
     })
 
     t.test('holds by sentinels', async (t) => {
@@ -278,7 +291,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       while ((await counters.count(client)).isAdmitted) admitted++
     })
     await until(() => admitted > 20)
-    await moveSlot(t, servers, 'animal-store:{moved}:day')
+    await moveSlot(t, servers, 'animal-store-service:{moved}:day')
     isMoving = false
     await Promise.all(load)
     t.equal(admitted, perMinute)
@@ -349,7 +362,7 @@ t.test('a master that sentinels name', { skip: redisIsMissing }, async (t) => {
   t.equal(await spread(clients.used, 2 * perMinute), perMinute, 'admits exactly the quota over two instances')
   t.equal(await spread(clients.half, perMinute / 2), perMinute / 2)
   const writer = new Redis(master.port, { retryStrategy: null })
-  await writer.set('animal-store:last', 1)
+  await writer.set('last', 1)
   t.equal(await writer.wait(1, 10_000), 1, 'which the replica has')
   await master.kill()
   t.equal(await spread(clients.used, 200), 0, 'a used quota stays used while no master is there')
@@ -411,14 +424,18 @@ t.test(
   },
 )
 
-async function startInstance(t: Test, redisUrl: string) {
+async function startInstance(
+  t: Test,
+  redisUrl: string,
+  of: Pick<Contract, 'title' | 'rateLimits'> = contract,
+) {
   const app = Fastify()
   t.teardown(() => app.close())
   const log: Record<string, unknown>[] = []
   const logger = pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line)) })
   // On a machine as busy as it likes, a Redis that takes longer hangs.
   const config = { redisUrl, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
-  const counters: Counters = await createCounters(app, contract.rateLimits, config, logger)
+  const counters: Counters = await createCounters(app, of, config, logger)
   return { counters, log }
 }
 

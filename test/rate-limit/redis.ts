@@ -101,7 +101,7 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
 
   t.test('a client whose counts are broken fails alone', async (t) => {
     const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
-    await redis.lpush('animal-store:{broken}:day', 'not a count')
+    await redis.lpush('{broken}:day', 'not a count')
     const asked = [broken, sound, broken, sound].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), [
       { status: 'rejected', reason: { message: /WRONGTYPE/ } },

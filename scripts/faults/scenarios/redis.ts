@@ -46,7 +46,7 @@ export async function failOverRedis(environment: Environment): Promise<Report> {
           'a master of a Redis cluster killed, and its replica promoted',
           origin,
           async (load, ledger) => {
-            await (await cluster.masterOf('animal-store:*:minute')).kill()
+            await (await cluster.masterOf('*:minute')).kill()
             await untilCounted(environment, origin, 'memory_fallback')
             await cluster.untilPromoted()
             const took = Math.round(await untilCounted(environment, origin, 'redis'))

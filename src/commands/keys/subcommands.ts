@@ -5,7 +5,7 @@ import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
-import type { Contract, RateLimits } from '../../contract/types.js'
+import type { Contract } from '../../contract/types.js'
 import {
   type ApiKey,
   insertApiKey,
@@ -128,7 +128,7 @@ function show(id: bigint, contract: Contract, json: boolean): Subcommand {
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, contract)
     const { redisUrl } = redis
-    const used = redisUrl === undefined ? null : await readUsage(client, contract.rateLimits, redisUrl, redis)
+    const used = redisUrl === undefined ? null : await readUsage(client, contract, redisUrl, redis)
     const { quotas } = client
     if (json) return toJson({ ...key, state: state(key), quotas, used })
     const amount = (name: 'minute' | 'day') =>
@@ -148,15 +148,15 @@ function toJson(value: unknown): string {
 // Requests counted in the minute and the day that are open now.
 async function readUsage(
   client: Client,
-  { ban }: RateLimits,
+  { title, rateLimits }: Contract,
   redisUrl: string,
   config: RedisConfig,
 ): Promise<{ minute: number; day: number }> {
-  const connection = new RedisConnection(redisUrl, config, quiet)
+  const connection = new RedisConnection(redisUrl, title, config, quiet)
   try {
     await connection.open()
     if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
-    const counter = new RedisClientCounter(connection.redis, ban)
+    const counter = new RedisClientCounter(connection.redis, rateLimits.ban)
     const { minute, day } = await counter.look(client)
     return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
   } finally {
