@@ -1,28 +1,32 @@
 import { execFile } from 'node:child_process'
 import { constants, existsSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { projectRoot } from '../src/paths.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { runProgram, startProcess, temporaryDirectory } from './fixtures/process.js'
 import { send } from './fixtures/service.js'
 
-async function run(...steps: string[]) {
-  const { stdout, stderr, code } = await runProgram('test/fixtures/log-program.ts', steps, {})
-  const lines = stdout.split('\n').filter(Boolean)
+// Into a file: a pipe is full when the reader of a busy machine is late.
+async function run(t: Test, ...steps: string[]) {
+  const file = path.join(temporaryDirectory(t), 'log')
+  const handle = await open(file, 'w')
+  t.teardown(() => handle.close())
+  const { stderr, code } = await runProgram('test/fixtures/log-program.ts', steps, {}, { stdout: handle.fd })
+  const lines = (await readFile(file, 'utf8')).split('\n').filter(Boolean)
   return { told: lines.map((line) => JSON.parse(line).msg), stderr, code }
 }
 
 t.test('the lines of a turn are one write, in their order', async (t) => {
-  const { told, stderr } = await run('a', 'b', 'c', 'turn', 'writes', 'd', 'turn', 'writes')
+  const { told, stderr } = await run(t, 'a', 'b', 'c', 'turn', 'writes', 'd', 'turn', 'writes')
   t.strictSame(told, ['a', 'b', 'c', 'd'])
   t.equal(stderr, '1 writes\n2 writes\n')
 })
 
 t.test('none of a turn is left out, however many they are', async (t) => {
-  const { told, stderr } = await run('20000 times', 'a line', 'turn')
+  const { told, stderr } = await run(t, '20000 times', 'a line', 'turn')
   t.equal(told.length, 20_000)
   t.equal(stderr, '')
 })
@@ -53,7 +57,7 @@ t.test(
 
 for (const end of ['exit', 'crash']) {
   t.test(`what was told before an ${end === 'exit' ? end : 'error nobody caught'} is written`, async (t) => {
-    const { told, code } = await run('a', 'turn', 'b', 'c', end)
+    const { told, code } = await run(t, 'a', 'turn', 'b', 'c', end)
     t.strictSame(told, ['a', 'b', 'c'])
     t.equal(code, end === 'exit' ? 0 : 1)
   })
@@ -73,7 +77,7 @@ t.test('a reader that has stopped is waited for once, and not for long', async (
 t.test('on a full disk', async (t) => {
   t.test('lines are kept until there is room, and each time is told once', async (t) => {
     const steps = ['a', 'turn', 'full', 'b', 'turn', 'c', 'turn', 'room', 'd', 'turn', 'full', 'e', 'turn']
-    const { told, stderr, code } = await run(...steps, 'room', 'f')
+    const { told, stderr, code } = await run(t, ...steps, 'room', 'f')
     t.strictSame(told, ['a', 'b', 'c', 'd', 'e', 'f'])
     t.equal(stderr, 'The log cannot be written: no space left on device\n'.repeat(2))
     t.equal(code, 0)
@@ -82,7 +86,7 @@ t.test('on a full disk', async (t) => {
   t.test('lines beyond those kept are left out, and none once there is room', async (t) => {
     const others = Array.from({ length: 1_000 }, () => ['a line', 'turn']).flat()
     const steps = ['full', '20000 times', 'a line', 'turn', '1 times', ...others]
-    const { told } = await run(...steps, 'room', 'b', 'turn', 'c')
+    const { told } = await run(t, ...steps, 'room', 'b', 'turn', 'c')
     t.ok(told.length > 5_000 && told.length < 20_000)
     t.equal(told.at(-1), 'c')
   })
