@@ -54,17 +54,10 @@ const houseTests = [
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',
 ]
-const animalScripts = [
-  'seed',
-  'prebench',
-  'bench',
-  'prefaults',
-  'faults',
-  'prefuzz',
-  'fuzz',
-  'pregenerated-clients',
-  'generated-clients',
-]
+const animalScripts = ['seed', 'bench', 'faults', 'fuzz', 'generated-clients'].flatMap((name) => [
+  `pre${name}`,
+  name,
+])
 
 /** What was done. */
 export interface Adopted {

@@ -28,13 +28,24 @@ for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3
 }
 
 t.test('a checkout without its packages is told how to get them', async (t) => {
-  const folder = temporaryDirectory(t, {
-    'package.json': readFileSync(path.join(projectRoot, 'package.json'), 'utf8'),
-  })
-  const copy = path.join(folder, 'scripts/check-setup.cjs')
-  cpSync(script, copy)
-  const run = promisify(execFile)(process.execPath, [copy])
+  const manifest = readFileSync(path.join(projectRoot, 'package.json'), 'utf8')
+  const folder = temporaryDirectory(t, { 'package.json': manifest })
+  cpSync(script, path.join(folder, 'scripts/check-setup.cjs'))
+  const run = promisify(execFile)('npm', ['run', '--silent', 'keys'], { cwd: folder })
   await t.rejects(run, { code: 1, stderr: 'The packages are not installed yet: npm ci\n' })
+  const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> }
+  for (const name of [
+    'adopt',
+    'contract:diff',
+    'dev',
+    'generate',
+    'keys',
+    'migrate',
+    'seed',
+    'start',
+    'test',
+  ])
+    if (scripts[name]) t.match(scripts[`pre${name}`], /check-setup|build:server/, name)
 })
 
 for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {
