@@ -82,7 +82,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const log = pino({ level: 'warn' }, process.stderr)
   const database = await connect({ ...config, migrationsFolder, log, interruption })
   try {
-    await print(await unlessAborted(subcommand(database.sql, config), interruption))
+    await unlessAborted(subcommand(database.sql, print, config), interruption)
   } finally {
     await database.close(interruption)
   }

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { dataDirectory } from '../fixtures/data-directory.js'
+import { ampleTerms } from '../fixtures/facts.js'
 import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../fixtures/process.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { contract } from '../fixtures/service.js'
@@ -60,10 +61,13 @@ t.test('a reader who goes away ends a command quietly', async (t) => {
 
 t.test('what cannot be written is said', { skip: linuxOnly }, async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
-  const ended = await runProgram('src/commands/keys.ts', ['list'], env, {
-    stdout: openSync('/dev/full', 'w'),
-  })
-  t.match(ended, { code: 1, stderr: /^Standard output cannot be written: ENOSPC.*\n$/ })
+  for (const args of [['list'], ['create', '--name', 'x', ...ampleTerms]]) {
+    const stdout = openSync('/dev/full', 'w')
+    const ended = await runProgram('src/commands/keys.ts', args, env, { stdout })
+    t.match(ended, { code: 1, stderr: /^(Key .*\n)?Standard output cannot be written: ENOSPC.*\n$/ })
+  }
+  const left = await runProgram('src/commands/keys.ts', ['list'], env)
+  t.match(left, { code: 0, stdout: 'There are no keys yet.' }, 'and no key is made that nobody saw')
 })
 
 t.test('Ctrl-C ends a command that makes the database, and leaves nothing behind', async (t) => {

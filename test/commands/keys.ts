@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { readSubcommand } from '../../src/commands/keys/subcommands.js'
+import type { RootSql } from '../../src/database/types.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'
@@ -69,10 +70,17 @@ t.test('a wrong use of the command exits 2 before there is a database', async (t
   t.strictSame(await readdir(dataDir), [])
 })
 
+// What a subcommand prints.
+async function run(args: readonly string[], sql: RootSql, env = {}): Promise<string> {
+  const printed: string[] = []
+  await readSubcommand(args, contract)(sql, async (text) => void printed.push(text), testConfig(env))
+  return printed.join('')
+}
+
 t.test('keys are made, listed and revoked while the service runs', async (t) => {
   const service = await startService(t)
   const { sql } = service
-  const keys = (...args: string[]) => readSubcommand(args, contract)(sql, testConfig())
+  const keys = (...args: string[]) => run(args, sql)
   const call = (key: string) => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
 
   const big = ['--name', 'Big shop', '--plan', customPlan, '--per-minute', '7', '--per-day', '9']
@@ -125,7 +133,7 @@ t.test('what a key has used is shown where instances count in Redis', { skip: re
   const redis = await startRedis(t)
   const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
   const service = await startService(t, { env })
-  const keys = (...args: string[]) => readSubcommand(args, contract)(service.sql, testConfig(env))
+  const keys = (...args: string[]) => run(args, service.sql, env)
   const { id, key } = await service.createKey({ plan: customPlan, perMinute: 7, perDay: 9 })
   t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
   t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })

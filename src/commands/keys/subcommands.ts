@@ -20,8 +20,11 @@ import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connec
 import { UsageError, wholeNumber } from '../command.js'
 import { paintFor, table } from '../terminal.js'
 
-/** What a subcommand does; it gives what goes to standard output. */
-export type Subcommand = (sql: RootSql, redis: RedisConfig) => Promise<string>
+/** What a subcommand does, and prints. */
+export type Subcommand = (sql: RootSql, print: Print, redis: RedisConfig) => Promise<void>
+
+/** Writes to standard output, or throws. */
+export type Print = (text: string) => Promise<void>
 
 /**
  * The subcommand that the arguments call for.
@@ -94,19 +97,20 @@ function expiry(text: string): Date {
 }
 
 function create(terms: KeyTerms, json: boolean): Subcommand {
-  return async (sql) => {
+  return async (sql, print) => {
     const key = createApiKey()
-    const id = await insertApiKey(sql, { ...terms, hash: hashApiKey(key) })
-    if (json) return toJson({ id, key, ...terms })
-    process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
-    return `${key}\n`
+    await sql.begin(async (transaction) => {
+      const id = await insertApiKey(transaction, { ...terms, hash: hashApiKey(key) })
+      if (!json) process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
+      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`) // a key that nobody sees is not kept
+    })
   }
 }
 
 function list(json: boolean): Subcommand {
-  return async (sql) => {
+  return async (sql, print) => {
     const keys = await listApiKeys(sql)
-    return json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys)
+    await print(json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys))
   }
 }
 
@@ -116,27 +120,27 @@ function readId(text = ''): bigint {
 }
 
 function revoke(id: bigint, json: boolean): Subcommand {
-  return async (sql) => {
+  return async (sql, print) => {
     if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
-    return json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`
+    await print(json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`)
   }
 }
 
 function show(id: bigint, contract: Contract, json: boolean): Subcommand {
-  return async (sql, redis) => {
+  return async (sql, print, redis) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, contract)
     const { redisUrl } = redis
     const used = redisUrl === undefined ? null : await readUsage(client, contract, redisUrl, redis)
     const { quotas } = client
-    if (json) return toJson({ ...key, state: state(key), quotas, used })
     const amount = (name: 'minute' | 'day') =>
       used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
-    return `${keyTable([key])}
+    const text = `${keyTable([key])}
 A minute  ${quotas.perMinute}, used: ${amount('minute')}
 A day     ${quotas.perDay}, used: ${amount('day')}
 `
+    await print(json ? toJson({ ...key, state: state(key), quotas, used }) : text)
   }
 }
 
