@@ -178,12 +178,19 @@ t.test('one connection', async (t) => {
     ['chunk extensions without end', ['Transfer-Encoding: chunked'], `1;${'a'.repeat(20_000)}\r\n{`],
     ['lines that end bare', ['Transfer-Encoding: chunked'], `1d\n${rex}\n0\n\n`],
     ['two types', [length, 'Content-Type: text/plain'], rex],
+    [
+      'chunks in HTTP/1.0',
+      ['Connection: keep-alive', 'Transfer-Encoding: chunked'],
+      `1d\r\n${rex}\r\n0\r\n\r\n`,
+    ],
   ]
   for (const [title, lines, body] of framings) {
     t.test(`with ${title} is refused, and nothing that it hides is done`, async (t) => {
       const before = await count(service)
       const hidden = post(service, [length], rex)
-      const received = answersIn(await sendRaw(origin, post(service, lines, body) + hidden))
+      const request = post(service, lines, body)
+      const sent = title.endsWith('1.0') ? request.replace('HTTP/1.1', 'HTTP/1.0') : request
+      const received = answersIn(await sendRaw(origin, sent + hidden))
       refuses(t, received[0], 400, title)
       t.equal(received.length, 1, 'the connection ends there')
       t.equal(await count(service), before)
