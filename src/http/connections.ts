@@ -13,6 +13,9 @@ const lingerMs = 1_000
 export function watchConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
+    // Node finds an address out while there is a connection, and remembers it. Without one it was reset before it was accepted, and nobody
+    // is there to be counted, or answered, whatever has come on it.
+    if (socket.remoteAddress === undefined) socket.destroy()
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })

@@ -24,6 +24,7 @@ export type AnswerError = (error: unknown, request: FastifyRequest, reply: Fasti
 export function createAnswerError(contract: Contract): AnswerError {
   return (error, request, reply) => {
     if (reply.sent) return // its time was up, and the caller has been told
+    if (request.raw.socket.destroyed && isUnavailable(error)) return // nothing more was begun for a caller who has gone
     request.server.admission.setLastHeaders(request, reply)
     const apiError = describe(error, request, contract)
     const body = errorBody(apiError, contract)

@@ -2,7 +2,12 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { holdsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
@@ -54,24 +59,27 @@ export function createServer(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(contract, log, lifetimes, config),
-    // Of a request with a URL that cannot be routed: no hook sees it.
-    frameworkErrors: async (error, request, reply) => {
-      if (comesAfterTheLast(request.raw)) return reply.hijack()
-      beginAnswer(request, reply)
-      let refusal: unknown = error
-      try {
-        await app.admission.admit(request, reply)
-      } catch (admissionError) {
-        refusal = admissionError
-      }
-      await new Promise<void>(afterReading)
-      if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
-      if (isLast(request.raw)) reply.header('Connection', 'close')
-      answerError(refusal, request, reply)
-    },
+    frameworkErrors: (error, request, reply) =>
+      void refuseUnroutable(error, request, reply).catch((err) => {
+        request.log.error({ err }, 'request failed') // nobody else catches it, and it would be the end of all requests
+        request.raw.socket.destroy()
+      }),
   })
-  // Node remembers an address that it was asked for, and cannot find it out when the connection is gone.
-  if (config.isAddressLogged) app.server.on('connection', (socket) => void socket.remoteAddress)
+  // Of a request with a URL that cannot be routed: no hook sees it.
+  const refuseUnroutable = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    if (comesAfterTheLast(request.raw)) return reply.hijack()
+    beginAnswer(request, reply)
+    let refusal = error
+    try {
+      await app.admission.admit(request, reply)
+    } catch (admissionError) {
+      refusal = admissionError
+    }
+    await new Promise<void>(afterReading)
+    if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
+    if (isLast(request.raw)) reply.header('Connection', 'close')
+    answerError(refusal, request, reply)
+  }
   app.server.maxConnections = config.connectionsMax
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
   app.server.on('connect', createConnectHandler(contract, log, config))

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { nameLengthMax, prefix } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 interface Part {
   readonly status: number
@@ -178,12 +179,19 @@ t.test('one connection', async (t) => {
     ['chunk extensions without end', ['Transfer-Encoding: chunked'], `1;${'a'.repeat(20_000)}\r\n{`],
     ['lines that end bare', ['Transfer-Encoding: chunked'], `1d\n${rex}\n0\n\n`],
     ['two types', [length, 'Content-Type: text/plain'], rex],
+    [
+      'chunks in HTTP/1.0',
+      ['Connection: keep-alive', 'Transfer-Encoding: chunked'],
+      `1d\r\n${rex}\r\n0\r\n\r\n`,
+    ],
   ]
   for (const [title, lines, body] of framings) {
     t.test(`with ${title} is refused, and nothing that it hides is done`, async (t) => {
       const before = await count(service)
       const hidden = post(service, [length], rex)
-      const received = answersIn(await sendRaw(origin, post(service, lines, body) + hidden))
+      const request = post(service, lines, body)
+      const sent = title.endsWith('1.0') ? request.replace('HTTP/1.1', 'HTTP/1.0') : request
+      const received = answersIn(await sendRaw(origin, sent + hidden))
       refuses(t, received[0], 400, title)
       t.equal(received.length, 1, 'the connection ends there')
       t.equal(await count(service), before)
@@ -340,6 +348,25 @@ t.test('a client that reads no answers is let go', async (t) => {
   await once(accepted, 'close')
   t.pass('after the time for a request and for an answer')
   socket.destroy()
+})
+
+t.test('connections that are reset with what came on them are no errors of the service', async (t) => {
+  const { app, log, origin } = await startService(t)
+  const { port } = new URL(origin)
+  const head = ' HTTP/1.1\r\nHost: x\r\n\r\n'
+  const requests = [`GET ${prefix}/pets${head}`, `GET ${prefix}/%zz${head}`, `GET /nothing${head}`]
+  for (const request of requests.flatMap((each) => Array<string>(20).fill(each))) {
+    const socket = net.connect(Number(port), '127.0.0.1').on('error', () => {})
+    const accepted = once(app.server, 'connection')
+    socket.once('connect', () => socket.write(request, () => socket.resetAndDestroy()))
+    const [connection] = await accepted // before the reset, or after it
+    await until(() => connection.closed)
+  }
+  t.equal((await send(`${origin}/healthz`)).status, 200)
+  t.strictSame(
+    log.filter(({ level, status }) => Number(level) >= 50 || Number(status) >= 500),
+    [],
+  )
 })
 
 t.test('thousands of connections that say nothing, or little, do not hold others up', async (t) => {

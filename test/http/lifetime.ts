@@ -99,6 +99,11 @@ t.test('nor what waits for a connection when its caller hangs up', async (t) => 
   )
   t.equal((await service.call('POST', '/pets', { body: pet })).status, 201)
   t.equal(await countPets(service), 3)
+  t.strictSame(
+    service.log.filter(({ level }) => Number(level) >= 50),
+    [],
+    'and it is no error of the service',
+  )
 })
 
 // Whatever was sent before it on another connection has been answered by then.
