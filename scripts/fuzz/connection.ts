@@ -1,5 +1,6 @@
 // A connection that sends bytes as they are and reads answers by RFC 9112, to the letter: what does not frame is a fault too.
 
+import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 
@@ -152,4 +153,18 @@ export class Connection {
     this.close()
     return new WireError(message)
   }
+}
+
+/**
+ * Sends a request and resets the connection at once: what becomes of it, nobody hears.
+ * @throws {WireError} when there is no connection
+ */
+export async function sendAndReset(origin: string, bytes: Uint8Array): Promise<void> {
+  const { protocol, hostname: host, port } = new URL(origin)
+  const socket = net.connect({ host, port: Number(port || (protocol === 'https:' ? 443 : 80)) })
+  await once(socket, 'connect').catch((error) => {
+    throw new WireError(`no connection: ${error.message}`)
+  })
+  socket.on('error', () => {}).write(bytes)
+  socket.resetAndDestroy()
 }

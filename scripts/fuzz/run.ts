@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { checkAnswer } from './check.js'
-import { type Answer, Connection, WireError } from './connection.js'
+import { type Answer, Connection, sendAndReset, WireError } from './connection.js'
 import { type Request, toBytes, toCurl } from './request.js'
 import { plainRequests, requests, type Service } from './requests.js'
 
@@ -28,6 +28,8 @@ export interface FuzzResult {
 // The number is part of what a seed means.
 const connections = 16
 const failuresMax = 20
+// Of so many requests one is sent once more before, by a caller who goes away.
+const resetEvery = 10
 const shrinksMax = 500
 
 /** Sends that many requests, the same for the same seed and an empty service. */
@@ -92,6 +94,7 @@ class Run {
   async #exchange(request: Request, connection: Connection): Promise<string | undefined> {
     this.sent++
     try {
+      if (this.sent % resetEvery === 0) await sendAndReset(this.service.origin, toBytes(request))
       const answer = await connection.exchange(toBytes(request), request.method)
       this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
       return checkAnswer(request, answer, this.service.contract)
