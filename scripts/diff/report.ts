@@ -13,7 +13,10 @@ export function toJson(ref: string, changes: readonly Change[], judgement: Judge
 
 /** A line for each change, then what they come to. */
 export function toText(ref: string, changes: readonly Change[], judgement: Judgement, paint: Paint): string {
-  if (changes.length === 0) return `No changes since ${ref}: no new version is called for.\n`
+  if (changes.length === 0) {
+    const { before, after } = judgement
+    return `No changes since ${ref}${before === after ? '' : ` but the version, ${before} -> ${after}`}: no new version is called for.\n`
+  }
   return `${[...changes.map((change) => paint(styles[change.bump], lineOf(change))), '', summaryOf(changes, judgement)].join('\n')}\n`
 }
 

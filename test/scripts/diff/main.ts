@@ -778,6 +778,11 @@ t.test(
     const table: readonly (readonly [edits: readonly Edit[], isEnough: boolean, text: string])[] = [
       [[], true, 'No changes since HEAD: no new version is called for.\n'],
       [
+        [['version: 1.0.0', 'version: 1.1.0']],
+        true,
+        'No changes since HEAD but the version, 1.0.0 -> 1.1.0: no new version is called for.\n',
+      ],
+      [
         [higher],
         false,
         `minor     GET /pets  query.limit: maximum 100 -> 200
