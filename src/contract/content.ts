@@ -88,13 +88,16 @@ const ofAssertions =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
 
 function isBytes(schema: Node, isAny: boolean): boolean {
+  const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const isKnown = Object.keys(schema).every(
     (key) =>
-      ofBytes.includes(key) || !ofAssertions.test(key) || (key === 'contentEncoding' && isAsIs(schema)),
+      ofBytes.includes(key) ||
+      !ofAssertions.test(key) ||
+      (key === 'contentEncoding' && isAsIs(schema)) ||
+      (['anyOf', 'oneOf'].includes(key) && !isBounded),
   )
-  const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const types = [schema.type ?? 'string'].flat()
-  const parts = listOf(schema.allOf)
+  const parts = [...listOf(schema.allOf), ...alternativesOf(schema)]
   return (
     isKnown &&
     !(isAny && isBounded) &&
@@ -110,12 +113,19 @@ function isAsIs({ contentEncoding = 'binary' }: Node): boolean {
 
 function isFile(schema: Node): boolean {
   const isMedia = schema.contentMediaType !== undefined && isAsIs(schema)
+  const alternatives = alternativesOf(schema)
   return (
     schema.format === 'binary' ||
     schema.contentEncoding === 'binary' ||
     isMedia ||
-    listOf(schema.allOf).some(isFile)
+    listOf(schema.allOf).some(isFile) ||
+    (alternatives.length > 0 && alternatives.every(isFile))
   )
+}
+
+// Null aside, which only says that it may be left out.
+function alternativesOf(schema: Node): Node[] {
+  return [...listOf(schema.anyOf), ...listOf(schema.oneOf)].filter(({ type }) => type !== 'null')
 }
 
 function readForm(

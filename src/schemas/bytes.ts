@@ -44,7 +44,8 @@ export function withBytes<Each extends AnySchema>(schema: Each): Each
 export function withBytes(schema: AnySchema): AnySchema {
   return mapSchemas(schema, (each) => {
     const { type = 'string', minLength, maxLength, ...others } = each
-    if (![type].flat().includes('string') || 'items' in each) return each
+    if (![type].flat().includes('string') || ['items', 'anyOf', 'oneOf'].some((key) => key in each))
+      return each
     return {
       ...others,
       bytes: { ...(minLength !== undefined && { minLength }), ...(maxLength !== undefined && { maxLength }) },
