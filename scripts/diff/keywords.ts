@@ -2,6 +2,7 @@
 // so a schema of a request must not become narrower; what they read must stay understood, so a schema of a
 // response must not become wider.
 
+import { integerRanges } from '../../src/lib/exact-number.js'
 import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachKey, eachName, isNode, type Node, type Pair, step, toJson } from './node.js'
 import { child, same } from './references.js'
@@ -153,8 +154,6 @@ function boundOf(
 
 // Nobody can tell of two patterns which accepts more.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
-const widerFormats = ['int32 -> int64', 'float -> double']
-const narrowerFormats = ['int64 -> int32', 'double -> float']
 
 function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of constraints) {
@@ -166,11 +165,16 @@ function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair
 }
 
 function effectsOf(before: unknown, after: unknown): Effect[] {
-  const formats = `${before} -> ${after}`
-  if (before === undefined || narrowerFormats.includes(formats) || isMultiple(after, before))
-    return ['narrows']
-  if (after === undefined || widerFormats.includes(formats) || isMultiple(before, after)) return ['widens']
+  if (before === undefined || isWithin(after, before) || isMultiple(after, before)) return ['narrows']
+  if (after === undefined || isWithin(before, after) || isMultiple(before, after)) return ['widens']
   return ['narrows', 'widens']
+}
+
+// Of formats: whether each number of one is one of the other.
+function isWithin(format: unknown, other: unknown): boolean {
+  if (format === 'float' && other === 'double') return true
+  const [range, wider] = [integerRanges[String(format)], integerRanges[String(other)]]
+  return range !== undefined && wider !== undefined && range[0] >= wider[0] && range[1] <= wider[1]
 }
 
 function isMultiple(a: unknown, b: unknown): boolean {

@@ -3,6 +3,7 @@
 
 import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
+import { integerRanges } from '../../src/lib/exact-number.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { compile, type Schema } from './contract.js'
 
@@ -224,11 +225,7 @@ function beyond(schema: Schema): Arbitrary<Json>[] {
 
 function integerBounds({ minimum, maximum, format }: Schema): { min: bigint; max: bigint } {
   // Without a format, as far as a double is exact.
-  const [least, most] =
-    format === 'int64'
-      ? [-(2n ** 63n), 2n ** 63n - 1n]
-      : format === 'int32'
-        ? [-(2n ** 31n), 2n ** 31n - 1n]
-        : [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)]
+  const safeRange = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)] as const
+  const [least, most] = integerRanges[String(format)] ?? safeRange
   return { min: BigInt((minimum as number) ?? least), max: BigInt((maximum as number) ?? most) }
 }

@@ -13,6 +13,7 @@ import { essence, isJson, isRange } from '../../src/contract/media-types.js'
 import { lookUp } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
+import { isBig } from '../../src/lib/exact-number.js'
 import { type AnySchema, mapSchemas } from '../../src/schemas/exact-numbers.js'
 import { header } from './header.js'
 import { requestType } from './operations.js'
@@ -303,7 +304,7 @@ function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientFie
 }
 
 function isInt64({ type, format }: Node): boolean {
-  return format === 'int64' && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
+  return isBig(format) && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
 }
 
 // Anything but a way back to itself.

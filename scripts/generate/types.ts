@@ -9,6 +9,7 @@ import { lookUp } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
 import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
+import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
 // Not imported: Node looks through TypeScript's nine megabytes for its exports then, a second of every run.
@@ -146,7 +147,7 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
     transform: (schema, options) => {
-      if (schema.type === 'integer' && schema.format === 'int64') return bigint
+      if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
       return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
     },

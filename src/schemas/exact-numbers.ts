@@ -8,7 +8,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { exactNumber } from '../lib/exact-number.js'
+import { exactNumber, integerRanges, isBig } from '../lib/exact-number.js'
 
 /** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -30,11 +30,6 @@ interface Rules {
 
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
 const values = ['enum', 'const'] as const
-
-const ranges: Record<string, readonly [bigint, bigint]> = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-}
 
 // Without a format the generated type is `number`, which is exact only so far.
 const safeRange = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)] as const
@@ -109,7 +104,7 @@ function exact(given: Schema): Schema {
   if (!speaksOfNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
-  const isNumericFormat = !types.includes('string') || String(schema.format) in ranges
+  const isNumericFormat = !types.includes('string') || String(schema.format) in integerRanges
   for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
     if (copy[name] !== undefined) rules[name] = copy[name]
     delete copy[name]
@@ -175,7 +170,7 @@ function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
   return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
 }
 
-/** Teaches Ajv the `exactNumber` keyword. int64 becomes bigint, any other number a number. */
+/** Teaches Ajv the `exactNumber` keyword. An integer of a big format becomes a bigint, any other number a number. */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
@@ -216,7 +211,7 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
 
 function converted(value: bigint | number, { types, format }: Rules): bigint | number {
   if (types.length === 0) return value
-  return types.includes('integer') && format === 'int64' ? BigInt(value) : Number(value)
+  return types.includes('integer') && isBig(format) ? BigInt(value) : Number(value)
 }
 
 type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
@@ -240,7 +235,7 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
     return isExact ? undefined : 'must be a number that a double holds exactly'
   }
   if (types.includes('integer') && isInteger(value)) {
-    const [min, max] = ranges[format] ?? safeRange
+    const [min, max] = integerRanges[format] ?? safeRange
     return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
   }
   if (!isNumber(value) && types.includes(typeOf(value))) return undefined

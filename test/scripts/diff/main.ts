@@ -149,6 +149,16 @@ const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: re
     ],
   ],
   [
+    'a format whose integers are all among those before',
+    [['format: int64\n    PetName', 'format: uint32\n    PetName']],
+    [
+      'breaking  GET /pets/{petId}  path.petId: format int64 -> uint32',
+      'minor     GET /pets  200 body[].id: format int64 -> uint32',
+      'minor     GET /pets/{petId}  200 body.id: format int64 -> uint32',
+      'minor     POST /pets  201 body.id: format int64 -> uint32',
+    ],
+  ],
+  [
     'an enum value gone: what was sent is refused',
     [['[available, pending, sold]', '[available, pending]']],
     [

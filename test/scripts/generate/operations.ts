@@ -58,9 +58,9 @@ const rows: readonly (readonly [
   [
     'form',
     taking(
-      '{application/x-www-form-urlencoded: {schema: {type: object, required: [id], properties: {id: {type: integer, format: int64}, tags: {type: array, items: {type: string}}}}}}',
+      '{application/x-www-form-urlencoded: {schema: {type: object, required: [id], properties: {id: {type: integer, format: int64}, u: {type: integer, format: uint64}, tags: {type: array, items: {type: string}}}}}}',
     ),
-    'async ({ body }) => { body satisfies { id: bigint; tags?: string[] }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { id: bigint; u?: bigint; tags?: string[] }; return { status: 204 } }',
     'async ({ body }) => { body satisfies { id: bigint; tags: string[] }; return { status: 204 } }',
     /tags/,
   ],
