@@ -225,7 +225,7 @@ export function resolveIn(ajv: Ajv): Resolve {
 
 // What a discriminator would name.
 function tellingOf(schemas: readonly Schema[], resolve: Resolve): Telling | undefined {
-  const all = schemas.map(resolve)
+  const all = schemas.map(resolve).filter(isOfObjects)
   const names = all.flatMap((schema) => Object.keys((schema.properties as object | undefined) ?? {}))
   for (const property of new Set(names)) {
     const values = all.map((schema) => allowedValues(schema, property, resolve))
@@ -234,6 +234,10 @@ function tellingOf(schemas: readonly Schema[], resolve: Resolve): Telling | unde
       return { property, values: flat }
   }
   return undefined
+}
+
+function isOfObjects({ type, exactNumber }: Schema): boolean {
+  return type === undefined ? exactNumber === undefined : [type].flat().includes('object')
 }
 
 // The values that a schema allows for one of its properties; undefined for any.

@@ -106,6 +106,11 @@ const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][]
   [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, { k: 'x' }, 'body.a is required'],
   [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, { k: 'z' }, 'body.k must be one of: x, y'],
   [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, {}, 'body.k is required'],
+  [
+    { anyOf: [tagged('x', 'a'), { type: 'array' }, tagged('y', 'b'), { type: 'null' }] },
+    { k: 'x' },
+    'body.a is required',
+  ],
   [tree, { left: { left: 'x' } }, 'body.left.left must be a number or an object'],
   [
     named({ oneOf: [has('a', { type: 'string' }), has('b')] }, 'A', 'M'),
