@@ -49,7 +49,7 @@ function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unk
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
   if (copy.$ref !== undefined && isItem(of)) return copy
-  return withExact(withBranches(withSiblings(modern(copy), isOld || referring.includes(of))))
+  return modern(copy, (each) => withExact(withBranches(withSiblings(each, isOld || referring.includes(of)))))
 }
 
 /** Whether what stands below a keyword are path items: beside the `$ref` of one stand parts of it. */
@@ -124,9 +124,11 @@ export function withSiblings(node: Node, isOld: boolean, areWordsKept = false): 
 /**
  * A schema without the keywords that are 3.0's own: those inside of it are left alone. Many a document of 3.1 still has them, and they
  * say nothing else there.
+ * @param finish what else is done to the schema, within what allows it to be null
  */
-export function modern(schema: Node): Node {
-  return withNull(withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum'))
+export function modern(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {
+  const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
+  return withNull(bounded, finish)
 }
 
 function withBound(schema: Node, bound: string, exclusive: string): Node {
@@ -137,11 +139,26 @@ function withBound(schema: Node, bound: string, exclusive: string): Node {
 }
 
 // As openapi-typescript reads it: null is allowed beside whatever else the schema says.
-function withNull(schema: Node): Node {
-  if (typeof schema.nullable !== 'boolean') return schema
+function withNull(schema: Node, finish: (schema: Node) => Node): Node {
+  if (typeof schema.nullable !== 'boolean') return finish(schema)
   const { nullable, ...others } = schema
-  if (!nullable) return others
-  if (typeof others.type !== 'string') return { anyOf: [others, { type: 'null' }] }
+  if (!nullable) return finish(others)
+  if (typeof others.type !== 'string' || composing.some((key) => key in others)) return orNull(finish(others))
   const values = others.enum as unknown[] | undefined
-  return { ...others, type: [others.type, 'null'], ...(values && { enum: [...new Set([...values, null])] }) }
+  return finish({
+    ...others,
+    type: [others.type, 'null'],
+    ...(values && { enum: [...new Set([...values, null])] }),
+  })
+}
+
+const composing = ['allOf', 'anyOf', 'oneOf']
+// What is said of a value, null or not.
+const annotations = ['default', 'readOnly', 'writeOnly', 'deprecated']
+
+function orNull(schema: Node): Node {
+  const entries = Object.entries(schema)
+  const own = entries.filter(([key]) => !annotations.includes(key))
+  const around = entries.filter(([key]) => annotations.includes(key))
+  return { ...Object.fromEntries(around), anyOf: [Object.fromEntries(own), { type: 'null' }] }
 }
