@@ -46,8 +46,8 @@ export interface AdmissionParts {
 
 /** Has every request admitted, or refused, before anything else is done for it. */
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
-  const { contract, authenticate, rateLimiter, loadShedder } = parts
-  const admission = createAdmission(contract, authenticate, rateLimiter)
+  const { contract, loadShedder } = parts
+  const admission = createAdmission(parts)
   const allowedMethods = collectMethods(app)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
@@ -69,11 +69,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.addHook('onRequest', (request, reply, done) => callBack(() => receive(request, reply), done))
 }
 
-function createAdmission(
-  contract: Contract,
-  authenticate: Authenticate,
-  rateLimiter: RateLimiter,
-): Admission {
+function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: AdmissionParts): Admission {
   function accept(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
     request.client = client
     return rateLimiter.count(request, reply)
@@ -98,7 +94,7 @@ function createAdmission(
       if (!('run' in found)) return accept(request, reply, found)
       const { isGuess, run } = found
       return rateLimiter.lookUp(request, reply, isGuess, () =>
-        run().then(
+        loadShedder.run(run).then(
           (client) => accept(request, reply, client),
           (error) => refuse(request, reply, error),
         ),
