@@ -32,7 +32,6 @@ import type { AnySchema } from '../schemas/exact-numbers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
-import { createPlainAnswers } from './plain-answers.js'
 import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
@@ -46,8 +45,6 @@ declare module 'fastify' {
     /** Sent with every answer of the operation. */
     headers?: Readonly<Record<string, string>>
     responseCheck?: ResponseCheck
-    /** Its answers are written by a serializer that knows every number, if not the schema. */
-    isExact?: boolean
   }
 }
 
@@ -69,7 +66,6 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks(contract.specification)
-  const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
   const note = (problem: Problem) => problems.set(problem.text, problem)
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
@@ -92,11 +88,10 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     if (isServed) for (const text of operation.unread) note({ ...problemOf(operation, text), text })
     const responseCheck = trying(() => responseCheckOf(operation, isServed))
     if (responseCheck === undefined) return
-    const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
-    route.config = { ...route.config, isExact: response === undefined, responseCheck }
+    route.config = { ...route.config, responseCheck }
     if (isServed) {
       const read = trying(() =>
         createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
@@ -106,8 +101,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     // Fastify compiles when all routes are there, and would stop at the first that it cannot.
     route.validatorCompiler = (part) =>
       trying(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true)
-    const request = isServed ? requestSchemas(operation, contract.specification) : {}
-    route.schema = { ...request, ...(response && { response }) }
+    route.schema = isServed ? requestSchemas(operation, contract.specification) : {}
   })
   app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
@@ -237,12 +231,14 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const write = createWrite(operation)
   const run = ({ params, query, headers, cookies = {}, body, url }: FastifyRequest, by: Sql) =>
     handler({ params, query, headers, cookies, body }, { sql: by, path: requestPath(url) })
-  const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
-    write(request, reply, await run(request, pool.sqlUntil(signal)))
-  const plainly = isCoalesced(operation) ? coalesced(answer) : answer
+  const answer = async (request: FastifyRequest, signal: Signal | undefined) =>
+    write(request, await run(request, pool.sqlUntil(signal)))
+  const plainly: AnswerRequest = isCoalesced(operation)
+    ? coalesced(answer)
+    : (request) => answer(request, request.lifetime)
   const answerOnce = parts.once(async (request, reply, by) => {
     const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
-    const written = write(request, reply, ran)
+    const written = write(request, ran)
     checkHeaders(request, reply, written) // before anything is kept of it
     return written
   })
@@ -262,7 +258,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
 }
 
-type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<KeptAnswer>
 
 // Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
 function isCoalesced({ method, parameters, body }: Operation): boolean {
@@ -271,11 +267,11 @@ function isCoalesced({ method, parameters, body }: Operation): boolean {
   )
 }
 
-function coalesced(answer: AnswerRequest): AnswerRequest {
+function coalesced(answer: (request: FastifyRequest, signal: Signal) => Promise<KeptAnswer>): AnswerRequest {
   const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
-  return (request, reply) =>
+  return (request) =>
     coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
-      answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
+      answer(request, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
     )
 }
 
