@@ -9,7 +9,7 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
   HTTPMethods,
-  onRequestHookHandler,
+  onRequestAsyncHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
@@ -27,7 +27,6 @@ import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
 import { createCoalesce } from '../lib/coalesce.js'
-import { callBack } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/exact-numbers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
@@ -36,7 +35,7 @@ import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
 import { routable } from './routable.js'
-import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
+import { type Answer, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
 
 declare module 'fastify' {
@@ -96,14 +95,13 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
       const read = trying(() =>
         createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
       )
-      if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
+      if (read) route.preValidation = [route.preValidation ?? [], hook(read)].flat()
     }
     // Fastify compiles when all routes are there, and would stop at the first that it cannot.
     route.validatorCompiler = (part) =>
       trying(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true)
     route.schema = isServed ? requestSchemas(operation, contract.specification) : {}
   })
-  app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
@@ -148,8 +146,8 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
     // Fastify answers HEAD where GET is, unless the contract declares it.
     exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
     onRequest: onRequestHooks(operation, parts),
-    preValidation: [...renaming(operation), sync((request) => parseBody(request, operation))],
-    preHandler: sync((request) => checkRequest(request, operation)),
+    preValidation: [...renaming(operation), hook((request) => parseBody(request, operation))],
+    preHandler: hook((request) => checkRequest(request, operation)),
     handler: routeHandler(operation, parts),
   }
   return options as RouteOptions
@@ -160,16 +158,16 @@ function isDeclared(method: string, path: string, { operations }: Contract): boo
 }
 
 // What an operation is sent does not matter while nothing is there to take it.
-function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookHandler[] {
+function onRequestHooks(operation: Operation, parts: RouteParts): onRequestAsyncHookHandler[] {
   const stub = handlerOf(operation, parts)
   return [
-    sync(securityCheck(operation, parts)),
-    isStub(stub) ? async () => stub() : sync((request) => checkMediaType(request, operation)),
+    hook(securityCheck(operation, parts)),
+    isStub(stub) ? async () => stub() : hook((request) => checkMediaType(request, operation)),
   ]
 }
 
 // The path parameters that the router knows by other names.
-function renaming({ parameters }: Operation): onRequestHookHandler[] {
+function renaming({ parameters }: Operation): onRequestAsyncHookHandler[] {
   const names = parameters
     .filter((each) => each.in === 'path')
     .map(({ name }) => [name, routeName(name)] as const)
@@ -182,12 +180,11 @@ function renaming({ parameters }: Operation): onRequestHookHandler[] {
       delete values[inRoute]
     }
   }
-  return [sync(rename)]
+  return [hook(rename)]
 }
 
-// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
-function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
-  return (request, _reply, done) => callBack(() => check(request), done)
+function hook(check: (request: FastifyRequest) => void): onRequestAsyncHookHandler {
+  return async (request) => check(request)
 }
 
 // The compiler has seen that each handler takes what its operation declares; validation will have seen that the

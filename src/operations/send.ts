@@ -1,11 +1,10 @@
 // The answers of handlers on their way out: held to the contract, and written as bytes.
 
-import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import { stringify } from 'lossless-json'
 import { answeredBy } from '../contract/media-types.js'
 import type { Content, Operation } from '../contract/types.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
-import { callBack } from '../lib/maybe-promise.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
 /** What a handler gives, once its types have done their work. */
@@ -60,19 +59,9 @@ export function checkHeaders(
   check(request, (contract) => contract.head(status, all))
 }
 
-/** A hook that holds the bodies of errors, which Fastify writes, to the contract. */
-export const checkBody: preSerializationHookHandler = (request, reply, payload, done) =>
-  callBack(
-    () => check(request, (contract) => contract.body(reply.statusCode, payload)),
-    (error) => (error ? done(error) : done(null, payload)),
-  )
-
 /** A hook that holds the headers of every answer to the contract. */
-export const checkHead: onSendHookHandler = (request, reply, payload, done) =>
-  callBack(
-    () => check(request, (contract) => contract.head(reply.statusCode, reply.getHeaders())),
-    (error) => (error ? done(error) : done(null, payload)),
-  )
+export const checkHead: onSendAsyncHookHandler = async (request, reply) =>
+  check(request, (contract) => contract.head(reply.statusCode, reply.getHeaders()))
 
 // What breaks the contract is told by an answer that is not held to it.
 function check(request: FastifyRequest, run: (contract: ResponseCheck) => void): void {

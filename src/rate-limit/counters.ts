@@ -9,7 +9,6 @@ import type { Logger } from 'pino'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { LastTold } from './last-told.js'
 import { MemoryClientCounter, MemoryStore } from './memory.js'
 import { PrimaryCounts } from './primary.js'
@@ -65,8 +64,8 @@ export async function createCounters(
   // `caller` is what its keys in Redis have in braces.
   const shared = async <T>(
     caller: string,
-    ask: () => MaybePromise<T>,
-    fallback: () => MaybePromise<T>,
+    ask: () => Promise<T>,
+    fallback: () => T | Promise<T>,
   ): Promise<T> => {
     if (!connection.isUp) return fallback()
     try {
