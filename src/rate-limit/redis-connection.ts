@@ -92,7 +92,6 @@ export class RedisConnection {
     this.#probeSoon()
   }
 
-  /** Ends the connection. */
   close(): void {
     clearTimeout(this.#probe)
     this.redis.disconnect()

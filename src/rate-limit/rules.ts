@@ -4,7 +4,6 @@
 import type { Client } from '../auth/client.js'
 import { type ClientCounter, type ClientWindows, fullest, type WindowState } from './windows.js'
 
-/** Why a request is refused. */
 export interface Refusal {
   readonly code: 'rate_limit_exceeded' | 'key_banned'
   /** What was used up. */
@@ -15,7 +14,6 @@ export interface Refusal {
   readonly beginsBan?: boolean
 }
 
-/** What a request is told. */
 export interface Decision {
   readonly windows: readonly WindowState[]
   /** The one of them that the headers tell. */
