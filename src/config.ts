@@ -45,7 +45,7 @@ export interface Config {
   readonly connectionsMax: number
   /** Of one IPv4 address, or one /64 of IPv6; undefined: as many as there may be. */
   readonly connectionsPerAddressMax: number | undefined
-  /** Handlers that run at the same time. */
+  /** Handlers that run at the same time, and look-ups of their callers' keys. */
   readonly workMax: number
   /** Processes that serve. Bounds of connections and of work are the instance's, and shared among them. */
   readonly workers: number

@@ -44,8 +44,7 @@ async function main(): Promise<void> {
   await checkPorts(config)
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
-    await checkPooled(database, config.handlerTimeoutMs)
-    await checkPlans(database.sql, contract)
+    await unlessAborted(check(database, contract, config), requested)
     const parts = { config, contract, database, log }
     const { origin, stop } = await (config.workers > 1 && cluster.isPrimary ? supervise(parts) : serve(parts))
     if (isWorker(config)) tellListening(origin)
@@ -58,6 +57,11 @@ async function main(): Promise<void> {
     await database.close(forced)
   }
   log.info('stopped')
+}
+
+async function check(database: Database, contract: Contract, { handlerTimeoutMs }: Config): Promise<void> {
+  await checkPooled(database, handlerTimeoutMs)
+  await checkPlans(database.sql, contract)
 }
 
 interface Parts {

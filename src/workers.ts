@@ -64,9 +64,16 @@ export class Workers {
   #fork(): Promise<string> {
     const worker = cluster.fork({ LOG_LEVEL: this.log.level })
     this.#running.add(worker)
-    worker.on('error', () => {}) // of the channel, as its worker ends
     return new Promise((resolve, reject) => {
       let isUp = false
+      const end = (reason: string) => {
+        this.#running.delete(worker)
+        reject(new OperatorError(`A worker did not start: ${reason}`))
+        if (isUp && !this.#isStopping) void this.#replace(worker, reason)
+      }
+      worker.on('error', ({ message }) => {
+        if (worker.process.pid === undefined) end(message) // there is no process, and so no exit; else it is of the channel, as its worker ends
+      })
       worker.on('message', (message: Message) => {
         if (message.type === 'listening') {
           isUp = true
@@ -75,11 +82,7 @@ export class Workers {
         const reply = this.answer(message)
         if (reply !== undefined) worker.send(reply)
       })
-      worker.once('exit', (code, signal) => {
-        this.#running.delete(worker)
-        reject(new OperatorError('A worker did not start.'))
-        if (isUp && !this.#isStopping) void this.#replace(worker, signal ?? `exit code ${code}`)
-      })
+      worker.once('exit', (code, signal) => end(signal ?? `exit code ${code}`))
     })
   }
 

@@ -27,7 +27,8 @@ import {
   startProgram,
   temporaryDirectory,
 } from './fixtures/process.js'
-import { send, testConfig } from './fixtures/service.js'
+import { startDatabaseProxy } from './fixtures/proxy.js'
+import { createDatabase, send, testConfig } from './fixtures/service.js'
 
 const run = promisify(execFile)
 
@@ -265,6 +266,16 @@ t.test('Ctrl-C in the first start leaves nothing behind, once or twice', async (
       [],
     )
   }
+})
+
+t.test('a start whose database falls silent ends at a signal', async (t) => {
+  const proxy = await startDatabaseProxy(t, await createDatabase(t))
+  const heldBack = proxy.holdBack('perMinute') // what it says of the plans of its keys
+  const env = { DATABASE_URL: proxy.url, PORT: '0' }
+  const { child, ended } = startProgram(t, 'src/main.ts', [], env)
+  await heldBack
+  child.kill('SIGTERM')
+  t.match(await ended, { code: 143, stderr: /^Interrupted by SIGTERM\.\n$/ })
 })
 
 t.test('a start that waits for its database ends at a signal', async (t) => {

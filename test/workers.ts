@@ -1,9 +1,12 @@
 // An instance of several processes keeps what one process promises.
 
+import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { Workers } from '../src/workers.js'
+import { silent } from './fixtures/cluster.js'
 import { countBy } from './fixtures/count.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { customPlan, fixedPlan } from './fixtures/facts.js'
@@ -115,6 +118,13 @@ t.test('a worker that is killed is replaced, and nothing acknowledged is lost', 
 })
 
 const workerMessage = /Server listening/
+
+t.test('one that the system cannot start is told of, and waited for by nobody', async (t) => {
+  cluster.setupPrimary({ cwd: path.join(dataDirectory(t), 'nowhere') })
+  const none = new Workers(workers, silent, () => undefined)
+  await t.rejects(none.start(), { message: /^A worker did not start: spawn / })
+  await none.stop('SIGTERM')
+})
 
 t.test('Ctrl-C stops all of them in good order, and the database', async (t) => {
   const { service, key, dataDir } = await start(t, { SHUTDOWN_DELAY_MS: '2000' }, true)

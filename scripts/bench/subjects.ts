@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '../../src/paths.js'
+import { hasEnded } from '../lib/child.js'
 import { freePort } from '../lib/port.js'
 import type { Feature, Titled } from './loads.js'
 
@@ -192,10 +193,6 @@ async function stop(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await ended
   clearTimeout(timer)
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
 
 // Whatever the status: 404 is what those without the route say.

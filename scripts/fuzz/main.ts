@@ -6,6 +6,7 @@ import { fixedPlans } from '../../src/contract/plans.js'
 import { readContract } from '../../src/contract/read.js'
 import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile } from '../../src/paths.js'
+import { hasEnded } from '../lib/child.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 import { readArguments } from './arguments.js'
@@ -101,7 +102,7 @@ async function createKeys(environment: Environment): Promise<Keys> {
 }
 
 async function endService({ child, log, stop }: Service): Promise<string[]> {
-  const crashed = child.exitCode !== null || child.signalCode !== null
+  const crashed = hasEnded(child)
   const code = await stop()
   return [
     ...(crashed ? ['the service crashed'] : []),

@@ -1,10 +1,9 @@
 // A PgBouncer that can be killed and brought back at the same address.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
+import { kill, untilReady } from './child.js'
 import { freePort } from './port.js'
 
 /** Whether there is a pgbouncer in PATH. */
@@ -71,22 +70,11 @@ export class PgBouncer {
     const identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
     const child = spawn('pgbouncer', [this.file], { stdio: ['ignore', 'ignore', 'pipe'], ...identity })
     this.#child = child
-    const said: string[] = []
-    for await (const line of createInterface({ input: child.stderr })) {
-      said.push(line)
-      if (!line.includes('process up')) continue
-      child.stderr.resume() // read on, or a full pipe would hold it up
-      return
-    }
-    throw new Error(`pgbouncer does not start:\n${said.join('\n')}`)
+    await untilReady(child.stderr, /process up/)
   }
 
   /** Ends it at once, and all connections through it. */
   async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
+    if (this.#child !== undefined) await kill(this.#child)
   }
 }

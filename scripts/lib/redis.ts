@@ -1,12 +1,11 @@
 // Redises that can be killed, brought back at the same address, frozen and thawed.
 
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { kill, untilReady } from './child.js'
 import { freePort } from './port.js'
 
 /** Whether there is a redis-server in PATH. */
@@ -42,23 +41,12 @@ export class RedisServer {
     const args = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', '']
     const child = spawn('redis-server', [...this.settings, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
-    const said: string[] = []
-    for await (const line of createInterface({ input: child.stdout })) {
-      said.push(line)
-      if (!/Ready to accept connections|\+monitor/.test(line)) continue // the latter says a sentinel
-      child.stdout.resume() // read on, or a full pipe would hold it up
-      return
-    }
-    throw new Error(`redis-server does not start:\n${said.join('\n')}`)
+    await untilReady(child.stdout, /Ready to accept connections|\+monitor/) // the latter says a sentinel
   }
 
   /** Ends it at once, with everything it held. */
   async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL') // one that is frozen ends by no other
-    await ended
+    if (this.#child !== undefined) await kill(this.#child)
   }
 
   /** It keeps its connections and takes new ones, but answers nothing. */

@@ -1,7 +1,6 @@
 // A PostgreSQL and a streaming standby of it, on the programs of the embedded one: a primary may be killed, and the standby promoted.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,6 +8,7 @@ import postgres from 'postgres'
 import { binaries } from '../../src/database/embedded/binaries.js'
 import { type Identity, prepareDirectory } from '../../src/database/embedded/data-directory.js'
 import type { RootSql } from '../../src/database/types.js'
+import { kill as killProcess } from './child.js'
 import { freePort } from './port.js'
 
 const pollMs = 20
@@ -118,7 +118,7 @@ async function startServer(
   }
   const kill = async () => {
     await sql.end({ timeout: 0 })
-    await end(child)
+    await killProcess(child)
     for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // they hear of no end
   }
   return { host, port, sql, freeze, kill }
@@ -140,11 +140,4 @@ async function untilServed(sql: RootSql, child: ChildProcess): Promise<void> {
       await delay(pollMs)
     }
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }

@@ -5,7 +5,6 @@ import { OperatorError } from '../operator-error.js'
 import { boundsOf, requestSettings, sessionSettings, statementTimeoutMs } from './pools.js'
 import type { Database, RootSql } from './types.js'
 
-/** A role to log in with. */
 export interface Login {
   readonly name: string
   readonly password: string

@@ -9,7 +9,6 @@ import { singleFlight } from '../lib/coalesce.js'
 import { migrationsFolder } from '../paths.js'
 import type { Counters } from '../rate-limit/counters.js'
 
-/** What these routes tell of. */
 export interface HealthParts {
   readonly sql: Sql
   /** Rejects where the connections that serve requests are without an answer for so long. */

@@ -4,15 +4,15 @@
 /** Thrown where a request is refused for overload: one for all, for a stack of each would tell nothing and cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
-/** Bounds how many handlers run at the same time. */
+/** Bounds how many handlers run at the same time, and look-ups of the keys of those to come. */
 export class LoadShedder {
   #inFlight = 0
   #refused = 0
 
-  /** @param max handlers at the same time; a request that is still arriving has none, so slow clients take no place */
+  /** @param max of both at the same time; a request that is still arriving has none, so slow clients take no place */
   constructor(readonly max: number) {}
 
-  /** Handlers that are running. */
+  /** Those that are running. */
   get inFlight(): number {
     return this.#inFlight
   }
@@ -22,7 +22,7 @@ export class LoadShedder {
     return this.#refused
   }
 
-  /** Throws `overload` where one more handler could not run now: nothing need be done for its request. */
+  /** Throws `overload` where one more could not run now: nothing need be done for its request. */
   check(): void {
     if (this.#inFlight < this.max) return
     this.#refused++
@@ -30,14 +30,14 @@ export class LoadShedder {
   }
 
   /**
-   * Runs a handler in a place of its own, which is given back whatever becomes of its request meanwhile.
+   * Runs one in a place of its own, which is given back whatever becomes of its request meanwhile.
    * @throws `overload` where others have come before it
    */
-  async run<Result>(handler: () => Promise<Result>): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
     this.check()
     this.#inFlight++
     try {
-      return await handler()
+      return await work()
     } finally {
       this.#inFlight--
     }

@@ -106,7 +106,7 @@ function measureCallers(app: FastifyInstance, registry: Registry, refused: Refus
 function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   new Gauge({
     name: 'animal_store_requests_in_flight',
-    help: 'Requests of operations whose handlers are running',
+    help: 'Requests of operations whose handlers are running, or whose keys are being looked up',
     registers: [registry],
     collect() {
       this.set(loadShedder.inFlight)

@@ -9,7 +9,6 @@ import type { Logger } from 'pino'
 import type { Contract, RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { LastTold } from './last-told.js'
 import { MemoryClientCounter, MemoryStore } from './memory.js'
 import { PrimaryCounts } from './primary.js'
@@ -52,8 +51,7 @@ export async function createCounters(
   log: Logger,
   primary?: Channel,
 ): Promise<Counters> {
-  const own =
-    primary === undefined ? await createMemoryCounters(app, limits) : await askPrimary(app, limits, primary)
+  const own = await createOwnCounters(app, limits, primary && new PrimaryCounts(primary))
   if (config.redisUrl === undefined) return { ...own, state: () => 'memory' }
   const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
   const connection = new RedisConnection(config.redisUrl, title, config, log)
@@ -65,8 +63,8 @@ export async function createCounters(
   // `caller` is what its keys in Redis have in braces.
   const shared = async <T>(
     caller: string,
-    ask: () => MaybePromise<T>,
-    fallback: () => MaybePromise<T>,
+    ask: () => Promise<T>,
+    fallback: () => T | Promise<T>,
   ): Promise<T> => {
     if (!connection.isUp) return fallback()
     try {
@@ -111,26 +109,17 @@ export async function createCounters(
   }
 }
 
-/** Counters in this process. */
-export async function createMemoryCounters(app: FastifyInstance, limits: RateLimits): Promise<OwnCounters> {
-  return createOwnCounters(app, limits, new MemoryClientCounter(limits.ban), MemoryStore)
-}
-
-async function askPrimary(app: FastifyInstance, limits: RateLimits, primary: Channel): Promise<OwnCounters> {
-  const counts = new PrimaryCounts(primary)
-  return createOwnCounters(app, limits, counts, counts.Store)
-}
-
+// In this process, or in the primary.
 async function createOwnCounters(
   app: FastifyInstance,
   limits: RateLimits,
-  clients: ClientCounter,
-  store: NonNullable<RateLimitPluginOptions['store']>,
+  primary: PrimaryCounts | undefined,
 ): Promise<OwnCounters> {
+  const clients: ClientCounter = primary ?? new MemoryClientCounter(limits.ban)
   return {
     count: (client, known) => clients.count(client, known),
     reject: (client) => clients.reject(client),
-    address: await createAddressCounter(app, limits, { store }),
+    address: await createAddressCounter(app, limits, { store: primary?.Store ?? MemoryStore }),
   }
 }
 

@@ -6,7 +6,6 @@ import { elapsedMs } from '../lib/clock.js'
 import { keysMax } from './memory.js'
 import { aged, type KnownWindows, used, type WindowState } from './windows.js'
 
-/** The windows of clients as they were last told. */
 export class LastTold {
   readonly #clients = createCache<{ readonly windows: KnownWindows; readonly asOfMs: number }>(keysMax)
 

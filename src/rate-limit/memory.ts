@@ -60,7 +60,6 @@ interface Windows {
   readonly rejections: Window
 }
 
-/** Counts the requests of clients. */
 export class MemoryClientCounter implements ClientCounter {
   readonly #clients = createCache<Windows>(keysMax)
 
@@ -107,7 +106,6 @@ export interface StoredWindow {
   readonly ttl: number
 }
 
-/** How it is told. */
 export type StoreCallback = (error: Error | null, result?: StoredWindow) => void
 
 // An attacker has as many as he likes.
@@ -120,7 +118,6 @@ const addressesMax = 50_000
 export class MemoryStore implements FastifyRateLimitStore {
   readonly #windows = createCache<Window>(addressesMax)
 
-  /** Counts once in a key's window. */
   increment(key: string, windowMs: number): StoredWindow {
     const window = this.#windows.get(key) ?? new Window()
     this.#windows.set(key, window)
@@ -128,7 +125,6 @@ export class MemoryStore implements FastifyRateLimitStore {
     return { current: window.current, ttl: window.ttl }
   }
 
-  /** A key's window as it is. */
   look(key: string): StoredWindow {
     const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
     return { current, ttl }

@@ -58,7 +58,6 @@ function isOfCounts<Message extends Questions | Answers>(message: unknown): mess
   return (message as { type?: unknown } | null)?.type === 'counts'
 }
 
-/** Asks the primary. */
 export class PrimaryCounts implements ClientCounter {
   readonly #coalesce = createCoalesce<Question, ReadonlyMap<Question, unknown>>()
   readonly #asked = new Map<number, (answers: Answers['answers']) => void>()

@@ -5,7 +5,6 @@ import type { RateLimits } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type Counters, networkOf } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'
 import { aged, fullest, unused, type WindowState } from './windows.js'
@@ -19,8 +18,8 @@ declare module 'fastify' {
 
 /** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
 export interface RateLimiter {
-  /** Throws `rate_limit_exceeded` or `key_banned` when the request is one too many. */
-  count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
+  /** Rejects with `rate_limit_exceeded` or `key_banned` when the request is one too many. */
+  count(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /**
    * Runs a look-up of the caller, and what follows from it. Until then nobody knows whose request it is: no one is charged, and
    * it has the headers of its address, for the look-up may fail, or take longer than an answer may. Throws `rate_limit_exceeded`
@@ -32,7 +31,6 @@ export interface RateLimiter {
     isGuess: () => boolean,
     run: () => Promise<void>,
   ): Promise<void>
-  /** Whether an answer has the headers. */
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to what the caller was last told, without counting or asking anybody. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -40,7 +38,7 @@ export interface RateLimiter {
 
 /** Where the contract limits nothing. */
 export const unlimited: RateLimiter = {
-  count: () => {},
+  count: async () => {},
   lookUp: (_request, _reply, _isGuess, run) => run(),
   hasHeaders: () => true,
   setLastHeaders: () => {},
@@ -84,13 +82,13 @@ export function createRateLimiter(
   }
 
   return {
-    count(request, reply) {
+    async count(request, reply) {
       const { client } = request
       const decision =
         client === undefined
-          ? counters.address(request).then(decideOnAddress)
-          : decideOnClient(counters, client)
-      return thenMaybe(decision, (decided) => apply(request, reply, decided))
+          ? decideOnAddress(await counters.address(request))
+          : await decideOnClient(counters, client)
+      apply(request, reply, decision)
     },
     async lookUp(request, reply, isGuess, run) {
       const window = await counters.address(request, peek)

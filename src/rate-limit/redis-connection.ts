@@ -96,7 +96,6 @@ export class RedisConnection {
     this.#probeSoon()
   }
 
-  /** Ends the connection. */
   close(): void {
     clearTimeout(this.#probe)
     this.redis.disconnect()

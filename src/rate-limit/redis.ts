@@ -72,7 +72,6 @@ interface Scripts {
   rejectClient(...args: Arguments): Promise<[ban: number, banTtl: number]>
 }
 
-// One request of a client.
 interface Asker {
   readonly client: Client
   readonly known: KnownWindows | undefined
@@ -80,7 +79,6 @@ interface Asker {
 
 type Answers = ReadonlyMap<Asker, ClientWindows | Error>
 
-/** Counts the requests of clients in Redis. */
 export class RedisClientCounter implements ClientCounter {
   readonly #redis: (Redis | Cluster) & Scripts
   readonly #coalesce = createCoalesce<Asker, Answers>()

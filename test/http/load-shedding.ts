@@ -5,6 +5,7 @@ import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { deprecation, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
+import { holdKeys } from '../fixtures/locks.js'
 import { contract, send, startService } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -35,6 +36,7 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   const service = await startService(t, { env, handlers: held.handlers })
   const { call, origin, base, auth } = service
 
+  await call('GET', '/pets') // its key is known now
   // Bodies that do not come take up no place.
   const slow = await Promise.all([1, 2, 3].map(() => beginPost(service.origin, auth)))
   t.match(await call('GET', '/pets'), { status: 200 })
@@ -134,6 +136,21 @@ t.test('a refusal for overload tells what any answer tells', async (t) => {
     Number(after.headers.get('x-ratelimit-remaining')),
     Number(before.headers.get('x-ratelimit-remaining')) - 1,
   )
+})
+
+t.test('so are those whose keys are looked up, while others are', async (t) => {
+  const service = await startService(t, { env: { WORK_MAX: '2' } })
+  const keys = await Promise.all([1, 2, 3].map(() => service.createKey()))
+  const held = await holdKeys(service.sql)
+  const waiting = keys.map(({ key }) =>
+    service.call('GET', '/pets', { headers: { authorization: `Bearer ${key}` } }),
+  )
+  t.match(await Promise.race(waiting), { status: 503, body: { code: 'unavailable' } })
+  const lines = service.log.filter(({ status }) => status === 503)
+  t.match(lines[0], { reason: 'overload', keyId: undefined })
+  await held.release()
+  const answers = await Promise.all(waiting)
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, 200, 503])
 })
 
 t.test('requests whose connections are reset give their places back, and are told of', async (t) => {

@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events'
 import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { RedisServer } from '../../scripts/lib/redis.js'
-import { createMemoryCounters } from '../../src/rate-limit/counters.js'
+import { createCounters } from '../../src/rate-limit/counters.js'
+import { silent } from '../fixtures/cluster.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
@@ -15,6 +16,7 @@ import {
   type Service,
   send,
   startService,
+  testConfig,
 } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
@@ -48,7 +50,7 @@ t.test('counters in memory', async (t) => {
   t.test('forget the oldest address in a flood of them, and no key', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
-    const counters = await createMemoryCounters(app, contract.rateLimits)
+    const counters = await createCounters(app, contract.rateLimits, testConfig(), silent)
     const client = {
       keyId: '1',
       plan: 'any',

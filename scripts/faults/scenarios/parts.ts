@@ -1,5 +1,6 @@
 // What scenarios have in common.
 
+import { hasEnded } from '../../lib/child.js'
 import type { Service } from '../../lib/service.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
@@ -17,7 +18,7 @@ export async function withService(
   act: (origin: string, pid: number, log: Service['log']) => Promise<Report>,
 ): Promise<Report> {
   const service = await environment.startService(env)
-  const crashed = () => service.child.exitCode !== null || service.child.signalCode !== null
+  const crashed = () => hasEnded(service.child)
   try {
     const report = await act(service.origin, service.child.pid ?? 0, service.log)
     return { ...report, broken: [...report.broken, ...unless(!crashed(), 'the service crashed')] }

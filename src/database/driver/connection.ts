@@ -149,9 +149,9 @@ export class Connection {
     if (this.#inFlight.size === 0) return // what is sent from here on has its time before it
     const bytesRead = this.#socket?.bytesRead
     afterReading(() => {
-      if (this.#inFlight.size === 0 || this.#socket?.bytesRead !== bytesRead) return
-      this.#isSilent = true
-      this.drop()
+      this.#isSilent = this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead
+      if (this.#isSilent) this.drop()
+      else if (!this.#isLost) this.#silence.refresh()
     })
   }
 

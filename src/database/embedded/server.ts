@@ -24,7 +24,6 @@ import {
 } from './data-directory.js'
 import { EmbeddedError, elsewhere } from './embedded-error.js'
 
-/** A running embedded server. */
 export interface EmbeddedServer {
   /** How to reach it, for postgres.js. */
   readonly connection: {

@@ -273,6 +273,20 @@ t.test('a connection', async (t) => {
     }
   })
 
+  t.test('that says something as it is given up is listened to for as long again', async (t) => {
+    const { sql } = await openPool(t, admin, { silenceMs: 600 })
+    await pidOf(sql)
+    const statement = sql.unsafe(
+      `do $$ begin perform pg_sleep(0.3); raise notice 'more'; perform pg_sleep(100); end $$`,
+    )
+    const answer = t.rejects(statement, { code: 'CONNECTION_CLOSED' })
+    await setTimeout(200)
+    await new Promise(setImmediate) // so that the timers are next
+    const until = performance.now() + 600
+    while (performance.now() < until); // busy, so that what is said waits to be read as the time is up
+    await answer
+  })
+
   t.test('that is idle, however long, is not', async (t) => {
     const { sql } = await openPool(t, admin, { silenceMs: 1_000 })
     const pid = await pidOf(sql)
