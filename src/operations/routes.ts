@@ -235,8 +235,8 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
   const write = createWrite(operation)
-  const run = ({ params, query, headers, cookies = {}, body, url }: FastifyRequest, by: Sql) =>
-    handler({ params, query, headers, cookies, body }, { sql: by, path: requestPath(url) })
+  const run = ({ params, query, headers, cookies = {}, body, url, client }: FastifyRequest, by: Sql) =>
+    handler({ params, query, headers, cookies, body }, { sql: by, path: requestPath(url), client })
   const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
     write(request, reply, await run(request, pool.sqlUntil(signal)))
   const plainly = isCoalesced(operation) ? coalesced(answer) : answer
