@@ -11,6 +11,8 @@ export interface Context {
   readonly sql: Sql
   /** The path that was requested, without its query: for links that lead back here. */
   readonly path: string
+  /** The media type of the body, such as the `image/png` of an `image/*`; undefined without one. */
+  readonly contentType: string | undefined
   /** Whose key came with it; undefined where none did, as only an operation lets pass that can do without. */
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
