@@ -61,8 +61,10 @@ function sorted(operations: Contract['operations']): Operation[] {
 // The client has these names already, as every object has some; and one with a `then` is awaited.
 const taken = ['pages', 'items', 'then', ...Object.getOwnPropertyNames(Object.prototype)]
 
-function clientName({ id }: Operation): string {
-  return taken.includes(id) ? `${id}Operation` : id
+// An id that is no identifier is called as its module is.
+function clientName({ id, name }: Operation): string {
+  const own = /^[\p{L}_$][\p{L}\d_$]*$/u.test(id) ? id : name
+  return taken.includes(own) ? `${own}Operation` : own
 }
 
 function callType(operation: Operation, { document, hasOneWayFields }: Contract): string {

@@ -170,7 +170,8 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// Of several types, the one that is taken without a `Content-Type` need not be named.
+// Of several types, the one that is taken without a `Content-Type` need not be named. Those of bytes are one, for a handler to give
+// whichever it has.
 function answerTypes(
   { id }: Operation,
   { key, headers, contents }: Response,
@@ -186,12 +187,17 @@ function answerTypes(
   if (contents.length === 0)
     return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
   const silent = answeredBy(contents, undefined)
-  return contents.map((content) => {
+  const files = contents.filter((content) => content.kind === 'bytes' && content !== silent)
+  return contents.flatMap((content) => {
+    const alike = files.includes(content) ? files : [content]
+    if (content !== alike[0]) return []
     const type = `${declared}['content'][${quote(content.mediaType)}]`
     const body = contentType(content, hasOneWayFields ? `Readable<${type}>` : type, 'string | Uint8Array')
     const isSilent = content === silent
     const named =
-      contents.length > 1 || !isSilent ? [`'Content-Type'${isSilent ? '?' : ''}: ${typeName(content)}`] : []
+      contents.length > 1 || !isSilent
+        ? [`'Content-Type'${isSilent ? '?' : ''}: ${alike.map(typeName).join(' | ')}`]
+        : []
     return `{ status: ${status}${headersType([...named, ...names], isRequired || !isSilent)}; body: ${body} }`
   })
 }

@@ -178,10 +178,10 @@ export const plainField: Field = {
 
 // The field, or why it cannot be read (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
 function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
-  const fault = encodingFault(encoding, isMultipart)
-  if (fault !== undefined) return fault
   const types = unionOf(schemas.map(typesOf))
   const listed = types?.filter((type) => type !== 'null') ?? []
+  const fault = encodingFault(encoding, isMultipart, listed.includes('object'))
+  if (fault !== undefined) return fault
   if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
   if (listed.length > 1) return 'may be a list or something else, which text cannot tell apart'
   const items = schemas
@@ -195,9 +195,12 @@ function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolea
 function encodingFault(
   { headers, style, explode, contentType = '' }: Node,
   isMultipart: boolean,
+  isObject: boolean,
 ): string | undefined {
   if (isMultipart && headers !== undefined) return 'has an encoding with headers, which are not supported'
-  if (isMultipart && (style !== undefined || explode !== undefined))
+  // A list in a part for each of its values is how a form in parts has it anyway.
+  const isUsual = (style ?? 'form') === 'form' && explode !== false && !isObject
+  if (isMultipart && (style !== undefined || explode !== undefined) && !isUsual)
     return 'has a style, which is not supported in multipart'
   if (style !== undefined && !['form', 'spaceDelimited', 'pipeDelimited'].includes(String(style)))
     return `has the style ${style}, which is not supported in a form`

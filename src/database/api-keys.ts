@@ -23,6 +23,15 @@ export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 
   readonly hash: string
 }
 
+// A time comes as text.
+type Stored<Key> = {
+  readonly [Name in keyof Key]: Exclude<Key[Name], Date> | (Date extends Key[Name] ? string : never)
+}
+
+function toDate(time: string | null): Date | null {
+  return time === null ? null : new Date(time)
+}
+
 /** Stores a key by its hash and returns its id. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   const [row] = await sql<{ id: bigint }[]>`
@@ -44,11 +53,17 @@ export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<b
 
 /** All keys, in the order they were made. */
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
-  return sql<ApiKey[]>`
+  const rows = await sql<Stored<ApiKey>[]>`
     select id, name, plan, per_minute as "perMinute", per_day as "perDay", created_at as "createdAt",
            expires_at as "expiresAt", revoked_at as "revokedAt"
     from api_keys
     order by id`
+  return rows.map((row) => ({
+    ...row,
+    createdAt: new Date(row.createdAt),
+    expiresAt: toDate(row.expiresAt),
+    revokedAt: toDate(row.revokedAt),
+  }))
 }
 
 /** Revokes a key, for good; a second time changes nothing. Says whether there is such a key. */
@@ -63,11 +78,11 @@ export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
 
 /** The key with that hash, unless it is revoked. Expiry is the caller's to judge, by its clock. */
 export async function findClientKey(sql: Sql, hash: string): Promise<ClientKey | undefined> {
-  const [row] = await sql<ClientKey[]>`
+  const [row] = await sql<Stored<ClientKey>[]>`
     select id, plan, per_minute as "perMinute", per_day as "perDay", expires_at as "expiresAt"
     from api_keys
     where hash = decode(${hash}, 'hex') and revoked_at is null`
-  return row
+  return row && { ...row, expiresAt: toDate(row.expiresAt) }
 }
 
 /** The plans of the keys that are valid, with how many keys have each; those with quotas of their own by themselves. */

@@ -1,9 +1,10 @@
 // The pools that requests' statements go through, and PostgreSQL's settings for them.
 
 import type { Logger } from 'pino'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
+import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
 import type { Pools } from './types.js'
 import { isLoginRefused } from './unavailable.js'
@@ -174,7 +175,7 @@ export function boundsOf(timeoutMs: number) {
 }
 
 /**
- * What all connections have in common: no age, int8 as bigint, and settings of the session. Behind a pooler there is no session to set: the
+ * What all connections have in common: no age, values as `valueTypes` has them, and settings of the session. Behind a pooler there is no session to set: the
  * role has its settings (`roles.ts`), and no statement a name.
  */
 export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
@@ -183,8 +184,8 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // A connection is used until it fails: to end one, for its age or its rest, would fail what is just sent on it.
     max_lifetime: null,
     idle_timeout: 0,
-    types: { bigint: postgres.BigInt },
-    fetch_types: false, // only needed for arrays of types of one's own
+    types: valueTypes,
+    fetch_types: false, // only needed for lists of types of one's own
     ...(isPooled && { prepare: false }),
     connection: Object.assign(
       { application_name: 'animal-store' },

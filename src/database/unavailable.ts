@@ -44,12 +44,12 @@ export function isReadOnly(error: unknown): boolean {
  * Whether an error says that the database cannot answer for now, rather than that a statement is wrong:
  * a connection that fails, or SQLSTATE 08 (connection), 53 (resources), 57 (operator intervention, which
  * a statement past its time is, too), 28000 and 28P01 (a login that is refused while a password is changed), 25006 (read-only: a replica before its promotion), 25P03 (a transaction past its time),
- * 40001 (a standby that replays what a statement still reads).
+ * 40001 (a standby that replays what a statement still reads), 40P01 (a deadlock, of which the other transaction goes on).
  */
 export function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return (
     typeof code === 'string' &&
-    (connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$|^40001$|^28(000|P01)$/.test(code))
+    (connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$|^40(001|P01)$|^28(000|P01)$/.test(code))
   )
 }

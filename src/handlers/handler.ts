@@ -2,6 +2,7 @@
 // server nor SQL.
 
 import type { OperationId, Operations } from '../../generated/operations.js'
+import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/types.js'
 import { ApiError } from '../errors.js'
 
@@ -10,6 +11,10 @@ export interface Context {
   readonly sql: Sql
   /** The path that was requested, without its query: for links that lead back here. */
   readonly path: string
+  /** The media type of the body, such as the `image/png` of an `image/*`; undefined without one. */
+  readonly contentType: string | undefined
+  /** Whose key came with it; undefined where none did, as only an operation lets pass that can do without. */
+  readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 
 /** The handler of one operation. Expected failures are thrown as ApiError. */

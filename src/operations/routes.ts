@@ -227,8 +227,12 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
   const write = createWrite(operation)
-  const run = ({ params, query, headers, cookies = {}, body, url }: FastifyRequest, by: Sql) =>
-    handler({ params, query, headers, cookies, body }, { sql: by, path: requestPath(url) })
+  const run = (request: FastifyRequest, sql: Sql) => {
+    const { params, query, headers, cookies = {}, body, url, mediaType, client } = request
+    const contentType = body === undefined ? undefined : mediaType
+    const context = { sql, path: requestPath(url), contentType, client }
+    return handler({ params, query, headers, cookies, body }, context)
+  }
   const answer = async (request: FastifyRequest, signal: Signal | undefined) =>
     write(request, await run(request, pool.sqlUntil(signal)))
   const plainly: AnswerRequest = isCoalesced(operation)

@@ -9,6 +9,9 @@ import { addBytes } from './bytes.js'
 import { type AnySchema, addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 import { addBare, withBare } from './field-names.js'
 
+// Dates and times that RFC 3339 allows and PostgreSQL cannot store: of the year 0, or with an offset of 16 hours or more.
+const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/
+
 // Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
 const unoptimized = { optimize: false }
 
@@ -21,6 +24,10 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
   ajvFormats.default(ajv)
+  for (const name of ['date', 'date-time'] as const) {
+    const { validate } = ajvFormats.default.get(name) as { validate(text: string): boolean }
+    ajv.addFormat(name, (text) => validate(text) && !beyondDatabase.test(text))
+  }
   addExactNumber(ajv, mode)
   addBare(ajv, mode)
   addBytes(ajv)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { ApiError } from '../../src/errors.js'
+import type { Context } from '../../src/handlers/handler.js'
 import { statuses } from '../fixtures/facts.js'
 import { startWithOperations } from '../fixtures/operations.js'
 import type { Answer } from '../fixtures/service.js'
@@ -58,8 +59,10 @@ const body = (content: object, required = true) => ({
 
 t.test('bodies', async (t) => {
   const bodies: unknown[] = []
-  const take = async (request: { body: unknown }) => {
+  let typeGiven: string | undefined
+  const take = async (request: { body: unknown }, { contentType }: Context) => {
     bodies.push(request.body)
+    typeGiven = contentType
     return { status: 204 }
   }
   const contents: Record<string, object> = {
@@ -141,6 +144,7 @@ t.test('bodies', async (t) => {
     t.test(`${name} takes ${JSON.stringify(String(sent))}`, async (t) => {
       t.match(await post(name, type, sent), { status: 204 })
       t.strictSame(plain(bodies.pop()), value)
+      t.equal(typeGiven, type.replace(/;.*/, ''))
     })
   }
 

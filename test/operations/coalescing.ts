@@ -5,7 +5,7 @@ import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { ApiError } from '../../src/errors.js'
 import { createCoalesce } from '../../src/lib/coalesce.js'
-import { pageMax, prefix, statuses } from '../fixtures/facts.js'
+import { customPlan, fixedPlan, pageMax, prefix, statuses } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
 
@@ -205,4 +205,23 @@ t.test('a caller finds in a list what he has added, however many ask for it', as
   // So many that one page holds all that they add.
   const callers = Math.min(16, Math.floor(pageMax / rounds))
   await Promise.all(Array.from({ length: callers }, (_, i) => caller(i)))
+})
+
+t.test('a handler knows whose key a request has, also of requests that arrive together', async (t) => {
+  const listPets: typeof handlers.listPets = async (_request, { client }) => ({
+    status: 200,
+    body: [{ id: BigInt(client?.keyId ?? 0), name: client?.plan ?? 'nobody', categoryId: 3n }],
+  })
+  const { call, createKey } = await startService(t, { handlers: { ...handlers, listPets } })
+  const plans = [fixedPlan.name, customPlan]
+  const keys = await Promise.all(plans.map((plan) => createKey({ plan })))
+  const answers = await Promise.all(
+    [...keys, ...keys].map(({ key }) =>
+      call('GET', '/pets', { headers: { authorization: `Bearer ${key}` } }),
+    ),
+  )
+  t.strictSame(
+    answers.map(({ body: [{ id, name }] }) => [BigInt(id), name]),
+    [...keys, ...keys].map(({ id }, i) => [id, plans[i % plans.length]]),
+  )
 })

@@ -50,7 +50,7 @@ t.test('counters in memory', async (t) => {
   t.test('forget the oldest address in a flood of them, and no key', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
-    const counters = await createCounters(app, contract.rateLimits, testConfig(), silent)
+    const counters = await createCounters(app, contract, testConfig(), silent)
     const client = {
       keyId: '1',
       plan: 'any',

@@ -17,10 +17,12 @@ export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal 
   }
 }
 
-/** postgres.js's tag for statements, with int8 as bigint. */
+/** postgres.js's tag for statements, with values as `valueTypes` has them. */
 export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** The pool that sends its statements, and until when. Absent where they belong to one connection. */
   readonly of?: { readonly pool: Holding; readonly signal: Signal | undefined }
+  /** A parameter of JSON, whatever its type; postgres.js's own leaves bigint out. */
+  json(value: NonNullable<unknown> | null): postgres.Parameter
 }
 
 /** What gives out its connections, or places on them. */
@@ -46,7 +48,11 @@ export function createSql(template: Handle, dispatch: (query: Query) => void, of
     if (isQuery(made)) made.handler = dispatch
     return made
   }
-  const tag = (...args: unknown[]) => dispatched(Reflect.apply(template, undefined, args))
+  // postgres.js says of a list of bigint that it is one; what is wanted, PostgreSQL knows.
+  const untyped = (arg: unknown) =>
+    Array.isArray(arg) && typeof arg[0] === 'bigint' ? template.typed(arg, 0) : arg
+  const tag = (first: unknown, ...args: unknown[]) =>
+    dispatched(Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
   const unsafe: Sql['unsafe'] = (...args) => dispatched(template.unsafe(...args))
   const { types, typed, array, json } = template
   // postgres.js's `file` and `notify` are left out, for they send by themselves.

@@ -11,6 +11,16 @@ export type TransactionSql = Sql & {
 }
 
 /**
+ * Calls `run` in a transaction: all of its statements are done, or none is. Where `sql` is of a transaction already, as that of a request
+ * with an `Idempotency-Key`, they are part of it.
+ */
+export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
+  if (sql.of === undefined) return run(sql)
+  const { pool, signal } = sql.of
+  return pool.hold(signal, (held) => transact(held, signal, run))
+}
+
+/**
  * Calls `run` in a transaction on a held connection, and commits if that resolves and `signal` is not aborted by then.
  * Rejects with what `run` or the database says; where the connection is lost during the commit, nobody knows whether it was done.
  */

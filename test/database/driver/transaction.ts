@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Holding, Signal } from '../../../src/database/driver/sql.js'
-import { type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
+import { inTransaction, type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
 import type { RootSql, Sql } from '../../../src/database/types.js'
+import { isUnavailable } from '../../../src/database/unavailable.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 async function start(t: Test) {
@@ -134,3 +135,50 @@ for (const [title, work] of works) {
     },
   )
 }
+
+t.test("a handler's statements are done together, or none is", async (t) => {
+  const { pool, admin } = await start(t)
+  const failure = new Error('no')
+  const addTwo = (sql: Sql, error?: Error) =>
+    inTransaction(sql, async (sql) => {
+      await sql`insert into notes values (1)`
+      if (error) throw error
+      return (await sql`insert into notes values (2)`).count
+    })
+  await t.rejects(addTwo(pool.sql, failure), failure)
+  t.same(await idsOf(admin), [])
+  // Of one that there is already, they are a part.
+  const whole = transactOn(pool, undefined, async (sql) => {
+    t.equal(await addTwo(sql), 1)
+    throw failure
+  })
+  await t.rejects(whole, failure)
+  t.same(await idsOf(admin), [])
+  t.equal(await addTwo(pool.sql), 1)
+  t.same(await idsOf(admin), [1, 2])
+})
+
+t.test('of two transactions that wait for each other one fails as unavailable', async (t) => {
+  const { pool, admin } = await start(t)
+  await admin`insert into notes values (1), (2)`
+  let locked = 0
+  let go = () => {}
+  const bothLocked = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const lock = (sql: Sql, id: number) => sql`select from notes where id = ${id} for update`
+  const [one, other] = await Promise.allSettled(
+    [1, 2].map((id) =>
+      inTransaction(pool.sql, async (sql) => {
+        await lock(sql, id)
+        if (++locked === 2) go()
+        await bothLocked
+        await lock(sql, 3 - id)
+      }),
+    ),
+  )
+  const failed = [one, other].filter((each) => each?.status === 'rejected')
+  t.equal(failed.length, 1)
+  t.match(failed[0], { reason: { code: '40P01' } })
+  t.ok(isUnavailable((failed[0] as PromiseRejectedResult).reason))
+})

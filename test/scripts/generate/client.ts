@@ -1,5 +1,6 @@
 import t from 'tap'
 import { clientTable } from '../../../scripts/generate/client.js'
+import { moduleName } from '../../../src/contract/names.js'
 import type { Operation } from '../../../src/contract/types.js'
 
 const key = { name: 'idempotency-key', in: 'header', schema: { type: 'string' } }
@@ -49,4 +50,11 @@ t.test('an operation has no name that the client has already', async (t) => {
   const operations = new Map(ids.map((id) => [id, { ...post, id }]))
   const { operations: named } = clientTable({ document: {}, operations })
   t.strictSame(Object.keys(named).sort(), ids.map((id) => `${id}Operation`).sort())
+})
+
+t.test('an operation has the name that its id is, or that its module has', async (t) => {
+  const ids = ['find-pet', 'then!', 'delete', 'größe', 'find_2']
+  const operations = new Map(ids.map((id) => [id, { ...post, id, name: moduleName(id) }]))
+  const { operations: named } = clientTable({ document: {}, operations })
+  t.strictSame(Object.keys(named).sort(), ['delete', 'findPet', 'find_2', 'größe', 'thenOperation'])
 })

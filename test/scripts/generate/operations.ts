@@ -127,6 +127,13 @@ const rows: readonly (readonly [
     /text\/plain/,
   ],
   [
+    'eitherImage',
+    answering(`'200': ${one('{image/png: {}, image/webp: {schema: {type: string, format: binary}}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': Math.random() > 1 ? 'image/png' : 'image/webp' }, body: 'x' })",
+    "async () => ({ status: 200, headers: { 'Content-Type': Math.random() > 1 ? 'image/png' : 'image/gif' }, body: 'x' })",
+    /image\/gif/,
+  ],
+  [
     'chosen',
     answering(
       `'200': ${one(`{application/json: {schema: {type: array, items: {type: string}}}, text/csv: {}}`)}`,
@@ -333,7 +340,7 @@ const refused: Refused = [
     partsOf('{a: {type: string}}', '{a: {headers: {X-A: {schema: {type: string}}}}}'),
     'the field a has an encoding with headers, which are not supported',
   ],
-  [partsOf('{a: {type: string}}', '{a: {explode: true}}'), 'the field a has a style'],
+  [partsOf('{a: {type: string}}', '{a: {explode: false}}'), 'the field a has a style'],
   [
     partsOf('{a: {type: string, format: binary, pattern: x}}'),
     'the field a is a file with more than a length to check',

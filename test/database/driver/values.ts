@@ -1,0 +1,81 @@
+import t, { type Test } from 'tap'
+import type { Sql } from '../../../src/database/types.js'
+import { createDatabase, openPools } from '../../fixtures/service.js'
+
+async function open(t: Test): Promise<Sql> {
+  const { reads } = await openPools(t, await createDatabase(t))
+  return reads.sql
+}
+
+async function read(sql: Sql, expression: string): Promise<unknown> {
+  const [row] = await sql.unsafe(`select ${expression} as value`)
+  return row?.value
+}
+
+t.test('a value comes as the contract has it', async (t) => {
+  const sql = await open(t)
+  await sql`set time zone 'Asia/Kolkata'`
+  for (const [expression, value] of [
+    ["timestamptz '2026-02-28 23:30:00.123456-03'", '2026-03-01T08:00:00.123456+05:30'],
+    ["date '2026-02-28'", '2026-02-28'],
+    ["timestamp '2026-02-28 01:02:03'", '2026-02-28T01:02:03'],
+    ['9223372036854775807::bigint', 9223372036854775807n],
+    ['19.90::numeric', '19.90'],
+    [`'{"a":9007199254740993,"b":[1,0.5]}'::jsonb`, { a: 9007199254740993n, b: [1, 0.5] }],
+    [`'{"a":1}'::json`, { a: 1 }],
+    [`array['a','',null,'NULL','b"\\,{}','c d']`, ['a', '', null, 'NULL', 'b"\\,{}', 'c d']],
+    ["'{}'::text[]", []],
+    ['array[1,9223372036854775807]::bigint[]', [1n, 9223372036854775807n]],
+    ['array[1,-2]', [1, -2]],
+    ['array[0.5]::float8[]', [0.5]],
+    ['array[true,false,null]', [true, false, null]],
+    ["array[date '2026-02-28']", ['2026-02-28']],
+    ["array['6f1c1a4e-0000-4000-8000-000000000000'::uuid]", ['6f1c1a4e-0000-4000-8000-000000000000']],
+  ] as const)
+    t.strictSame(await read(sql, expression), value, expression)
+})
+
+t.test('a time has the offset of its session', async (t) => {
+  const sql = await open(t)
+  const time = "timestamptz '2026-02-28 23:30:00+00'"
+  for (const [zone, value] of [
+    ['UTC', '2026-02-28T23:30:00Z'],
+    ['Etc/GMT-2', '2026-03-01T01:30:00+02:00'],
+    ['Etc/GMT+5', '2026-02-28T18:30:00-05:00'],
+  ] as const) {
+    await sql.unsafe(`set time zone '${zone}'`)
+    t.equal(await read(sql, time), value)
+  }
+})
+
+t.test('what came as a value can be given', async (t) => {
+  const sql = await open(t)
+  const texts = ['a', '', 'NULL', 'b"\\,{}', null]
+  const ids = [1n, -(2n ** 63n)]
+  const days = ['2016-12-31T23:59:60Z', '2026-02-28T23:30:00.123456+05:30']
+  const json = { a: 2n ** 53n + 1n, b: [1, 'x'] }
+  const [row] = await sql`
+    select ${texts}::text[] as texts, ${ids}::bigint[] as ids, ${ids} = array[1, ${ids[1] ?? 0n}]::bigint[] as same,
+      ${sql.json(json)}::jsonb as json, 'a' = any(${texts}) as found, 1::bigint = any(${ids}) as "foundId",
+      (${days[0] ?? ''}::timestamptz at time zone 'UTC')::text as leap,
+      (${days[1] ?? ''}::timestamptz at time zone 'UTC')::text as exact,
+      (${new Date(0)}::timestamptz at time zone 'UTC')::text as epoch,
+      ${'2026-02-28'}::date as day, ${'{1,2}'}::int[] as written, ${[]}::int[] as none`
+  t.strictSame(
+    { ...row },
+    {
+      texts,
+      ids,
+      same: true,
+      json,
+      found: true,
+      foundId: true,
+      leap: '2017-01-01 00:00:00',
+      exact: '2026-02-28 18:00:00.123456',
+      epoch: '1970-01-01 00:00:00',
+      day: '2026-02-28',
+      written: [1, 2],
+      none: [],
+    },
+  )
+})
