@@ -41,6 +41,7 @@ const houseTests = [
   'test/contract/files.ts',
   'test/database/api-keys.ts',
   'test/database/driver/transaction.ts',
+  'test/database/driver/values.ts',
   'test/database/embedded/server.ts',
   'test/database/tls.ts',
   'test/deploy',

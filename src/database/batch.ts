@@ -31,7 +31,8 @@ export function batched<Input, Output>(
   limits = cheapInputs,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
-  return (sql, input) => {
+  return (given, input) => {
+    const sql = given.share?.() ?? given
     // Who shares a pool shares its statements; a transaction's are its own.
     const key = sql.of?.pool ?? sql
     let queue = queues.get(key)

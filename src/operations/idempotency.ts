@@ -1,6 +1,7 @@
 // Requests that may arrive twice are done once (draft-ietf-httpapi-idempotency-key-header): the first answer is kept by the
-// transaction that did what it tells of, and given again to whoever asks with the same key. The requests of the same time share a
-// transaction, so that what they do, and their answers, are few statements' work. The handler knows nothing of it.
+// transaction that did what it tells of, and given again to whoever asks with the same key. Where one batched statement is all that a
+// request does, those of the same time share a transaction, so that what they do, and their answers, are few statements' work. The
+// handler knows nothing of it.
 
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -45,10 +46,24 @@ const retryAfterSeconds = 1
 /** Exactly-once execution for one pool; answers are kept for `keepHours`. */
 export function createOnce(pool: Holding, keepHours: number): Once {
   return (run) => {
+    // Until one of its requests does more than can be shared.
+    let isShared = true
+    const answer = async (held: HeldConnection, calls: readonly Call[]) => {
+      try {
+        return await answerAll(held, calls, keepHours)
+      } catch (error) {
+        if (error === notShared) isShared = false
+        throw error
+      }
+    }
     const queue = new BatchQueue<HeldConnection, Call, OnceAnswer | ApiError>(
       (use) => pool.hold(undefined, use),
-      (held, calls) => answerAll(held, calls, keepHours),
+      answer,
     )
+    const answerAlone = async (call: Call) => {
+      const [answered] = await pool.hold(call.signal, (held) => answer(held, [call]))
+      return answered as OnceAnswer | ApiError // of the one call
+    }
     return async (request, reply) => {
       const call = {
         id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
@@ -56,9 +71,9 @@ export function createOnce(pool: Holding, keepHours: number): Once {
         signal: request.lifetime,
         run: (sql: Sql) => run(request, reply, sql),
       }
-      const answer = await queue.add(call, call.signal)
-      if (answer instanceof ApiError) throw answer
-      return answer
+      const answered = await (isShared ? queue.add(call, call.signal) : answerAlone(call))
+      if (answered instanceof ApiError) throw answered
+      return answered
     }
   }
 }
@@ -128,15 +143,37 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Kep
   }
 }
 
-// What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone.
+// What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone. So it is where
+// one does more than a batched statement: what it reads first would not be what another one is about to write, whatever it locks.
 async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]> {
-  const settled = await Promise.allSettled(due.map(({ run }) => run(sql)))
+  const uses = due.map(() => ({ count: 0 }))
+  const settled = await Promise.allSettled(due.map(({ run }, i) => run(onceOf(sql, uses[i] as Uses))))
+  if (uses.some(({ count }) => count > 1)) throw notShared
   const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
   if (lost?.status === 'rejected') throw lost.reason
   return settled.map((each) => {
     if (each.status === 'rejected' || each.value.status >= 400) throw new Error('one was refused or failed')
     return each.value
   })
+}
+
+interface Uses {
+  count: number
+}
+
+const notShared = new Error('more than one batched statement cannot share a transaction')
+
+// The tag for one handler of several in a transaction.
+function onceOf(sql: Sql, uses: Uses): Sql {
+  const share = () => {
+    if (++uses.count > 1) throw notShared
+    return sql
+  }
+  const refuse = () => {
+    uses.count = 2
+    throw notShared
+  }
+  return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) })
 }
 
 function replay({ status, headers, body }: KeptAnswer): OnceAnswer {

@@ -2,6 +2,8 @@ import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
+import { batched } from '../../src/database/batch.js'
+import { inTransaction } from '../../src/database/driver/transaction.js'
 import { type KeptAnswer, purgeAnswers } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
@@ -190,7 +192,7 @@ t.test('requests of one iteration', async (t) => {
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
     const keys = async () =>
       (await sql`select idempotency_key as key from idempotent_answers order by key`).map(({ key }) => key)
-    return { ask, stored, keys, writes }
+    return { ask, stored, keys, writes, admin: sql }
   }
   const done: KeptAnswer = { status: 201, headers: {}, body: undefined }
   const names = ['a', 'b', 'c', 'd']
@@ -273,8 +275,11 @@ t.test('requests of one iteration', async (t) => {
 
   t.test('fail together where the connection does, and each may be asked again', async (t) => {
     let isCut = true
-    const { ask, stored } = await start(t, async (name, sql) => {
-      if (name === 'b' && isCut) await sql`select pg_terminate_backend(pg_backend_pid())`
+    const { ask, stored, admin } = await start(t, async (name) => {
+      if (name === 'b' && isCut)
+        await admin`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`
       return done
     })
     const answers = await Promise.allSettled(names.map((name) => ask(name)))
@@ -307,6 +312,39 @@ t.test('headers that are no text are kept as they go out', async (t) => {
       [201, `${total}`, `1, ${total}`, replayed],
     )
   }
+})
+
+t.test('requests that arrive together read what each other has written, where they read first', async (t) => {
+  const max = 3
+  const count = batched(async (sql: Sql, inputs: readonly string[]) => {
+    await sql`lock table pets in exclusive mode`
+    const [row] = await sql<{ count: number }[]>`select count(*)::int as count from pets`
+    return inputs.map(() => row?.count ?? 0)
+  })
+  const plainly = async (sql: Sql) => {
+    await sql`lock table pets in exclusive mode`
+    return (await sql`select from pets`).length
+  }
+  for (const [title, countIn] of [
+    ['by batched statements', (sql: Sql) => count(sql, '')],
+    ['by statements of their own', plainly],
+    ['in a transaction of their own', (sql: Sql) => inTransaction(sql, plainly)],
+  ] as const)
+    t.test(title, async (t) => {
+      const createPet: Handlers['createPet'] = async (request, context) => {
+        if ((await countIn(context.sql)) >= max) throw new ApiError('pet_not_found', 'enough')
+        return handlers.createPet(request, context)
+      }
+      const service = await startService(t, { handlers: { ...handlers, createPet } })
+      for (const round of ['a', 'b']) {
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, (_, i) => create(service, `${round}${i}`)),
+        )
+        const added = answers.filter(({ status }) => status === 201).length
+        t.equal(added, round === 'a' ? max : 0)
+        t.equal(await countPets(service), max)
+      }
+    })
 })
 
 t.test('what a handler refuses is kept, and has done nothing', async (t) => {

@@ -21,6 +21,11 @@ export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal 
 export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** The pool that sends its statements, and until when. Absent where they belong to one connection. */
   readonly of?: { readonly pool: Holding; readonly signal: Signal | undefined }
+  /**
+   * Of requests that share a transaction: its tag, for the one statement that serves them all. Throws the second time, as any other
+   * statement does.
+   */
+  share?(): Sql
   /** A parameter of JSON, whatever its type; postgres.js's own leaves bigint out. */
   json(value: NonNullable<unknown> | null): postgres.Parameter
 }
