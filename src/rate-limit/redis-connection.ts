@@ -40,6 +40,7 @@ export class RedisConnection {
   /** What of Redis has failed: in a cluster the other servers would answer a probe. */
   #lostPart = ''
   #saysWhatToMend = false
+  #isClosed = false
   #probe: NodeJS.Timeout | undefined
 
   /**
@@ -97,6 +98,7 @@ export class RedisConnection {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#probe)
     this.redis.disconnect()
   }
@@ -173,6 +175,7 @@ export class RedisConnection {
   }
 
   #probeSoon(): void {
+    if (this.#isClosed) return
     this.#probe = setTimeout(() => this.#tryAgain(), probeEveryMs).unref()
   }
 

@@ -12,6 +12,7 @@ import type { Contract } from '../../src/contract/types.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { projectRoot } from '../../src/paths.js'
 import { type Counters, createCounters } from '../../src/rate-limit/counters.js'
+import { RedisConnection } from '../../src/rate-limit/redis-connection.js'
 import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
@@ -423,6 +424,22 @@ t.test(
     t.match(await counters.count(clientOf('1')), { minute: { remaining: 8 } })
   },
 )
+
+t.test('one that is closed while it is tried is not tried again', { skip: redisIsMissing }, async (t) => {
+  const redis = await startRedis(t)
+  const told: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void told.push(JSON.parse(line).msg) })
+  const config = { redisUrl: redis.url, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
+  const connection = new RedisConnection(redis.url, contract.title, config, log)
+  await connection.open()
+  redis.freeze()
+  connection.lost(new Error('a fault'))
+  await delay(500) // it is tried, and says nothing
+  connection.close()
+  await redis.kill()
+  await delay(1_000) // it is time itself that must not matter
+  t.strictSame(told, [away, 'redis connection'], 'how that ended, once')
+})
 
 async function startInstance(
   t: Test,
