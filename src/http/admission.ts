@@ -6,6 +6,7 @@ import type { Authenticate } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
 import type { Contract } from '../contract/types.js'
 import { ApiError, requestFault } from '../errors.js'
+import { callBack, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { isAmbiguous } from './ambiguous-requests.js'
 import { closeAfter } from './connections.js'
@@ -30,8 +31,8 @@ declare module 'fastify' {
 
 /** What finds out who calls, and counts the requests of the contract's operations. */
 export interface Admission {
-  /** Sets `client` or `authenticationError`, and the rate-limit headers. Rejects when it is one request too many. */
-  admit(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Sets `client` or `authenticationError`, and the rate-limit headers. Throws, or rejects, when it is one request too many. */
+  admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
   /** For a request that is answered before it was counted: the rate-limit headers alone, as far as this process remembers. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
@@ -54,33 +55,35 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorateRequest('authenticationError', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
-  app.addHook('onRequest', async (request, reply) => {
+  const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
     if (hasRoute(request)) request.matched = request.routeOptions
     const isInDoubt = beginAnswer(request, reply)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
-    await admission.admit(request, reply)
-    if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-    if (isInDoubt) throw requestFault('malformed_request', contract)
-    // Before the body is read: what it holds does not matter where nothing takes it.
-    if (request.matched === undefined) throw notFound(request, allowedMethods)
-  })
+    return thenMaybe(admission.admit(request, reply), () => {
+      if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
+      if (isInDoubt) throw requestFault('malformed_request', contract)
+      // Before the body is read: what it holds does not matter where nothing takes it.
+      if (request.matched === undefined) throw notFound(request, allowedMethods)
+    })
+  }
+  app.addHook('onRequest', (request, reply, done) => callBack(() => receive(request, reply), done))
 }
 
 function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: AdmissionParts): Admission {
-  function accept(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<void> {
+  function accept(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
     request.client = client
     return rateLimiter.count(request, reply)
   }
 
   // Whatever needs a client will say so; what is no refusal fails the request here, and charges nobody.
-  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<void> {
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
     if (!(error instanceof ApiError)) throw error
     request.authenticationError = error
     return rateLimiter.count(request, reply)
   }
 
   return {
-    async admit(request, reply) {
+    admit(request, reply) {
       if (!isCounted(request, contract)) return undefined
       let found: ReturnType<Authenticate>
       try {

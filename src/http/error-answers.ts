@@ -37,6 +37,7 @@ export function createAnswerError(contract: Contract): AnswerError {
       if (!(apiError.code in defaultErrorStatuses))
         request.log.warn({ reason: `${body.status} ${apiError.code}` }, 'not declared by the contract')
       request.isUnchecked = true
+      reply.serializer(JSON.stringify)
     }
     void reply
       .type(`${contract.errorType}; charset=utf-8`)

@@ -9,7 +9,7 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
   HTTPMethods,
-  onRequestAsyncHookHandler,
+  onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
@@ -27,15 +27,17 @@ import { type Context, type Handlers, isStub } from '../handlers/handler.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
 import { createCoalesce } from '../lib/coalesce.js'
+import { callBack } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/exact-numbers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
+import { createPlainAnswers } from './plain-answers.js'
 import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
 import { routable } from './routable.js'
-import { type Answer, checkHead, checkHeaders, createWrite } from './send.js'
+import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
 import { serverProblems } from './server-answers.js'
 
 declare module 'fastify' {
@@ -44,6 +46,8 @@ declare module 'fastify' {
     /** Sent with every answer of the operation. */
     headers?: Readonly<Record<string, string>>
     responseCheck?: ResponseCheck
+    /** Its answers are written by a serializer that knows every number, if not the schema. */
+    isExact?: boolean
   }
 }
 
@@ -65,6 +69,7 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks(contract.specification)
+  const plainAnswersOf = createPlainAnswers(contract.specification)
   const problems = new Map<string, Problem>()
   const note = (problem: Problem) => problems.set(problem.text, problem)
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
@@ -88,21 +93,24 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     if (isServed) for (const text of operation.unread) note({ ...problemOf(operation, text), text })
     const responseCheck = trying(() => responseCheckOf(operation, isServed))
     if (responseCheck === undefined) return
+    const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
     for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
       if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
     }
-    route.config = { ...route.config, responseCheck }
+    route.config = { ...route.config, isExact: response === undefined, responseCheck }
     if (isServed) {
       const read = trying(() =>
         createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
       )
-      if (read) route.preValidation = [route.preValidation ?? [], hook(read)].flat()
+      if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
     }
     // Fastify compiles when all routes are there, and would stop at the first that it cannot.
     route.validatorCompiler = (part) =>
       trying(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true)
-    route.schema = isServed ? requestSchemas(operation, contract.specification) : {}
+    const request = isServed ? requestSchemas(operation, contract.specification) : {}
+    route.schema = { ...request, ...(response && { response }) }
   })
+  app.addHook('preSerialization', checkBody)
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
@@ -147,8 +155,8 @@ function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
     // Fastify answers HEAD where GET is, unless the contract declares it.
     exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
     onRequest: onRequestHooks(operation, parts),
-    preValidation: [...renaming(operation), hook((request) => parseBody(request, operation))],
-    preHandler: hook((request) => checkRequest(request, operation)),
+    preValidation: [...renaming(operation), sync((request) => parseBody(request, operation))],
+    preHandler: sync((request) => checkRequest(request, operation)),
     handler: routeHandler(operation, parts),
   }
   return options as RouteOptions
@@ -159,16 +167,16 @@ function isDeclared(method: string, path: string, { operations }: Contract): boo
 }
 
 // What an operation is sent does not matter while nothing is there to take it.
-function onRequestHooks(operation: Operation, parts: RouteParts): onRequestAsyncHookHandler[] {
+function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookHandler[] {
   const stub = handlerOf(operation, parts)
   return [
-    hook(securityCheck(operation, parts)),
-    isStub(stub) ? async () => stub() : hook((request) => checkMediaType(request, operation)),
+    sync(securityCheck(operation, parts)),
+    isStub(stub) ? async () => stub() : sync((request) => checkMediaType(request, operation)),
   ]
 }
 
 // The path parameters that the router knows by other names.
-function renaming({ parameters }: Operation): onRequestAsyncHookHandler[] {
+function renaming({ parameters }: Operation): onRequestHookHandler[] {
   const names = parameters
     .filter((each) => each.in === 'path')
     .map(({ name }) => [name, routeName(name)] as const)
@@ -181,11 +189,12 @@ function renaming({ parameters }: Operation): onRequestAsyncHookHandler[] {
       delete values[inRoute]
     }
   }
-  return [hook(rename)]
+  return [sync(rename)]
 }
 
-function hook(check: (request: FastifyRequest) => void): onRequestAsyncHookHandler {
-  return async (request) => check(request)
+// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
+function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
+  return (request, _reply, done) => callBack(() => check(request), done)
 }
 
 // The compiler has seen that each handler takes what its operation declares; validation will have seen that the
@@ -233,14 +242,12 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
     const context = { sql, path: requestPath(url), contentType, client }
     return handler({ params, query, headers, cookies, body }, context)
   }
-  const answer = async (request: FastifyRequest, signal: Signal | undefined) =>
-    write(request, await run(request, pool.sqlUntil(signal)))
-  const plainly: AnswerRequest = isCoalesced(operation)
-    ? coalesced(answer)
-    : (request) => answer(request, request.lifetime)
+  const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
+    write(request, reply, await run(request, pool.sqlUntil(signal)))
+  const plainly = isCoalesced(operation) ? coalesced(answer) : answer
   const answerOnce = parts.once(async (request, reply, by) => {
     const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
-    const written = write(request, ran)
+    const written = write(request, reply, ran)
     checkHeaders(request, reply, written) // before anything is kept of it
     return written
   })
@@ -260,7 +267,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
 }
 
-type AnswerRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<KeptAnswer>
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
 
 // Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
 function isCoalesced({ method, parameters, body }: Operation): boolean {
@@ -269,11 +276,11 @@ function isCoalesced({ method, parameters, body }: Operation): boolean {
   )
 }
 
-function coalesced(answer: (request: FastifyRequest, signal: Signal) => Promise<KeptAnswer>): AnswerRequest {
+function coalesced(answer: AnswerRequest): AnswerRequest {
   const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
-  return (request) =>
+  return (request, reply) =>
     coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
-      answer(request, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
+      answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
     )
 }
 

@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import type { Contract, RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { LastTold } from './last-told.js'
 import { MemoryClientCounter, MemoryStore } from './memory.js'
 import { PrimaryCounts } from './primary.js'
@@ -63,8 +64,8 @@ export async function createCounters(
   // `caller` is what its keys in Redis have in braces.
   const shared = async <T>(
     caller: string,
-    ask: () => Promise<T>,
-    fallback: () => T | Promise<T>,
+    ask: () => MaybePromise<T>,
+    fallback: () => MaybePromise<T>,
   ): Promise<T> => {
     if (!connection.isUp) return fallback()
     try {

@@ -5,6 +5,7 @@ import type { RateLimits } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type Counters, networkOf } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'
 import { aged, fullest, unused, type WindowState } from './windows.js'
@@ -18,8 +19,8 @@ declare module 'fastify' {
 
 /** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
 export interface RateLimiter {
-  /** Rejects with `rate_limit_exceeded` or `key_banned` when the request is one too many. */
-  count(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Throws `rate_limit_exceeded` or `key_banned` when the request is one too many. */
+  count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
   /**
    * Runs a look-up of the caller, and what follows from it. Until then nobody knows whose request it is: no one is charged, and
    * it has the headers of its address, for the look-up may fail, or take longer than an answer may. Throws `rate_limit_exceeded`
@@ -38,7 +39,7 @@ export interface RateLimiter {
 
 /** Where the contract limits nothing. */
 export const unlimited: RateLimiter = {
-  count: async () => {},
+  count: () => {},
   lookUp: (_request, _reply, _isGuess, run) => run(),
   hasHeaders: () => true,
   setLastHeaders: () => {},
@@ -82,13 +83,13 @@ export function createRateLimiter(
   }
 
   return {
-    async count(request, reply) {
+    count(request, reply) {
       const { client } = request
       const decision =
         client === undefined
-          ? decideOnAddress(await counters.address(request))
-          : await decideOnClient(counters, client)
-      apply(request, reply, decision)
+          ? counters.address(request).then(decideOnAddress)
+          : decideOnClient(counters, client)
+      return thenMaybe(decision, (decided) => apply(request, reply, decided))
     },
     async lookUp(request, reply, isGuess, run) {
       const window = await counters.address(request, peek)

@@ -2,6 +2,7 @@
 // no window, so a client that waits as it is told gets through.
 
 import type { Client } from '../auth/client.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type ClientCounter, type ClientWindows, fullest, type WindowState } from './windows.js'
 
 export interface Refusal {
@@ -22,12 +23,14 @@ export interface Decision {
 }
 
 /** Counts a request of a client, and decides on it. */
-export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
-  const counted = await counter.count(client)
-  if (counted.isAdmitted) return { windows: windowsOf(counted), window: fullest(windowsOf(counted)) }
-  if (counted.ban.remaining === 0) return banned(counted, counted.ban)
-  const ban = await counter.reject(client)
-  return ban === undefined ? usedUp(counted) : banned(counted, ban, !ban.isExceeded)
+export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
+  return thenMaybe(counter.count(client), (counted) => {
+    if (counted.isAdmitted) return { windows: windowsOf(counted), window: fullest(windowsOf(counted)) }
+    if (counted.ban.remaining === 0) return banned(counted, counted.ban)
+    return thenMaybe(counter.reject(client), (ban) =>
+      ban === undefined ? usedUp(counted) : banned(counted, ban, !ban.isExceeded),
+    )
+  })
 }
 
 /** Decides on a request without a valid key, which was counted in its address's window. */

@@ -1,6 +1,7 @@
 // What a window of a rate limit holds: the one form in which memory, Redis and @fastify/rate-limit tell of it.
 
 import type { Client } from '../auth/client.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /** A fixed window, after a request was counted in it or was only looked at. */
 export interface WindowState {
@@ -30,9 +31,9 @@ export interface ClientCounter {
    * Counts a request in both windows, if the client is not banned and neither of them is used up.
    * @param known what was counted elsewhere: a window begins from no less
    */
-  count(client: Client, known?: KnownWindows): ClientWindows | Promise<ClientWindows>
+  count(client: Client, known?: KnownWindows): MaybePromise<ClientWindows>
   /** Counts a rejected request; gives the ban that it began or met, if it was one too many. */
-  reject(client: Client): WindowState | undefined | Promise<WindowState | undefined>
+  reject(client: Client): MaybePromise<WindowState | undefined>
 }
 
 export const minuteMs = 60_000

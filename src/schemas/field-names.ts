@@ -4,8 +4,8 @@ import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/types.js'
 import { type AnySchema, mapSchemas, type NumberMode } from './exact-numbers.js'
 
-// Whether a schema names such a field.
-function hasInheritedName({ properties = {} }: Schema): boolean {
+/** Whether a schema names such a field. */
+export function hasInheritedName({ properties = {} }: Schema): boolean {
   return Object.keys(properties as object).some((name) => name in Object.prototype)
 }
 

@@ -14,7 +14,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
   refuseDepth(text)
-  const value = parseExactly(text)
+  const unaltered = parseUnaltered(text)
+  const value = unaltered === undefined ? parseExactly(text) : unaltered
   refuseCharacters(text)
   return value
 }
@@ -35,6 +36,18 @@ function decode(bytes: Uint8Array): string {
     return decoder.decode(bytes)
   } catch {
     throw new ApiError('invalid_json', 'The body is not valid UTF-8.')
+  }
+}
+
+// What writes back to the same text has lost nothing, neither a name nor a digit: most bodies, for which the exact parser takes
+// five times as long. A number that may be beyond 2^53 is not for it, for that one becomes a bigint.
+function parseUnaltered(text: string): unknown {
+  if (/\d{16}|\d[eE]/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return JSON.stringify(value) === text ? value : undefined
+  } catch {
+    return undefined // the exact parser says why
   }
 }
 
