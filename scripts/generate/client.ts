@@ -222,7 +222,7 @@ class Tabler {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node
     if (typeof schema.$ref === 'string') return this.#reference(schema.$ref as `#/${string}`)
-    if (isInt64(schema)) return 'int64'
+    if (isBigInteger(schema)) return 'int64'
     const each = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) =>
       list(schema[keyword]).flatMap((one) => this.#place(one) ?? []),
     )
@@ -305,7 +305,7 @@ function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientFie
   }
 }
 
-function isInt64({ type, format }: Node): boolean {
+function isBigInteger({ type, format }: Node): boolean {
   return isBig(format) && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
 }
 

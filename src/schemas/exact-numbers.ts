@@ -8,7 +8,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { exactNumber, integerRanges, isBig } from '../lib/exact-number.js'
+import { exactNumber, integerRange, integerRanges, isBig } from '../lib/exact-number.js'
 
 /** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -30,9 +30,6 @@ interface Rules {
 
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
 const values = ['enum', 'const'] as const
-
-// Without a format the generated type is `number`, which is exact only so far.
-const safeRange = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)] as const
 
 /** The keywords that hold schemas by names. */
 export const schemaMaps: readonly string[] = [
@@ -132,7 +129,7 @@ const pairs = [
 // Between them nothing could be sent.
 function checkBounds(schema: Schema): void {
   for (const [least, most] of pairs) {
-    const [from, to] = [schema[least], schema[most]] as [number | undefined, number | undefined]
+    const [from, to] = [schema[least], schema[most]] as (number | bigint | undefined)[]
     if (from !== undefined && to !== undefined && from > to)
       throw new Error(`its ${least} ${from} is above its ${most} ${to}`)
   }
@@ -182,13 +179,14 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
       const isLookedAt = compositeRule || rules.isCondition
       // In JSON, whoever names the type decides, and may have done so.
       const isConverting = !isLookedAt && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
+      const convert = conversionTo(rules)
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
         const problem = problemWith(value, rules)
         validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
         if (problem !== undefined) return false
         if (isConverting && isNumber(value) && context?.parentData) {
-          context.parentData[context.parentDataProperty] = converted(value, rules)
+          context.parentData[context.parentDataProperty] = convert(value)
         }
         return true
       }
@@ -209,9 +207,9 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
   return isNumeral ? Number(text) : text
 }
 
-function converted(value: bigint | number, { types, format }: Rules): bigint | number {
-  if (types.length === 0) return value
-  return types.includes('integer') && isBig(format) ? BigInt(value) : Number(value)
+function conversionTo({ types, format }: Rules): (value: bigint | number) => bigint | number {
+  if (types.length === 0) return (value) => value
+  return types.includes('integer') && isBig(format) ? BigInt : Number
 }
 
 type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
@@ -235,7 +233,7 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
     return isExact ? undefined : 'must be a number that a double holds exactly'
   }
   if (types.includes('integer') && isInteger(value)) {
-    const [min, max] = integerRanges[format] ?? safeRange
+    const [min, max] = integerRange(format)
     return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
   }
   if (!isNumber(value) && types.includes(typeOf(value))) return undefined
