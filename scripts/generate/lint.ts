@@ -14,6 +14,7 @@ import { readSource } from '../../src/contract/files.js'
 import { namesIn } from '../../src/contract/names.js'
 import { readContract } from '../../src/contract/read.js'
 import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
+import { oneLine } from '../../src/lib/one-line.js'
 import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
 
@@ -150,7 +151,7 @@ function lineOf(
 ): string {
   const shown = place ? shownPlace(place) : shownFile(contractFile)
   const way = from ? `, by the $ref at ${shownPlace(from)}` : ''
-  const text = message.replace(/\p{Cc}+/gu, ' ') + hintOf(message, suggest)
+  const text = oneLine(message) + hintOf(message, suggest)
   return `${shown} ${severity} ${text} (${ruleId}${way})`
 }
 

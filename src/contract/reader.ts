@@ -1,5 +1,6 @@
 // Looks into the document, follows its references, and gathers what is wrong with it.
 
+import { oneLine } from '../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { lookUp } from './pointer.js'
 import { dataKeywords, mapKeywords } from './upgrade.js'
@@ -155,9 +156,4 @@ export class Reader {
     if (target === undefined) this.problem(`$ref ${ref} leads nowhere`)
     return target
   }
-}
-
-// The document's names may hold line breaks.
-function oneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ')
 }
