@@ -60,11 +60,8 @@ export class Connection {
 
   async #open(): Promise<net.Socket> {
     this.close()
-    const { protocol, hostname: host, port } = new URL(this.origin)
-    const isSecure = protocol === 'https:'
-    const socket = isSecure
-      ? tls.connect({ host, port: Number(port || 443), servername: host })
-      : net.connect({ host, port: Number(port || 80) })
+    const { isSecure, host, port } = addressOf(this.origin)
+    const socket = isSecure ? tls.connect({ host, port, servername: host }) : net.connect({ host, port })
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
       if (this.#socket !== socket) return
@@ -160,11 +157,17 @@ export class Connection {
  * @throws {WireError} when there is no connection
  */
 export async function sendAndReset(origin: string, bytes: Uint8Array): Promise<void> {
-  const { protocol, hostname: host, port } = new URL(origin)
-  const socket = net.connect({ host, port: Number(port || (protocol === 'https:' ? 443 : 80)) })
+  const { host, port } = addressOf(origin)
+  const socket = net.connect({ host, port })
   await once(socket, 'connect').catch((error) => {
     throw new WireError(`no connection: ${error.message}`)
   })
   socket.on('error', () => {}).write(bytes)
   socket.resetAndDestroy()
+}
+
+function addressOf(origin: string) {
+  const { protocol, hostname: host, port } = new URL(origin)
+  const isSecure = protocol === 'https:'
+  return { isSecure, host, port: Number(port || (isSecure ? 443 : 80)) }
 }

@@ -93,9 +93,10 @@ class Run {
 
   async #exchange(request: Request, connection: Connection): Promise<string | undefined> {
     this.sent++
+    const bytes = toBytes(request)
     try {
-      if (this.sent % resetEvery === 0) await sendAndReset(this.service.origin, toBytes(request))
-      const answer = await connection.exchange(toBytes(request), request.method)
+      if (this.sent % resetEvery === 0) await sendAndReset(this.service.origin, bytes)
+      const answer = await connection.exchange(bytes, request.method)
       this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
       return checkAnswer(request, answer, this.service.contract)
     } catch (error) {
