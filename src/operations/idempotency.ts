@@ -48,7 +48,7 @@ export function createOnce(pool: Holding, keepHours: number): Once {
   return (run) => {
     // Until one of its requests does more than can be shared.
     let isShared = true
-    const answer = async (held: HeldConnection, calls: readonly Call[]) => {
+    const answerTogether = async (held: HeldConnection, calls: readonly Call[]) => {
       try {
         return await answerAll(held, calls, keepHours)
       } catch (error) {
@@ -58,10 +58,10 @@ export function createOnce(pool: Holding, keepHours: number): Once {
     }
     const queue = new BatchQueue<HeldConnection, Call, OnceAnswer | ApiError>(
       (use) => pool.hold(undefined, use),
-      answer,
+      answerTogether,
     )
     const answerAlone = async (call: Call) => {
-      const [answered] = await pool.hold(call.signal, (held) => answer(held, [call]))
+      const [answered] = await pool.hold(call.signal, (held) => answerAll(held, [call], keepHours))
       return answered as OnceAnswer | ApiError // of the one call
     }
     return async (request, reply) => {
@@ -146,9 +146,13 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Kep
 // What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone. So it is where
 // one does more than a batched statement: what it reads first would not be what another one is about to write, whatever it locks.
 async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]> {
-  const uses = due.map(() => ({ count: 0 }))
-  const settled = await Promise.allSettled(due.map(({ run }, i) => run(onceOf(sql, uses[i] as Uses))))
-  if (uses.some(({ count }) => count > 1)) throw notShared
+  let isMore = false
+  const refuse = () => {
+    isMore = true
+    throw notShared
+  }
+  const settled = await Promise.allSettled(due.map(({ run }) => run(shareable(sql, refuse))))
+  if (isMore) throw notShared
   const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
   if (lost?.status === 'rejected') throw lost.reason
   return settled.map((each) => {
@@ -157,22 +161,17 @@ async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]
   })
 }
 
-interface Uses {
-  count: number
-}
-
 const notShared = new Error('more than one batched statement cannot share a transaction')
 
-// The tag for one handler of several in a transaction.
-function onceOf(sql: Sql, uses: Uses): Sql {
+// The tag for one handler of several in a transaction, which can be shared once and do nothing else.
+function shareable(sql: Sql, refuse: () => never): Sql {
+  let isUsed = false
   const share = () => {
-    if (++uses.count > 1) throw notShared
+    if (isUsed) refuse()
+    isUsed = true
     return sql
   }
-  const refuse = () => {
-    uses.count = 2
-    throw notShared
-  }
+  // Called or looked into, it is refused: the type is what a handler takes it for.
   return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) })
 }
 
