@@ -4,13 +4,13 @@ import { parse, stringify } from 'lossless-json'
 import postgres from 'postgres'
 import { exactNumber } from '../../lib/exact-number.js'
 
-// Types of PostgreSQL by their numbers: the element's, then the list's.
+// PostgreSQL's types of lists, by their numbers.
 const lists = [
-  ...pairs(String, [25, 1009], [1043, 1015], [1042, 1014], [2950, 2951], [1700, 1231]), // text, varchar, char, uuid, numeric
-  ...pairs(BigInt, [20, 1016]),
-  ...pairs(Number, [21, 1005], [23, 1007], [700, 1021], [701, 1022]),
-  ...pairs((text) => text === 't', [16, 1000]),
-  ...pairs(readTime, [1082, 1182], [1114, 1115], [1184, 1185]),
+  ...listsOf(String, 1009, 1015, 1014, 2951, 1231), // text, varchar, char, uuid, numeric
+  ...listsOf(BigInt, 1016), // int8
+  ...listsOf(Number, 1005, 1007, 1021, 1022), // int2, int4, float4, float8
+  ...listsOf((text) => text === 't', 1000), // bool
+  ...listsOf(readTime, 1182, 1115, 1185), // date, timestamp, timestamptz
 ]
 
 /**
@@ -24,10 +24,10 @@ export const valueTypes = {
   ...Object.fromEntries(lists.map((list) => [`list${list.to}`, list])),
 }
 
-function pairs(readElement: (text: string) => unknown, ...numbers: [element: number, list: number][]) {
-  return numbers.map(([, list]) => ({
-    to: list,
-    from: [list],
+function listsOf(readElement: (text: string) => unknown, ...numbers: number[]) {
+  return numbers.map((number) => ({
+    to: number,
+    from: [number],
     serialize: writeList,
     parse: (text: string) => readList(text, readElement),
   }))
