@@ -4,15 +4,15 @@
 /** Thrown where a request is refused for overload: one for all, for a stack of each would tell nothing and cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
-/** Bounds how many handlers run at the same time, and look-ups of the keys of those to come. */
+/** Bounds the work at the same time: handlers that run, and look-ups of keys. */
 export class LoadShedder {
   #inFlight = 0
   #refused = 0
 
-  /** @param max of both at the same time; a request that is still arriving has none, so slow clients take no place */
+  /** @param max handlers and look-ups at the same time; a request that is still arriving has neither, so slow clients take no place */
   constructor(readonly max: number) {}
 
-  /** Those that are running. */
+  /** Handlers and look-ups that are running. */
   get inFlight(): number {
     return this.#inFlight
   }
@@ -22,7 +22,7 @@ export class LoadShedder {
     return this.#refused
   }
 
-  /** Throws `overload` where one more could not run now: nothing need be done for its request. */
+  /** Throws `overload` where no more work could begin now: nothing need be done for its request. */
   check(): void {
     if (this.#inFlight < this.max) return
     this.#refused++
@@ -30,7 +30,7 @@ export class LoadShedder {
   }
 
   /**
-   * Runs one in a place of its own, which is given back whatever becomes of its request meanwhile.
+   * Runs a handler or a look-up in a place of its own, which is given back whatever becomes of its request meanwhile.
    * @throws `overload` where others have come before it
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -118,6 +118,7 @@ const addressesMax = 50_000
 export class MemoryStore implements FastifyRateLimitStore {
   readonly #windows = createCache<Window>(addressesMax)
 
+  /** Counts once in a key's window. */
   increment(key: string, windowMs: number): StoredWindow {
     const window = this.#windows.get(key) ?? new Window()
     this.#windows.set(key, window)
@@ -125,6 +126,7 @@ export class MemoryStore implements FastifyRateLimitStore {
     return { current: window.current, ttl: window.ttl }
   }
 
+  /** A key's window as it is. */
   look(key: string): StoredWindow {
     const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
     return { current, ttl }

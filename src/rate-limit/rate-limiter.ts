@@ -32,6 +32,7 @@ export interface RateLimiter {
     isGuess: () => boolean,
     run: () => Promise<void>,
   ): Promise<void>
+  /** Whether an answer has the headers. */
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to what the caller was last told, without counting or asking anybody. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void

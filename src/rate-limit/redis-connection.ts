@@ -97,6 +97,7 @@ export class RedisConnection {
     this.#probeSoon()
   }
 
+  /** Ends the connection, and a probe that is due. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#probe)
