@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { mock } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { Redis } from 'ioredis'
@@ -245,7 +246,10 @@ t.test('a login that is refused later is told once in an outage', { skip: redisI
     await counters.count(clientOf('1'))
     return log.length > 1
   })
-  await delay(600) // two probes more
+  const refusals = async () =>
+    Number(/errorstat_NOAUTH:count=(\d+)/.exec(await cli('-a', 'new', 'INFO', 'errorstats'))?.[1])
+  const before = await refusals()
+  await until(async () => (await refusals()) > before + 2) // a probe that is told of is told of before the next
   t.match(log, [{ level: 40, msg: away, reason: 'the connection was closed' }, refused])
   t.equal(log.length, 2)
 })
@@ -432,12 +436,26 @@ t.test('one that is closed while it is tried is not tried again', { skip: redisI
   const config = { redisUrl: redis.url, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
   const connection = new RedisConnection(redis.url, contract.title, config, log)
   await connection.open()
+  t.teardown(() => connection.close())
+  const client = connection.redis as Redis & { probeCounting(key: string): Promise<unknown> }
+  const { probeCounting } = client
+  const probes: Promise<unknown>[] = []
+  client.probeCounting = function (key) {
+    const probe = probeCounting.call(this, key)
+    if (this === client) probes.push(probe) // and not a pipeline, which has the method from it
+    return probe
+  }
   redis.freeze()
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
   connection.lost(new Error('a fault'))
-  await delay(500) // it is tried, and says nothing
+  mock.timers.tick(250)
+  t.equal(probes.length, 1, 'it is tried, and says nothing')
   connection.close()
   await redis.kill()
-  await delay(1_000) // it is time itself that must not matter
+  await t.rejects(Promise.all(probes))
+  mock.timers.tick(60_000)
+  t.equal(probes.length, 1)
   t.strictSame(told, [away, 'redis connection'], 'how that ended, once')
 })
 
