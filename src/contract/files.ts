@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
 import * as jsonc from 'jsonc-parser'
 import { parse as parseLossless } from 'lossless-json'
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
@@ -124,8 +124,19 @@ function toPath(url: string): string {
 }
 
 function parseText(text: string): object {
+  checkUtf8(text)
   const isJson = looksLikeJson(text) && !text.includes('__proto__')
   return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+}
+
+// Whatever reads a file puts U+FFFD in the place of bytes that are no UTF-8.
+function checkUtf8(text: string): void {
+  const at = text.indexOf('\ufffd')
+  if (at < 0) return
+  const before = text.slice(0, at).split('\n')
+  throw new Error(
+    `the file is not UTF-8, or holds U+FFFD at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}:`,
+  )
 }
 
 function looksLikeJson(text: string): boolean {
@@ -145,10 +156,30 @@ function parseYaml(text: string): object {
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
   const [error] = parsed.errors
   if (error) throw error
-  const reviver = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
+  let isJson = true
+  const reviver = (_: unknown, each: unknown) => {
+    if (typeof each === 'number' && !Number.isFinite(each)) isJson = false
+    return typeof each === 'bigint' ? narrowed(each) : each
+  }
   const value: unknown = parsed.toJS({ reviver })
   if (typeof value !== 'object' || value === null) throw new Error('it holds no document')
+  if (!isJson) throw notFinite(text)
   return value
+}
+
+// OpenAPI 3.1.1, section 4.3: YAML is for what JSON can say, too. In the words of the YAML parser, which tell the place.
+function notFinite(text: string): Error {
+  const lines = new LineCounter()
+  let message = 'a number is not one of JSON'
+  visit(parseDocument(text, { lineCounter: lines }), {
+    Scalar(_, { value, source, range }) {
+      if (typeof value !== 'number' || Number.isFinite(value)) return undefined
+      const { line, col } = lines.linePos(range?.[0] ?? 0)
+      message = `${source} is no number of JSON at line ${line}, column ${col}:`
+      return visit.BREAK
+    },
+  })
+  return new Error(message)
 }
 
 interface Whole {

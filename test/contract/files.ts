@@ -1,5 +1,6 @@
 // Where a part of the contract stands: by line and column, in YAML and in JSON, however it is laid out.
 
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readSource } from '../../src/contract/files.js'
@@ -38,5 +39,29 @@ for (const [title, text, tag, toys] of layouts) {
       'of what is not there, what would hold it',
     )
     t.equal(locate(['webhooks', 'made']), shown)
+  })
+}
+
+const unreadable: [title: string, file: string | Buffer, message: string][] = [
+  [
+    'is not UTF-8',
+    Buffer.from('openapi: 3.1.0\ninfo: {title: L\u00efst}\n', 'latin1'),
+    ':2:16: the file is not UTF-8, or holds U+FFFD',
+  ],
+  [
+    'is UTF-16',
+    Buffer.from('\ufeffopenapi: 3.1.0\n', 'utf16le'),
+    ':1:1: the file is not UTF-8, or holds U+FFFD',
+  ],
+  ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is no number of JSON'],
+  ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is no number of JSON'],
+  ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is no number of JSON'],
+]
+
+for (const [title, text, message] of unreadable) {
+  t.test(`a file that ${title} is refused at its place`, async (t) => {
+    const file = path.join(temporaryDirectory(t, { 'openapi.yaml': '' }), 'openapi.yaml')
+    writeFileSync(file, text)
+    await t.rejects(readSource(file), { message: path.relative(process.cwd(), file) + message })
   })
 }
