@@ -8,11 +8,20 @@ import type { Contract, Quotas, RateLimits } from './types.js'
 /** Those whose value the server reads and which may be a `$ref`; the others are a date, a name, a flag or not its own. */
 export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
 
+// Below these, the server refuses every request: a path, a `Host` and a key are longer.
+const limitsMin = { urlBytes: 64, headerBytes: 256 } as const
+
 /** `x-limits`, in bytes. */
 export function readLimits(reader: Reader): Contract['limits'] {
   const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
-  const { bodyBytes, urlBytes, headerBytes } = reader.counts('x-limits', given, names)
+  const limits = reader.counts('x-limits', given, names)
+  for (const name of ['urlBytes', 'headerBytes'] as const) {
+    const min = limitsMin[name]
+    if (limits[name] > 0 && limits[name] < min)
+      reader.problem(`x-limits: ${name} must be at least ${min}, or no request would pass`)
+  }
+  const { bodyBytes, urlBytes, headerBytes } = limits
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
 }
 

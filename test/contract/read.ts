@@ -375,6 +375,16 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     (document) => document.setIn(['x-limits', 'bodyBytes'], '64 KiB'),
     'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
   ],
+  [
+    'a limit of header bytes that no request is within',
+    (document) => document.setIn(['x-limits', 'headerBytes'], 10),
+    'x-limits: headerBytes must be at least 256, or no request would pass',
+  ],
+  [
+    'a limit of URL bytes that no request is within',
+    (document) => document.setIn(['x-limits', 'urlBytes'], 1),
+    'x-limits: urlBytes must be at least 64, or no request would pass',
+  ],
 ]
 
 for (const [title, edit, problem] of broken) {
