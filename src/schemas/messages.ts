@@ -165,6 +165,8 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'minItems':
       return `must have at least ${count(params.limit, 'item')}`
     case 'maxItems':
+    case 'items': // of prefixItems with `items: false`
+    case 'unevaluatedItems':
       return `must have at most ${count(params.limit, 'item')}`
     case 'minProperties':
       return `must have at least ${count(params.limit, 'field')}`
@@ -176,6 +178,8 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       return 'must not have the same item twice'
     case 'pattern':
       return `must be ${parentSchema?.['x-pattern-description'] ?? `of the pattern ${params.pattern}`}`
+    case 'false schema':
+      return 'must be absent'
     case 'not':
       return 'is of a form that is not allowed'
     case 'format':
