@@ -41,6 +41,9 @@ function readAnswer(reader: Reader, place: string, status: string, response: Nod
   return contents
 }
 
+// They speak of the connection and of how a body is framed there, which is the HTTP server's to say (RFC 9110, section 7.6.1).
+const ofConnection = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+
 // OpenAPI 3.1, section 4.8.17: a `Content-Type` among the headers says nothing.
 function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const entries = Object.entries(reader.node(response.headers))
@@ -54,6 +57,10 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
     const faults: [isFault: boolean, text: string][] = [
       [isAgain(own, i), 'is declared twice'],
       [!isToken(name), 'has a name that HTTP does not allow'],
+      [
+        ofConnection.includes(name.toLowerCase()),
+        'is for the connection: the server sets it, and a handler cannot',
+      ],
       [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
       [header.schema !== undefined && header.content !== undefined, 'must have either a schema or a content'],
       [isMore, 'is more than a text or a list, which is not supported'],

@@ -334,6 +334,12 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'GET /toys: its header X Y has a name that HTTP does not allow',
   ],
   [
+    'a header of the connection',
+    [[[...ok, 'headers', 'Transfer-Encoding'], { schema: { type: 'string' } }]],
+    'listToys',
+    'GET /toys: its header Transfer-Encoding is for the connection: the server sets it, and a handler cannot',
+  ],
+  [
     'a default outside its schema',
     [[name, { type: 'string', maxLength: 2, default: 'ball' }]],
     'addToy',
