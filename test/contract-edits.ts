@@ -398,17 +398,17 @@ const notYaml = [file, /^ {2}title: /m, '  title: "'] as const
 const broken: readonly (readonly [title: string, problem: RegExp, change: Change | typeof notYaml])[] = [
   [
     'an operation whose name is no text',
-    /POST \/pets: its operationId must be a text/,
+    /POST \/pets: operationId must be a non-empty string/,
     (document) => document.setIn([...createPet, 'operationId'], ''),
   ],
   [
     'two operations of one name',
-    /two operations are called listPets/,
+    /two operations have the operationId listPets/,
     (document) => document.setIn([...createPet, 'operationId'], 'listPets'),
   ],
   [
     'a reference to nowhere',
-    /\$ref #\/components\/schemas\/Cat leads nowhere/,
+    /cannot resolve \$ref #\/components\/schemas\/Cat/,
     (document) => {
       const status = parameterOf(document, listPets, 'status')
       document.setIn([...status, 'schema'], { $ref: '#/components/schemas/Cat' })
@@ -430,17 +430,17 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
   ],
   [
     'an unknown security scheme',
-    /listPets asks for oauth \(not declared\), which the server cannot check/,
+    /listPets requires oauth \(not declared\), which the server cannot check/,
     (document) => document.setIn([...listPets, 'security'], document.createNode([{ oauth: [] }])),
   ],
   [
     'a sunset before its deprecation',
-    /GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at/,
+    /GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at/,
     (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'),
   ],
   [
     'a plan without numbers',
-    new RegExp(`plan ${fixedPlan.name} needs perMinute and perDay`),
+    new RegExp(`plan ${fixedPlan.name}: perDay must be an integer above 0`),
     (document) => document.deleteIn(['x-rate-limits', 'plans', fixedPlan.name, 'perDay']),
   ],
   ['no YAML', /openapi\.yaml:\d+:\d+: /, notYaml],

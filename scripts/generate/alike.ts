@@ -3,7 +3,7 @@
 const shownMax = 5
 
 /** The lines of the first of each kind, and after them one that counts the others. */
-export function firstOfKind<Each>(
+export function summarizeByKind<Each>(
   all: readonly Each[],
   kindOf: (each: Each) => string,
   lineOf: (each: Each) => string,

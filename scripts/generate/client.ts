@@ -10,11 +10,11 @@ import type {
   Places,
 } from '../../src/client/table.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
-import { lookUp } from '../../src/contract/pointer.js'
+import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
-import { type AnySchema, mapSchemas } from '../../src/schemas/exact-numbers.js'
+import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
 import { header } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'
@@ -67,17 +67,17 @@ function clientName({ id, name }: Operation): string {
   return taken.includes(own) ? `${own}Operation` : own
 }
 
-function callType(operation: Operation, { document, hasOneWayFields }: Contract): string {
+function callType(operation: Operation, { document, hasReadOrWriteOnly }: Contract): string {
   const { id } = operation
   const name = clientName(operation)
   const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
     const at = (mediaType: string) =>
       `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content'][${JSON.stringify(mediaType)}]`
-    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasOneWayFields))
+    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasReadOrWriteOnly))
     return types.length > 0 ? types : ['undefined']
   })
   const data = [...new Set(answers)].join(' | ') || 'unknown'
-  const body = sentType(operation, document, hasOneWayFields)
+  const body = sentType(operation, document, hasReadOrWriteOnly)
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
@@ -85,18 +85,18 @@ ${comment.join('\n')}
   readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}${body}>`
 }
 
-function dataType(kind: Content['kind'], type: string, hasOneWayFields: boolean): string {
-  if (kind === 'json') return hasOneWayFields ? `Readable<${type}>` : type
+function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boolean): string {
+  if (kind === 'json') return hasReadOrWriteOnly ? `Readable<${type}>` : type
   return kind === 'text' ? 'string' : 'Uint8Array'
 }
 
 // Where it is another than openapi-fetch has by itself: of several, of other types than JSON, and of one that the server completes.
-function sentType({ id, body }: Operation, document: object, hasOneWayFields: boolean): string {
+function sentType({ id, body }: Operation, document: object, hasReadOrWriteOnly: boolean): string {
   const sent = sentContent({ body })
   if (body === undefined || sent === undefined) return ''
   const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
   if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
-  const type = requestType(id, sent, hasOneWayFields, 'Uint8Array | Blob')
+  const type = requestType(id, sent, hasReadOrWriteOnly, 'Uint8Array | Blob')
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `, { body${body.required ? '' : '?'}: ${whole} }`
 }
@@ -255,7 +255,7 @@ class Tabler {
     if (ref in this.#schemas) return ref
     if (this.#without.has(ref)) return undefined
     this.#schemas[ref] = {}
-    const place = this.#place(lookUp(this.document, ref))
+    const place = this.#place(resolvePointer(this.document, ref))
     if (place === undefined || !leadsToInt64(place, ref)) delete this.#schemas[ref]
     else this.#schemas[ref] = place
     if (!(ref in this.#schemas)) this.#without.add(ref)
@@ -265,7 +265,7 @@ class Tabler {
   #node(value: unknown): Node {
     if (typeof value !== 'object' || value === null) return {}
     const { $ref } = value as Node
-    return typeof $ref === 'string' ? this.#node(lookUp(this.document, $ref)) : (value as Node)
+    return typeof $ref === 'string' ? this.#node(resolvePointer(this.document, $ref)) : (value as Node)
   }
 }
 

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
 import { readContract } from '../../src/contract/read.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
-import { firstOfKind, withoutNames } from './alike.js'
+import { summarizeByKind, withoutNames } from './alike.js'
 import { type Findings, isLarge, lintFile } from './lint.js'
 import type { Said } from './lint-process.js'
 
@@ -33,21 +33,21 @@ export async function checkContract(file: string, check: CheckServer): Promise<C
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const { contract, planned } = await (reading ?? readChecked(file, check))
   const unmet = [...contract.operations.values()].flatMap(
-    (operation) => unmetSecurity(operation, contract) ?? [],
+    (operation) => unsupportedSecurity(operation, contract) ?? [],
   )
   return {
     contract,
     warnings: [
       ...warnings,
-      ...alike(contract.left),
-      ...alike(unmet, ': it can only answer 501'),
-      ...alike(planned, ': it can only answer 501'),
+      ...alike(contract.warnings),
+      ...alike(unmet, ': it can only respond with 501'),
+      ...alike(planned, ': it can only respond with 501'),
     ],
   }
 }
 
 function alike(texts: readonly string[], consequence = ''): string[] {
-  return firstOfKind(
+  return summarizeByKind(
     texts,
     withoutNames,
     (text) => `warning: ${text}${consequence}`,

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { defaultErrorStatuses } from '../../src/contract/defaults.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
 import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
@@ -50,7 +50,7 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
         if (text !== undefined) return !isStubText(text)
         // Ways in that the server has not yet are no fault of the edit.
         const isMistaken = operation.security.flat().some((name) => !contract.securitySchemes.has(name))
-        return !isAdopted && (isMistaken || unmetSecurity(operation, contract) === undefined)
+        return !isAdopted && (isMistaken || unsupportedSecurity(operation, contract) === undefined)
       }),
   )
   const undeclared = await undeclaredRefusals(root, contract)
@@ -119,7 +119,7 @@ async function undeclaredRefusals(root: string, contract: Contract): Promise<str
       const status = errorStatuses.get(code)
       const isOwn = status === undefined || code in defaultErrorStatuses // what is no code does not compile
       if (isOwn || byStatus(responses)(status) !== undefined) return []
-      return [`${file}: refuses with ${code}, but ${id} declares no answer ${status}`]
+      return [`${file}: throws ApiError ${code}, but ${id} declares no ${status} response`]
     })
   })
   return (await Promise.all(found)).flat()

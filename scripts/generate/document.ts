@@ -23,12 +23,12 @@ export async function loadDocument(file: string): Promise<Loaded> {
   const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
   if (swagger !== undefined)
     throw new ContractError(
-      `${shownFile}: Swagger ${swagger} is not served: convert it to OpenAPI 3.0 or 3.1`,
+      `${shownFile}: Swagger ${swagger} is not supported: convert it to OpenAPI 3.0 or 3.1`,
     )
   if (openapi === undefined)
-    throw new ContractError(`${shownFile}: this is no OpenAPI document: it has no field openapi`)
+    throw new ContractError(`${shownFile}: this is not an OpenAPI document: it has no field openapi`)
   if (!/^3\.[01]\./.test(String(openapi)))
-    throw new ContractError(`${shownFile}: openapi must be a version 3.0.x or 3.1.x, not ${openapi}`)
+    throw new ContractError(`${shownFile}: openapi must be 3.0.x or 3.1.x, not ${openapi}`)
   return { document, resolver }
 }
 
@@ -38,7 +38,8 @@ const mark = '.own-name'
 
 class Resolver extends BaseResolver {
   override async loadExternalRef(file: string): ReturnType<BaseResolver['loadExternalRef']> {
-    if (/^https?:/.test(file)) throw new Error('it is an address: keep a copy beside the contract')
+    if (/^https?:/.test(file))
+      throw new Error('it is a URL, which is not fetched: keep a copy next to the contract')
     return super.loadExternalRef(file)
   }
 

@@ -11,11 +11,11 @@ import {
 } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
-import { namesIn } from '../../src/contract/names.js'
+import { pathParameterNames } from '../../src/contract/names.js'
 import { readContract } from '../../src/contract/read.js'
 import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { oneLine } from '../../src/lib/one-line.js'
-import { firstOfKind } from './alike.js'
+import { summarizeByKind } from './alike.js'
 import { loadDocument } from './document.js'
 
 /** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
@@ -91,7 +91,7 @@ function rulesOf(isSmall: boolean): Record<string, 'warn' | 'off'> {
 
 // Where a line is takes Redocly long to find out, so of many that are alike a few are shown.
 function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
-  return firstOfKind(
+  return summarizeByKind(
     problems,
     ({ ruleId }) => ruleId,
     (problem) => lineOf(problem, 'warning', file),
@@ -123,7 +123,7 @@ function severityOf({
 // Redocly finds only names of ASCII in a path.
 function isInPath(message: string): boolean {
   const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/s.exec(message) ?? []
-  return name !== undefined && namesIn(route ?? '').includes(name)
+  return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
 function isInExtension(pointer: string): boolean {

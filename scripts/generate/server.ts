@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
 import { buildServer } from '../lib/server.js'
@@ -24,7 +24,7 @@ export async function checkServer(
     await app.close()
   }
   try {
-    await build((operation) => isWritten(operation) || unmetSecurity(operation, contract) === undefined)
+    await build((operation) => isWritten(operation) || unsupportedSecurity(operation, contract) === undefined)
     return []
   } catch (error) {
     if (!(error instanceof ContractError)) throw error

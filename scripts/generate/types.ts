@@ -5,10 +5,10 @@ import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
-import { lookUp } from '../../src/contract/pointer.js'
+import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
-import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
+import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../../src/contract/upgrade.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
@@ -30,7 +30,7 @@ const {
 export async function generateTypes(contract: Contract): Promise<string> {
   // Its type of a document does not matter: the lint has seen that this is one.
   const document = withTypedParameters(withNamedParts(withoutAliases(contract.document))) as OpenAPI3
-  const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
+  const nodes = transformSchema(document, await context(document, contract.hasReadOrWriteOnly))
   // Of what may be null, or is one of several, its `keyof T` has none of the fields that an `allOf` requires.
   const text = astToString(withNamedSchemas(nodes)).replace(
     /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
@@ -203,7 +203,7 @@ function withNamedParts(document: object): object {
     const made = `#/components/${kind}/${name}`
     refs.set(ref, made) // before it is copied, for it may refer to itself
     parts[kind][name] = {}
-    parts[kind][name] = named(lookUp(document, ref), kind)
+    parts[kind][name] = named(resolvePointer(document, ref), kind)
     return made
   }
   const named = (value: unknown, of: string, isMap = false): unknown => {
@@ -268,7 +268,9 @@ type Components = { readonly [kind in Kind]?: object }
 function kindOfPart(ref: string, of: string): Kind | undefined {
   if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
   if (of === 'parameters') return of
-  return referring.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of) ? undefined : 'schemas'
+  return referenceObjectKeywords.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of)
+    ? undefined
+    : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {

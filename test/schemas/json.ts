@@ -76,7 +76,7 @@ const duplicates: [title: string, text: string, name: string][] = [
 
 for (const [title, text, name] of duplicates) {
   t.test(`a name given twice is refused: ${title}`, async (t) => {
-    const message = `The body names "${name}" twice in one object.`
+    const message = `The body has the name "${name}" twice in one object.`
     t.throws(() => parse(text), { code: 'invalid_json', message })
   })
 }
@@ -127,21 +127,21 @@ const unfit: [title: string, text: string, what: string, position: number][] = [
   ['a NUL in a name', '{"a":1,"b\\u0000":2}', 'NUL, \\u0000', 9],
   ['a NUL where a number is exact', '[9007199254740993,"\\u0000"]', 'NUL, \\u0000', 19],
   ['a NUL after a backslash', '"\\\\\\u0000"', 'NUL, \\u0000', 3],
-  ['the first half of a pair', '"\\ud83d"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half in upper case', '"\\uD83D"', 'half of a surrogate pair, \\uD83D', 1],
-  ['the first half before a letter', '"\\ud83dx\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half before another escape', '"\\ud83d\\u0041"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half twice', '"\\ud83d\\ud83d\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the second half', '"\\ude00"', 'half of a surrogate pair, \\ude00', 1],
-  ['the second half after a pair', '"\\ud83d\\ude00\\ude00"', 'half of a surrogate pair, \\ude00', 13],
-  ['a pair the wrong way round', '"\\ude00\\ud83d"', 'half of a surrogate pair, \\ude00', 1],
-  ['a pair in two texts', '["\\ud83d","\\ude00"]', 'half of a surrogate pair, \\ud83d', 2],
-  ['half a pair in a name', '{"\\udfff":1}', 'half of a surrogate pair, \\udfff', 2],
+  ['the first half of a pair', '"\\ud83d"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half in upper case', '"\\uD83D"', 'a lone surrogate, \\uD83D', 1],
+  ['the first half before a letter', '"\\ud83dx\\ude00"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half before another escape', '"\\ud83d\\u0041"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half twice', '"\\ud83d\\ud83d\\ude00"', 'a lone surrogate, \\ud83d', 1],
+  ['the second half', '"\\ude00"', 'a lone surrogate, \\ude00', 1],
+  ['the second half after a pair', '"\\ud83d\\ude00\\ude00"', 'a lone surrogate, \\ude00', 13],
+  ['a pair the wrong way round', '"\\ude00\\ud83d"', 'a lone surrogate, \\ude00', 1],
+  ['a pair in two texts', '["\\ud83d","\\ude00"]', 'a lone surrogate, \\ud83d', 2],
+  ['half a pair in a name', '{"\\udfff":1}', 'a lone surrogate, \\udfff', 2],
 ]
 
 for (const [title, text, what, position] of unfit) {
   t.test(`what no text may hold is refused, and where it stands is told: ${title}`, async (t) => {
-    const message = `The body holds ${what}, at position ${position}.`
+    const message = `The body contains ${what}, at position ${position}.`
     t.throws(() => parse(text), { code: 'invalid_json', message })
   })
 }

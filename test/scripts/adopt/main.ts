@@ -113,11 +113,11 @@ t.test('an adopted document is generated from, compiles, starts, and answers 501
   const { root, folder, run } = checkout(t)
   const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
   t.match(adopted, { code: 0, stdout: /4 operations/ })
-  t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: it is called getToysById/)
+  t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: the server uses getToysById/)
   const unread =
     'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
-  t.match(adopted.stderr, new RegExp(`warning: ${unread}: it can only answer 501\n`))
-  t.match(adopted.stderr, /the servers' addresses end in \/, too, but operations are served under \/api/)
+  t.match(adopted.stderr, new RegExp(`warning: ${unread}: it can only respond with 501\n`))
+  t.match(adopted.stderr, /servers: the path \/ is ignored: all operations are served under \/api/)
   t.strictSame(readdirSync(path.join(root, 'src/handlers')).sort(), [
     'createToy.ts',
     'getToysById.ts',

@@ -156,13 +156,13 @@ t.test('what is no contract is told in a line', async (t) => {
   const refused: [text: string, line: RegExp][] = [
     [
       'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
-      /^[^\n]*Swagger 2\.0 is not served: convert it/,
+      /^[^\n]*Swagger 2\.0 is not supported: convert it/,
     ],
-    ['{"name":"x"}', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['{"name":"x"}', /^[^\n]*this is not an OpenAPI document: it has no field openapi$/],
     ['openapi: 4.0.0\n', /^[^\n]*openapi must be a version 3\.0\.x or 3\.1\.x, not 4\.0\.0$/],
-    ['', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['', /^[^\n]*this is not an OpenAPI document: it has no field openapi$/],
     ['openapi: 3.1.0\ninfo: !of { a: b }\n', /^[^\n]*openapi\.yaml:2:\d+: unknown tag !<!of>[^\n]*$/],
-    ['openapi: 3.1.0\ninfo: &a { b: *a }\n', /^[^\n]*openapi\.yaml: an alias leads back to its own anchor$/],
+    ['openapi: 3.1.0\ninfo: &a { b: *a }\n', /^[^\n]*openapi\.yaml: an alias refers to its own anchor$/],
     ['a: [b', /^[^\n]*openapi\.yaml:\d+:\d+: [^\n]*$/],
   ]
   for (const [text, line] of refused) {

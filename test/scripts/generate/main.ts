@@ -63,7 +63,7 @@ t.test('the command writes, and with --check only tells', async (t) => {
   t.match(await run(), {
     code: 1,
     stdout: '',
-    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/,
+    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at\n$/,
   })
 })
 
