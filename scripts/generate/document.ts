@@ -1,10 +1,10 @@
-// The contract's files as Redocly reads them, for the lint.
+// Reads the contract's files for Redocly.
 
 import path from 'node:path'
 import { BaseResolver, type Document } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 
-/** The document, and the reader that keeps the files that it refers to. */
+/** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {
   readonly document: Document
   readonly resolver: BaseResolver
@@ -12,8 +12,8 @@ export interface Loaded {
 
 /**
  * Reads a document of OpenAPI 3.0 or 3.1.
- * @throws {ContractError} when it is something else
- * @throws {Error} when it cannot be read or is no YAML
+ * @throws {ContractError} if it is something else
+ * @throws {Error} if it cannot be read or parsed
  */
 export async function loadDocument(file: string): Promise<Loaded> {
   const resolver = new Resolver()
@@ -32,7 +32,7 @@ export async function loadDocument(file: string): Promise<Loaded> {
   return { document, resolver }
 }
 
-// Redocly looks names up in plain objects, and takes what it finds under these for a rule of its own.
+// Redocly looks names up in plain objects and finds inherited members under these, so they get a suffix.
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
 const mark = '.own-name'
 
@@ -50,7 +50,7 @@ class Resolver extends BaseResolver {
   }
 }
 
-// Some ten times as fast as YAML; what is no JSON, YAML tells better.
+// About ten times as fast as the YAML parser, which reports errors.
 function fromJson(source: Document['source']): Document | undefined {
   try {
     return { source, parsed: JSON.parse(source.body) }
@@ -59,7 +59,7 @@ function fromJson(source: Document['source']): Document | undefined {
   }
 }
 
-// With other keys, also where a $ref leads by them. Whatever has no such key is left as it is.
+// Renames keys, also in the pointers of `$ref`s. A value without such a key is returned unchanged.
 function renamed(value: unknown, toName: (name: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = Object.entries(value)

@@ -1,5 +1,5 @@
-// What each operation takes and may answer, for its handler. Beside openapi-typescript's own types: a parameter
-// with a default is always there, and an answer is one of a closed set of statuses, each with its body.
+// generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's operations, a parameter with a
+// default is required, and the response is a union of the declared statuses, each with its headers and body.
 
 import { essence, isRange, responseContent } from '../../src/contract/media-types.js'
 import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
@@ -34,7 +34,7 @@ export type OperationId = keyof Operations
 ${errorTypes(contract)}`
 }
 
-// Those that an operation needs stand above it.
+// Helper types, included only if an operation uses them.
 const helpers = [
   [
     'StatusOf',
@@ -65,7 +65,7 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
   ],
 ] as const
 
-// Where the contract does not speak of them, errors are as the server has them by itself.
+// Without an `ErrorCode` in the contract, the server's own codes.
 function errorTypes({ describesErrors, errorStatuses }: Contract): string {
   const code = describesErrors
     ? `components['schemas']['ErrorCode']`
@@ -115,14 +115,14 @@ function parametersType(
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
-// JSON, text and forms as what they stand for, anything else as bytes.
+// JSON, text and forms as their values, anything else as bytes.
 function bodyType({ id, body }: Operation, hasReadOrWriteOnly: boolean): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => requestType(id, content, hasReadOrWriteOnly))
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
-/** The type of a body of one media type. @param bytes what a file is */
+/** The type of a request body of one media type. @param bytes the type of a file */
 export function requestType(
   id: string,
   content: Content,
@@ -141,7 +141,7 @@ function contentType({ kind, types, fields = new Map() }: Content, type: string,
   return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
-// What counts for a status: itself, then its class, then `default`, which is for errors where a success is declared.
+// The response of a status: its own, then that of its class, then `default`, which is only for errors if a success is declared.
 function statusTypes({ responses }: Operation): [response: Response, status: string][] {
   const all = [...responses.values()]
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
@@ -170,8 +170,8 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// Of several types, the one that is taken without a `Content-Type` need not be named. Those of bytes are one, for a handler to give
-// whichever it has.
+// One type per media type; the one used without a `Content-Type` does not require the header. All media types of bytes share a type, so
+// that a handler can choose among them.
 function answerTypes(
   { id }: Operation,
   { key, headers, contents }: Response,
@@ -202,7 +202,7 @@ function answerTypes(
   })
 }
 
-// What is not declared cannot be given: left out of the type, it would be let through where it is no literal.
+// Undeclared headers are `undefined` rather than omitted: TypeScript only rejects excess properties in literals.
 function headersType(names: readonly string[], isRequired: boolean): string {
   if (names.length === 0) return '; headers?: undefined'
   return `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }`

@@ -1,4 +1,4 @@
-// The server that a start would build of a contract: whatever it throws then, generate says first.
+// Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyInstance } from 'fastify'
 import { ContractError, type Problem } from '../../src/contract/contract-error.js'
@@ -9,9 +9,9 @@ import { notWritten } from '../../src/handlers/handler.js'
 import { buildServer } from '../lib/server.js'
 
 /**
- * Builds the routes and validators of every operation, written or not. Nothing listens, and no database is asked.
- * @returns what would stop a start if more operations were written than are
- * @throws {ContractError} when a start would fail
+ * Builds the routes and validators of every operation, implemented or not, without listening or using a database.
+ * @returns the problems that stubs would cause once they are implemented
+ * @throws {ContractError} if startup would fail
  */
 export async function checkServer(
   contract: Contract,
@@ -34,8 +34,8 @@ export async function checkServer(
 }
 
 /**
- * The server of a contract with these handlers, ready for requests.
- * @throws {ContractError} when a start would fail
+ * The server of a contract with the given handlers, ready for requests.
+ * @throws {ContractError} if startup would fail
  */
 export async function readyServer(
   contract: Contract,
@@ -51,7 +51,7 @@ export async function readyServer(
   }
 }
 
-// Fastify says of which route it could not compile a schema.
+// Fastify's error names the route whose schema it could not compile.
 function fromFastify({ message }: Error, { operations, prefix }: Contract): ContractError {
   const [, method, url = '', reason] = /schema for (\w+): (\S+), due to error (.*)/s.exec(message) ?? []
   const operation = [...operations.values()].find(

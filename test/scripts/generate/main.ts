@@ -73,8 +73,8 @@ t.test('what was found or done is told a line each', async (t) => {
   t.equal(toText({ files: [], sunsets: [] }, true, plain), '')
   t.equal(
     toText({ files: files('added', 'orphaned'), sunsets: [] }, false, plain),
-    'f added: a stub that answers 501 until you write it\n' +
-      'f is orphaned: its operation is gone from the contract, so remove it or rename it\n',
+    'f added: a stub that responds with 501 until you implement it\n' +
+      'f is orphaned: the contract has no such operation. Remove or rename the file\n',
   )
   t.equal(
     toText({ files: files('orphaned'), sunsets: ['x is past'] }, true, plain),
