@@ -104,7 +104,7 @@ t.test('what cannot be adopted changes nothing', async (t) => {
   writeFileSync(path.join(root, 'src/new.ts'), '')
   t.match(await run('adopt', path.join(folder, 'toys.yaml')), {
     code: 1,
-    stderr: /changes that are not committed/,
+    stderr: /uncommitted changes/,
   })
   t.equal(git('status', '--porcelain'), '?? src/new.ts\n')
 })
