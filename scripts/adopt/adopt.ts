@@ -109,8 +109,7 @@ function placesOf(document: string, files: readonly string[]): ReadonlyMap<strin
   const folder = path.dirname(path.resolve(document))
   const others = files.filter((file) => path.resolve(file) !== path.resolve(document))
   const outside = others.find((file) => path.relative(folder, file).startsWith('..'))
-  if (outside !== undefined)
-    throw new OperatorError(`${document} refers to ${outside}, outside its folder.`)
+  if (outside !== undefined) throw new OperatorError(`${document} refers to ${outside}, outside its folder.`)
   return new Map([
     [document, contractName],
     ...others.map((file): [string, string] => [file, path.relative(folder, file).split(path.sep).join('/')]),

@@ -1,4 +1,4 @@
-// Where a part of the contract stands: by line and column, in YAML and in JSON, however it is laid out.
+// Locations of parts of the contract, in YAML and JSON in any layout.
 
 import path from 'node:path'
 import t from 'tap'
@@ -26,17 +26,13 @@ const layouts: [title: string, text: string, tag: string, path: string][] = [
 ]
 
 for (const [title, text, tag, toys] of layouts) {
-  t.test(`a place in ${title}`, async (t) => {
+  t.test(`parts are located in ${title}`, async (t) => {
     const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
     const { locate } = await readSource(file)
     const shown = path.relative(process.cwd(), file)
     t.equal(locate(['tags', 1]), shown + tag)
     t.equal(locate(['paths', '/toys']), shown + toys)
-    t.equal(
-      locate(['paths', '/toys', 'put', 'responses', 200]),
-      shown + toys,
-      'of what is not there, what would hold it',
-    )
+    t.equal(locate(['paths', '/toys', 'put', 'responses', 200]), shown + toys, 'the parent of a missing part')
     t.equal(locate(['webhooks', 'made']), shown)
   })
 }

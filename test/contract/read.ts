@@ -12,7 +12,7 @@ function read(t: Test, text: string): Promise<Contract> {
   return readContract(path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml'))
 }
 
-// What is wrong with it, or what the server could not read of its operations.
+// The problems of a contract, or what its operations declare that is not supported.
 async function problemsOf(t: Test, text: string): Promise<string[]> {
   try {
     const { operations } = await read(t, text)
@@ -36,7 +36,7 @@ const post = ['paths', '/pets', 'post']
 const get = ['paths', '/pets/{petId}', 'get']
 const codes = ['components', 'schemas', 'ErrorCode']
 
-// The contract of the service, with facts that are known here, whatever it says of them itself.
+// The service's contract with fixed values, so that the tests do not depend on its own.
 const known = edited((document) => {
   const facts = {
     servers: [{ url: 'https://pets.example/v1' }],
@@ -64,7 +64,7 @@ const known = edited((document) => {
   document.setIn([...list, 'parameters'], document.createNode(parameters))
 })
 
-t.test('a contract is read whole', async (t) => {
+t.test('a contract is read completely', async (t) => {
   const {
     operations,
     prefix,
@@ -136,7 +136,7 @@ const prefixes: [address: string, prefix: string][] = [
 ]
 
 for (const [address, prefix] of prefixes) {
-  t.test(`of the address ${address} the prefix is "${prefix}"`, async (t) => {
+  t.test(`the prefix of the server ${address} is "${prefix}"`, async (t) => {
     const document = edited((document) => document.set('servers', [{ url: address }]))
     t.equal(toContract({ document: document.toJS(), text: '' }).contract.prefix, prefix)
   })
@@ -173,7 +173,7 @@ for (const [title, edit, problem] of brokenReferences) {
 
 const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
   [
-    'an operation whose name is no text',
+    'an operationId that is not a string',
     (document) => {
       document.setIn([...list, 'operationId'], '')
       document.deleteIn([...get, 'x-successor'])
@@ -191,7 +191,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'POST /pets: x-idempotent must be true or false',
   ],
   [
-    'x-idempotent on what is safe',
+    'x-idempotent on a safe method',
     (document) => {
       document.setIn([...list, 'x-idempotent'], true)
       document.addIn([...list, 'parameters'], { $ref: '#/components/parameters/IdempotencyKey' })
@@ -199,36 +199,36 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'GET /pets: x-idempotent is not for GET, which changes nothing',
   ],
   [
-    'x-idempotent without its answers',
+    'x-idempotent without a 409 response',
     (document) => {
       for (const status of ['409', 'default']) document.deleteIn([...post, 'responses', status])
     },
     'POST /pets: x-idempotent requires a 409 response, for a key whose first request is still in progress',
   ],
   [
-    'x-idempotent without the other answer',
+    'x-idempotent without a 422 response',
     (document) => {
       for (const status of ['422', 'default']) document.deleteIn([...post, 'responses', status])
     },
     'POST /pets: x-idempotent requires a 422 response, for a key that another request has used',
   ],
   [
-    'x-idempotent for anybody',
+    'x-idempotent on a public operation',
     (document) => document.setIn([...post, 'security'], []),
     'POST /pets: x-idempotent requires security: keys are stored per client',
   ],
   [
-    'answers kept for no time',
+    'keepHours of 0',
     (document) => document.setIn(['x-idempotency', 'keepHours'], 0),
     'x-idempotency: keepHours must be an integer above 0',
   ],
   [
-    'two operations of one name',
+    'a duplicate operationId',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
     'two operations have the operationId listPets',
   ],
   [
-    'two operations at one place',
+    'two operations with the same route',
     (document) => {
       const own = { operationId: 'findPet', responses: { default: { description: 'Any.' } } }
       document.setIn(['paths', '/pets/{id}'], document.createNode({ get: own }))
@@ -236,12 +236,12 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'getPet and findPet are both GET /pets/{id}',
   ],
   [
-    'two operations in one module',
+    'two operations with the same module name',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'list pets'),
     'listPets and list pets would share the module listPets: rename one of them',
   ],
   [
-    'an operation of too long a name',
+    'an operationId that is too long',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'a'.repeat(201)),
     `${'a'.repeat(201)}: the operationId names a file and must have at most 200 characters`,
   ],
@@ -269,39 +269,39 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'openapi must be 3.0.x or 3.1.x, not 2.0',
   ],
   [
-    'answers that are kept for longer than there are dates',
+    'keepHours beyond the range of dates',
     (document) => document.setIn(['x-idempotency', 'keepHours'], 1_000_000_000),
     'x-idempotency: keepHours must be at most 87600',
   ],
   [
-    'quotas under a name that is nearly theirs',
+    'a misspelt x-rate-limits',
     (document) => {
       document.set('x-rate-limit', document.get('x-rate-limits'))
     },
     'x-rate-limit is not read: is x-rate-limits meant?',
   ],
   [
-    'an end before the deprecation',
+    'a sunset before the deprecation',
     (document) => document.setIn([...get, 'x-sunset'], '2000-01-01'),
     'GET /pets/{petId}: x-sunset is before x-deprecated-at',
   ],
   [
-    'an end that is no date',
+    'a sunset that is not a date',
     (document) => document.setIn([...get, 'x-sunset'], 'soon'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'an end with a time',
+    'a sunset with a time',
     (document) => document.setIn([...get, 'x-sunset'], '2030-12-05T00:00:00Z'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'an end on a day that no calendar has',
+    'a sunset on a day that does not exist',
     (document) => document.setIn([...get, 'x-sunset'], '2031-02-30'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'a deprecation whose date is none',
+    'an x-deprecated-at that is not a date',
     (document) => document.setIn([...get, 'x-deprecated-at'], '2026-13-01'),
     'GET /pets/{petId}: x-deprecated-at must be a date like 2030-12-05',
   ],
@@ -331,12 +331,12 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     `x-rate-limits: plan ${fixedPlan.name}: perDay must be an integer above 0`,
   ],
   [
-    'a plan of nothing',
+    'a plan with a quota of 0',
     (document) => document.setIn(['x-rate-limits', 'plans', fixedPlan.name, 'perMinute'], 0),
     `x-rate-limits: plan ${fixedPlan.name}: perMinute must be an integer above 0`,
   ],
   [
-    'no allowance for callers without a key',
+    'no limit for clients without a key',
     (document) => document.deleteIn(['x-rate-limits', 'anonymous']),
     'x-rate-limits: anonymous: perMinute must be an integer above 0',
   ],
@@ -356,7 +356,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'ErrorCode: x-enumStatuses must map too_fluffy to a status from 400 to 599',
   ],
   [
-    'an error code with a status that is no error',
+    'an error code with a status that is not an error',
     (document) => document.setIn([...codes, 'x-enumStatuses', 'invalid_json'], 200),
     'ErrorCode: x-enumStatuses must map invalid_json to a status from 400 to 599',
   ],
@@ -366,7 +366,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'ErrorCode: x-enumStatuses has too_fluffy, which is not in the enum',
   ],
   [
-    'an error code too few',
+    'a missing error code',
     (document) => {
       const names = document.getIn([...codes, 'enum']) as { items: { value: string }[] }
       document.deleteIn([...codes, 'enum', names.items.findIndex(({ value }) => value === 'invalid_json')])
@@ -398,92 +398,92 @@ const json = (schema: object) => ({ content: { 'application/json': { schema } } 
 // Added to those of GET /pets.
 const parameters: [title: string, parameters: object[], problem: string][] = [
   [
-    'a style of another place',
+    'a style of another location',
     [{ name: 'ids', in: 'query', style: 'simple', schema: ids }],
     'the query parameter ids cannot have the style simple: use form or spaceDelimited or pipeDelimited or deepObject',
   ],
   [
-    'a style that is none',
+    'an unknown style',
     [{ name: 'ids', in: 'header', style: 'fancy', schema: ids }],
     'the header parameter ids cannot have the style fancy: use simple',
   ],
   [
-    'bars between parameters of their own',
+    'pipeDelimited with explode',
     [{ name: 'ids', in: 'query', style: 'pipeDelimited', explode: true, schema: ids }],
     'the query parameter ids cannot have the style pipeDelimited with explode: true',
   ],
   [
-    'blanks in one text',
+    'spaceDelimited for a primitive',
     [{ name: 'id', in: 'query', style: 'spaceDelimited', schema: { type: 'string' } }],
     'the query parameter id has the style spaceDelimited, which is for arrays and objects',
   ],
   [
-    'a deepObject that is no object',
+    'deepObject for an array',
     [{ name: 'ids', in: 'query', style: 'deepObject', schema: ids }],
     'the query parameter ids has the style deepObject, which is for objects',
   ],
   [
-    'a deepObject that is not exploded',
+    'deepObject without explode',
     [{ name: 'color', in: 'query', style: 'deepObject', explode: false, schema: color }],
     'the query parameter color cannot have the style deepObject with explode: false',
   ],
   [
-    'a deepObject of lists',
+    'deepObject with nested arrays',
     [{ name: 'f', in: 'query', style: 'deepObject', schema: { ...color, additionalProperties: ids } }],
     'the query parameter f contains nested arrays or objects, for which OpenAPI has no style: use content',
   ],
   [
-    'a list of references to objects',
+    'an array of objects by reference',
     [{ name: 'pets', in: 'query', schema: { type: 'array', items: { $ref: '#/components/schemas/Pet' } } }],
     'the query parameter pets contains nested arrays or objects, for which OpenAPI has no style: use content',
   ],
   [
-    'a list of several cookies',
+    'an exploded array in a cookie',
     [{ name: 'ids', in: 'cookie', schema: ids }],
     'the cookie parameter ids must have explode: false, because a cookie has a single value',
   ],
   [
-    'a text or an object',
+    'a string or an object',
     [{ name: 'q', in: 'query', schema: { oneOf: [{ type: 'string' }, color] } }],
     'the query parameter q allows an object and another type, which its text does not distinguish: use content',
   ],
   [
-    'a text or a list, with commas',
+    'a string or an array, not exploded',
     [{ name: 'q', in: 'query', explode: false, schema: { type: ['string', 'array'] } }],
     'the query parameter q allows an array and a primitive, which its text does not distinguish: use content',
   ],
   [
-    'what must be there and may be empty',
+    'required with allowEmptyValue',
     [{ name: 'q', in: 'query', required: true, allowEmptyValue: true, schema: { type: 'string' } }],
     'the query parameter q cannot be both required and allowEmptyValue: an empty value counts as absent',
   ],
   [
-    'a content that is no JSON',
+    'content other than JSON',
     [{ name: 'q', in: 'query', content: { 'text/csv': { schema: ids } } }],
     'the query parameter q has content of type text/csv: only JSON is supported',
   ],
   [
-    'a content beside a schema',
+    'content and schema',
     [{ name: 'q', in: 'query', schema: ids, ...json(ids) }],
     'the query parameter q must have either schema or content with one media type',
   ],
   [
-    'a place that is none',
+    'an unknown location',
     [{ name: 'q', in: 'body', schema: { type: 'string' } }],
     'the body parameter q must be in path, query, header or cookie',
   ],
   [
-    "JavaScript's own name",
+    'a parameter called __proto__',
     [{ name: '__proto__', in: 'query', schema: { type: 'string' } }],
     'the query parameter __proto__ has a name that JavaScript reserves',
   ],
   [
-    "a field of JavaScript's own name",
+    'a property called __proto__',
     [{ name: 'q', in: 'query', schema: { type: 'object', properties: JSON.parse('{"__proto__":{}}') } }],
     'the query parameter q has the property __proto__, a name that JavaScript reserves',
   ],
   [
-    'one name twice',
+    'a duplicate parameter',
     [
       { name: 'X-Id', in: 'header', schema: { type: 'string' } },
       { name: 'x-id', in: 'header', schema: { type: 'string' } },
@@ -491,12 +491,12 @@ const parameters: [title: string, parameters: object[], problem: string][] = [
     'the parameter header.x-id is declared twice',
   ],
   [
-    'a field that is a parameter, too',
+    'a property with the name of a parameter',
     [{ name: 'page', in: 'query', schema: { type: 'object', properties: { limit: { type: 'integer' } } } }],
     'the query parameters limit and page both match limit',
   ],
   [
-    'a parameter that looks like a field of another',
+    'a parameter named like a deepObject property',
     [
       { name: 'f', in: 'query', style: 'deepObject', schema: color },
       { name: 'f[R]', in: 'query', schema: { type: 'string' } },
@@ -504,7 +504,7 @@ const parameters: [title: string, parameters: object[], problem: string][] = [
     'the query parameters f and f[R] both match f[R]',
   ],
   [
-    'two objects that take any name',
+    'two exploded objects with additional properties',
     [
       { name: 'a', in: 'query', schema: { type: 'object' } },
       { name: 'b', in: 'query', schema: { ...color, additionalProperties: true } },
@@ -514,7 +514,7 @@ const parameters: [title: string, parameters: object[], problem: string][] = [
 ]
 
 for (const [title, added, problem] of parameters) {
-  t.test(`what the server cannot read of ${title} is told in one line`, async (t) => {
+  t.test(`${title} is reported as unsupported in one line`, async (t) => {
     const document = edited((document) => {
       for (const each of added) document.addIn([...list, 'parameters'], document.createNode(each))
     })
@@ -522,7 +522,7 @@ for (const [title, added, problem] of parameters) {
   })
 }
 
-t.test('a list in a path has its segment for itself', async (t) => {
+t.test('an array in a path must have its segment to itself', async (t) => {
   const document = edited((document) => {
     document.setIn(['paths', '/herds/{from}-{to}'], {
       get: {
@@ -541,7 +541,7 @@ t.test('a list in a path has its segment for itself', async (t) => {
   )
 })
 
-t.test("an operation's own parameters take the place of its path's, each of its own", async (t) => {
+t.test("an operation's parameters override those of its path item", async (t) => {
   const document = edited((document) => {
     const shared = [
       { name: 'shop', in: 'query', schema: { type: 'string' } },
@@ -557,7 +557,7 @@ t.test("an operation's own parameters take the place of its path's, each of its 
   t.strictSame(namesOf('createPet'), ['shop', 'limit', 'Idempotency-Key'])
 })
 
-t.test('every problem of a contract is named at once', async (t) => {
+t.test('all problems of a contract are reported at once', async (t) => {
   const document = edited((document) => {
     document.setIn(['x-limits', 'bodyBytes'], 0)
     document.deleteIn([...get, 'x-deprecated-at'])
@@ -570,7 +570,7 @@ t.test('every problem of a contract is named at once', async (t) => {
   ])
 })
 
-t.test('a text that is no YAML is refused with the place where it breaks off', async (t) => {
+t.test('invalid YAML is refused with its line and column', async (t) => {
   const text = contract.text.replace(/^ {2}title: .*/m, '  title: "Animal Store Service')
   await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml:\d+:\d+: / })
 })
@@ -581,12 +581,12 @@ for (const [title, text] of [
   ['a word', 'openapi\n'],
   ['a list', '- openapi\n'],
 ] as const) {
-  t.test(`${title} is no contract`, async (t) => {
+  t.test(`${title} is not a contract`, async (t) => {
     await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml: / })
   })
 }
 
-t.test('a reference that leads back to itself is refused', async (t) => {
+t.test('a circular reference is refused', async (t) => {
   const self = '#/components/responses/NotFound'
   const document = edited((document) =>
     document.setIn(['components', 'responses', 'NotFound'], { $ref: self }),
@@ -594,14 +594,14 @@ t.test('a reference that leads back to itself is refused', async (t) => {
   await t.rejects(read(t, String(document)), { name: 'ContractError', message: self })
 })
 
-t.test('a contract that is not there is named', async (t) => {
+t.test('a missing contract file is named', async (t) => {
   await t.rejects(readContract(path.join(temporaryDirectory(t), 'none.yaml')), {
     name: 'ContractError',
     message: /cannot read the file .*none\.yaml/,
   })
 })
 
-t.test('a link to an operation that is gone is told of', async (t) => {
+t.test('a link to an unknown operation is a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
@@ -614,7 +614,7 @@ t.test('a link to an operation that is gone is told of', async (t) => {
   t.notOk(contract.warnings.some((each) => each.includes('link self')))
 })
 
-t.test('an operation without an operationId is called by its method and path, which is said', async (t) => {
+t.test('an operation without an operationId gets one from its method and path, with a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       for (const operation of [list, get]) document.deleteIn([...operation, 'operationId'])
@@ -625,14 +625,14 @@ t.test('an operation without an operationId is called by its method and path, wh
   t.strictSame(problems, [])
   t.match(contract.operations.get('getPetsByPetId'), { name: 'getPetsByPetId', method: 'GET' })
   t.match(contract.document, { paths: { '/pets': { get: { operationId: 'getPets' } } } })
-  const said = contract.warnings.filter((each) => each.includes('no operationId'))
-  t.strictSame(said, [
+  const warnings = contract.warnings.filter((each) => each.includes('no operationId'))
+  t.strictSame(warnings, [
     'GET /pets has no operationId: the server uses getPets',
     'GET /pets/{petId} has no operationId: the server uses getPetsByPetId',
   ])
 })
 
-t.test('a made name that another operation has is refused', async (t) => {
+t.test('a derived operationId that another operation has is refused', async (t) => {
   const { problems } = toContract({
     document: edited((document) => {
       document.deleteIn([...list, 'operationId'])
@@ -647,7 +647,7 @@ t.test('a made name that another operation has is refused', async (t) => {
   )
 })
 
-t.test('of addresses that end differently the first counts, and the others are named', async (t) => {
+t.test('of servers with different paths, the first counts and the others are a warning', async (t) => {
   const servers = ['https://a.example/v1', 'https://b.example', 'https://c.example/mock/'].map((url) => ({
     url,
   }))
@@ -664,7 +664,7 @@ t.test('of addresses that end differently the first counts, and the others are n
 
 const item: readonly string[] = ['paths', '/pets/{petId}']
 
-t.test('a parameter of a path that nothing declares is text, which is said', async (t) => {
+t.test('an undeclared path parameter is a string, with a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       document.deleteIn([...item, 'parameters'])
@@ -682,7 +682,7 @@ t.test('a parameter of a path that nothing declares is text, which is said', asy
   )
 })
 
-t.test('where a path item stands elsewhere, such a parameter is refused', async (t) => {
+t.test('in a referenced path item, an undeclared path parameter is refused', async (t) => {
   const document = original.toJS()
   const { parameters: _, ...operation } = document.paths['/pets/{petId}'].get
   document.paths['/pets/{petId}'] = { $ref: '#/components/pathItems/Pet' }
@@ -694,7 +694,7 @@ t.test('where a path item stands elsewhere, such a parameter is refused', async 
   )
 })
 
-t.test('a body of GET that may be left out is not taken, which is said', async (t) => {
+t.test('an optional body of GET is ignored, with a warning', async (t) => {
   const content = { 'application/json': { schema: { type: 'object' } } }
   const { problems, contract } = toContract({
     document: edited((document) => document.setIn([...list, 'requestBody'], { content })).toJS(),
@@ -708,7 +708,7 @@ t.test('a body of GET that may be left out is not taken, which is said', async (
   )
 })
 
-t.test('a $ref to a whole map takes its place', async (t) => {
+t.test('a $ref to a whole map is replaced by the map', async (t) => {
   const { components } = original.toJS()
   const properties = { owner: { type: 'string' } }
   const document = edited((document) => {
@@ -755,7 +755,7 @@ for (const [title, added] of [
   })
 }
 
-t.test('a file of nothing but references is a map, whatever its names', async (t) => {
+t.test('a file with only references is a map, whatever its names', async (t) => {
   const files = {
     'openapi.yaml': `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }

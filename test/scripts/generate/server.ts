@@ -139,17 +139,17 @@ for (const [title, ...edits] of kept) {
 
 const broken: [title: string, edits: readonly Edit[], message: RegExp | string][] = [
   [
-    'a pattern that JavaScript does not know',
+    'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
     'openapi.yaml:28:5: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
   ],
   [
-    'such a pattern in an answer',
+    'such a pattern in a response',
     [[[...ok, 'headers', 'Link', 'schema', 'pattern'], '\\Aabc\\Z']],
     /^openapi\.yaml:\d+:5: listToys: the pattern \\Aabc\\Z is not a valid JavaScript regular expression$/,
   ],
   [
-    'a body where none has a meaning',
+    'a body of GET',
     [[[...get, 'requestBody'], { required: true, content: {} }]],
     /^openapi\.yaml:\d+:\d+: GET \/toys: a requestBody has no defined meaning for this method \(RFC 9110, section 9\.3\.1\): remove it$/m,
   ],
@@ -267,14 +267,14 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
 ]
 
 for (const [title, edits, message] of broken) {
-  t.test(`${title} is refused, and its place is named`, async (t) => {
+  t.test(`${title} is refused with its location`, async (t) => {
     const { refused } = await generate(t, edits, everyOperation)
     if (typeof message === 'string') t.equal(refused, message)
     else t.match(refused, message)
   })
 }
 
-// What would keep an operation from being written, in the words of generate.
+// What keeps an operation from being implemented.
 const unreadable: [title: string, edits: readonly Edit[], operation: string, problem: string][] = [
   [
     'a list as deepObject',
@@ -304,25 +304,25 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'POST /toys: the request body application/x-www-form-urlencoded: the field owner has the style deepObject, which is not supported in a form',
   ],
   [
-    'a body where none has a meaning',
+    'a body of GET',
     [[[...get, 'requestBody'], { required: true, content: { 'application/json': {} } }]],
     'listToys',
     'GET /toys: a requestBody has no defined meaning for this method (RFC 9110, section 9.3.1): remove it',
   ],
   [
-    'an answer that nothing could hold to its schema',
+    'a response that cannot be validated',
     [[[...ok, 'content'], { 'application/xml': { schema: { type: 'object', properties: {} } } }]],
     'listToys',
     'GET /toys: the response 200 application/xml cannot be validated against its schema: remove the schema or use {type: string, format: binary} for raw bytes',
   ],
   [
-    'one type of an answer twice',
+    'a media type of a response twice',
     [[[...ok, 'content'], { 'application/json': {}, 'application/json;stream=watch': {} }]],
     'listToys',
     'GET /toys: the response 200 application/json;stream=watch is declared twice: parameters do not distinguish media types',
   ],
   [
-    'a body under what is not a media type',
+    'a body under a name that is not a media type',
     [[[...post, 'requestBody', 'content', 'examples'], {}]],
     'addToy',
     'POST /toys: the request body examples is not a media type',
@@ -346,7 +346,7 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'addToy: the enum value 4 is not of type string',
   ],
   [
-    'such an enum in an answer',
+    'such an enum in a response',
     [
       [
         [...ok, 'content', 'application/json', 'schema', 'items', 'enum'],
@@ -357,19 +357,19 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
     'listToys: the enum value null is not of type string',
   ],
   [
-    'bounds that no value is between',
+    'a minimum above the maximum',
     [[name, { type: 'string', minLength: 3, maxLength: 2 }]],
     'addToy',
     'addToy: minLength 3 is greater than maxLength 2',
   ],
   [
-    'a bound that doubles would not tell from the other',
+    'bounds that differ only beyond double precision',
     [[name, { type: 'integer', format: 'int64', minimum: 9007199254740993n, maximum: 9007199254740992n }]],
     'addToy',
     'addToy: minimum 9007199254740993 is greater than maximum 9007199254740992',
   ],
   [
-    'a pattern that JavaScript does not know',
+    'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
     'addToy',
     'addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
@@ -378,7 +378,7 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
 
 for (const [title, edits, operation, problem] of unreadable) {
   t.test(
-    `${title} is a warning while its operation is planned, and refused once it is written`,
+    `${title} is a warning while its operation is a stub, and refused once it is implemented`,
     async (t) => {
       const others = everyOperation.filter((each) => each !== operation)
       const planned = await generate(t, edits, others)
@@ -392,7 +392,7 @@ for (const [title, edits, operation, problem] of unreadable) {
   )
 }
 
-t.test('what is wrong with several operations is told at once', async (t) => {
+t.test('problems of several operations are reported at once', async (t) => {
   const edits: Edit[] = [
     [name, { type: 'string', default: 1 }],
     [
@@ -414,7 +414,7 @@ t.test('what is wrong with several operations is told at once', async (t) => {
   )
 })
 
-t.test('a fault of a schema that several refer to is told once, where it stands', async (t) => {
+t.test('an error in a shared schema is reported once, at its own place', async (t) => {
   const edits: Edit[] = [
     [
       ['components', 'schemas', 'Name'],
@@ -430,7 +430,7 @@ t.test('a fault of a schema that several refer to is told once, where it stands'
   )
 })
 
-t.test('of warnings that are alike the first five are shown, and the others counted', async (t) => {
+t.test('the first five warnings of a kind are shown, and the others counted', async (t) => {
   const parameter = { in: 'query', style: 'deepObject', schema: { type: 'array', items: {} } }
   const parameters = Array.from({ length: 7 }, (_, i) => ({ ...parameter, name: `field${i}` }))
   const { warnings } = await generate(t, [[[...get, 'parameters'], parameters]], [])
@@ -439,7 +439,7 @@ t.test('of warnings that are alike the first five are shown, and the others coun
   t.equal(ours[5], 'warning: and 2 more like these')
 })
 
-t.test('an operation that no one can be let into is refused once it is written', async (t) => {
+t.test('an operation with only unsupported security is refused once it is implemented', async (t) => {
   const edits: Edit[] = [[['components', 'securitySchemes', 'apiKey'], { type: 'http', scheme: 'basic' }]]
   const text = 'listToys requires apiKey (http basic), which the server cannot check'
   const planned = await generate(t, edits, [])
@@ -450,7 +450,7 @@ t.test('an operation that no one can be let into is refused once it is written',
   t.ok(added.warnings.includes(`warning: ${text}: it can only respond with 501`), 'it may be planned')
 })
 
-t.test('a way in that is not checked is told of where there is another', async (t) => {
+t.test('an unsupported security alternative is a warning', async (t) => {
   const edits: Edit[] = [
     [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
     [
@@ -462,7 +462,7 @@ t.test('a way in that is not checked is told of where there is another', async (
   t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}`))
 })
 
-t.test('an operation that an edit adds cannot ask for a scheme that nobody declared', async (t) => {
+t.test('a new operation cannot require an undeclared security scheme', async (t) => {
   const edits: Edit[] = [[[...get, 'security'], [{ nobody: [] }]]]
   const text = 'listToys requires nobody (not declared), which the server cannot check'
   t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
