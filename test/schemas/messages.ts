@@ -49,7 +49,7 @@ for (const [schema, value, sentence] of sentences) {
   })
 }
 
-// As the contract's reader leaves a discriminator.
+// A discriminator as upgraded by the contract reader.
 const named = (schema: Schema, ...names: string[]): Schema => ({
   ...schema,
   discriminator: {
@@ -138,7 +138,7 @@ for (const [schema, value, ...expected] of ofAlternatives) {
   })
 }
 
-t.test('many alternatives with many faults are told in a bounded sentence', async (t) => {
+t.test('the sentence about many alternatives is bounded', async (t) => {
   const anyOf = Array.from({ length: 50 }, (_, i) => ({
     type: 'object',
     required: Array.from({ length: 50 }, (_, j) => `${'x'.repeat(60)}${i}_${j}`),
@@ -148,16 +148,16 @@ t.test('many alternatives with many faults are told in a bounded sentence', asyn
   t.ok(only.length < 700, only)
 })
 
-t.test('what is right gives nothing', async (t) => {
+t.test('a valid value has no violations', async (t) => {
   t.strictSame(violationsOf(field({ type: 'string' }), { a: 'x' }), [])
 })
 
-t.test('each place gives one sentence, the first problem of it', async (t) => {
+t.test('each place has one sentence, with its first problem', async (t) => {
   const schema = field({ type: 'string', minLength: 3, pattern: '^x' })
   t.strictSame(violationsOf(schema, { a: 'y' }), ['body.a must have at least 3 characters'])
 })
 
-t.test('every place gives its own', async (t) => {
+t.test('every place has its own sentence', async (t) => {
   const schema = { ...field({ type: 'string' }), required: ['b'], additionalProperties: false }
   t.strictSame(violationsOf(schema, { a: 1, c: 2 }).sort(), [
     'body.a must be a string',
@@ -166,7 +166,7 @@ t.test('every place gives its own', async (t) => {
   ])
 })
 
-t.test('parameters are called so', async (t) => {
+t.test('parameters are called parameters', async (t) => {
   const none = { type: 'object', additionalProperties: false }
   for (const part of ['path', 'query', 'header']) {
     t.strictSame(violationsOf(none, { x: '1' }, part), [`${part}.x is not a known parameter`])

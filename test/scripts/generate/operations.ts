@@ -1,4 +1,4 @@
-// Handlers of bodies and answers of every kind, as the compiler sees them.
+// The types of handlers for every kind of body and response, as the compiler checks them.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -242,7 +242,7 @@ export async function call(client: Calls): Promise<void> {
 }
 `
 
-t.test('handlers of bodies and answers', async (t) => {
+t.test('handlers of bodies and responses', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
   const operations = rows.map(([name, rest]) => operation(name, rest)).join('')
@@ -374,8 +374,10 @@ const refused: Refused = [
   ],
 ]
 
-// Of planned operations, too.
-const malformed: Refused = [[answering(`'101': {description: It.}`), '101 is no status of an answer']]
+// Refused even for stubs.
+const malformed: Refused = [
+  [answering(`'101': {description: It.}`), 'the response 101 must be a status from 200 to 599'],
+]
 
 function formOf(properties: string, encoding = '{}'): string {
   const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`
@@ -387,10 +389,10 @@ function partsOf(properties: string, encoding = '{}'): string {
 }
 
 for (const [title, rows, areWritten] of [
-  ['what a written operation cannot be served of', refused, true],
-  ['what is no contract', malformed, false],
+  ['an unsupported declaration of an implemented operation', refused, true],
+  ['an invalid declaration of any operation', malformed, false],
 ] as const) {
-  t.test(`${title} stops generate, with its place`, async (t) => {
+  t.test(`${title} stops generate, with its location`, async (t) => {
     const copy = copyProject(t)
     const names = rows.map((_, i) => `refused${i}`)
     const operations = rows.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
@@ -410,7 +412,7 @@ for (const [title, rows, areWritten] of [
   })
 }
 
-t.test('what can be left out beside others is a warning', async (t) => {
+t.test('an unsupported media type beside a supported one is a warning', async (t) => {
   const copy = copyProject(t)
   const xml = '{application/json: {schema: {type: object}}, application/xml: {schema: {type: object}}}'
   const rest = `requestBody: {required: true, content: ${xml}}\nresponses: {'200': ${one(xml)}}`
@@ -423,7 +425,7 @@ t.test('what can be left out beside others is a warning', async (t) => {
   ])
 })
 
-t.test('a refusal of a status that the operation does not declare stops generate', async (t) => {
+t.test('an ApiError whose status the operation does not declare stops generate', async (t) => {
   const copy = copyProject(t)
   const file = path.join(copy, 'openapi.yaml')
   const text = readFileSync(file, 'utf8')
@@ -437,7 +439,7 @@ t.test('a refusal of a status that the operation does not declare stops generate
   })
 })
 
-t.test('nothing is imported that is not used', async (t) => {
+t.test('only used types are imported', async (t) => {
   const bare = `openapi: 3.1.0
 info: { title: Bare, version: 1.0.0 }
 paths:
