@@ -67,7 +67,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   addCors(app, config.corsOrigins, contract)
   const loadShedder = new LoadShedder(config.workMax)
-  const { rateLimits, isMetered } = contract
+  const { rateLimits, hasRateLimits } = contract
   const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isShared = primary !== undefined
@@ -76,7 +76,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addAdmission(app, {
     contract,
     authenticate: createAuthenticate(clientFinder(pools.keys.sql, contract), contract.title),
-    rateLimiter: isMetered ? createRateLimiter(counters, rateLimits.anonymous) : unlimited,
+    rateLimiter: hasRateLimits ? createRateLimiter(counters, rateLimits.anonymous) : unlimited,
     loadShedder,
   })
   const isClosing = closeConnections(app)

@@ -1,5 +1,5 @@
-// One edit, one command: what an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server
-// over HTTP, without a touch of src/ unless the table says so. Edits that do not meet share a copy and a server.
+// What an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server over HTTP, without changes in src/ unless the
+// table has some. Edits that do not affect each other share a copy of the project and a server.
 
 import { cpSync } from 'node:fs'
 import path from 'node:path'
@@ -184,7 +184,7 @@ const sharing: Row[] = [
     },
   },
   {
-    title: 'keywords that only describe',
+    title: 'annotations',
     change: (document) => {
       const described = { xml: { name: 'pet-name' }, format: 'of-a-pet', 'x-anything': { $ref: '#/info' } }
       for (const [keyword, value] of Object.entries(described))
@@ -195,7 +195,7 @@ const sharing: Row[] = [
     },
   },
   {
-    title: 'fields that go one way',
+    title: 'readOnly and writeOnly properties',
     ...echo(
       'wallet',
       '{type: object, required: [id, pin], properties: {id: {type: integer, readOnly: true}, pin: {type: string, writeOnly: true}}}',
@@ -337,7 +337,7 @@ const others: Row[] = [
     },
   },
   {
-    title: 'a parameter less',
+    title: 'a removed parameter',
     change: (document) => document.deleteIn(parameterOf(document, listPets, 'status')),
     async check(t, call) {
       t.match(await call('GET', '/pets?shop=a&status=sold'), {
@@ -382,7 +382,7 @@ for (const [title, rows] of [
   })
 }
 
-t.test('a removed operation leaves its path', async (t) => {
+t.test('a removed operation is 405, and its path remains', async (t) => {
   const copy = copyProject(t)
   editContract(copy, (document) => document.deleteIn(createPet))
   const { base } = await startService(t, {
@@ -397,25 +397,25 @@ const notYaml = [file, /^ {2}title: /m, '  title: "'] as const
 
 const broken: readonly (readonly [title: string, problem: RegExp, change: Change | typeof notYaml])[] = [
   [
-    'an operation whose name is no text',
-    /POST \/pets: its operationId must be a text/,
+    'an operationId that is not a string',
+    /POST \/pets: operationId must be a non-empty string/,
     (document) => document.setIn([...createPet, 'operationId'], ''),
   ],
   [
-    'two operations of one name',
-    /two operations are called listPets/,
+    'a duplicate operationId',
+    /two operations have the operationId listPets/,
     (document) => document.setIn([...createPet, 'operationId'], 'listPets'),
   ],
   [
-    'a reference to nowhere',
-    /\$ref #\/components\/schemas\/Cat leads nowhere/,
+    'a reference that does not resolve',
+    /cannot resolve \$ref #\/components\/schemas\/Cat/,
     (document) => {
       const status = parameterOf(document, listPets, 'status')
       document.setIn([...status, 'schema'], { $ref: '#/components/schemas/Cat' })
     },
   ],
   [
-    'a parameter that nobody could read',
+    'an unsupported parameter style',
     /GET \/pets: the query parameter shop cannot have the style deepObject with explode: false/,
     (document) => {
       const shop = {
@@ -430,23 +430,23 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
   ],
   [
     'an unknown security scheme',
-    /listPets asks for oauth \(not declared\), which the server cannot check/,
+    /listPets requires oauth \(not declared\), which the server cannot check/,
     (document) => document.setIn([...listPets, 'security'], document.createNode([{ oauth: [] }])),
   ],
   [
     'a sunset before its deprecation',
-    /GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at/,
+    /GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at/,
     (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'),
   ],
   [
     'a plan without numbers',
-    new RegExp(`plan ${fixedPlan.name} needs perMinute and perDay`),
+    new RegExp(`plan ${fixedPlan.name}: perDay must be an integer above 0`),
     (document) => document.deleteIn(['x-rate-limits', 'plans', fixedPlan.name, 'perDay']),
   ],
-  ['no YAML', /openapi\.yaml:\d+:\d+: /, notYaml],
+  ['invalid YAML', /openapi\.yaml:\d+:\d+: /, notYaml],
 ]
 
-t.test('what stops generate and start, each with one clear line', async (t) => {
+t.test('a broken contract stops generate and startup, each with one line', async (t) => {
   const copy = copyProject(t)
   for (const [title, problem, change] of broken) {
     cpSync(contractFile, path.join(copy, file))
@@ -462,7 +462,7 @@ t.test('what stops generate and start, each with one clear line', async (t) => {
   }
 })
 
-t.test('what stops them is all that the two commands say', async (t) => {
+t.test('generate and startup print nothing but the problem', async (t) => {
   const copy = copyProject(t)
   edit(copy, ...notYaml)
   const run = (...args: string[]) => node(copy, ['--import', 'tsx', ...args], { PORT: '0', DATA_DIR: copy })

@@ -1,5 +1,5 @@
-// What there is to do to make the project that of another contract, worked out in a folder of its own before anything
-// of the project is touched.
+// Replaces the project's contract by another document. The new files are generated in a temporary folder first, so that an error leaves
+// the project unchanged.
 
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { contractFile } from '../../src/paths.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 
-// Beside the handlers, which are found, and the tests that are not of the house.
+// Removed, in addition to the handlers and all tests but contractIndependentTests.
 const animalParts = [
   'src/database/pets.ts',
   'src/database/migrations/0001-pets.sql',
@@ -24,7 +24,7 @@ const animalParts = [
   'scripts/fuzz',
   'scripts/generated-clients',
   'test/fixtures/facts.ts',
-  // What these and their tests alone have a use for.
+  // Used only by these and their tests.
   'src/database/driver/copy.ts',
   ...['pgbouncer', 'processes', 'replication'].map((name) => `scripts/lib/${name}.ts`),
   ...[
@@ -32,8 +32,8 @@ const animalParts = [
     ...['operations', 'pages', 'pgbouncer', 'registry', 'shell'],
   ].map((name) => `test/fixtures/${name}.ts`),
 ]
-// Files and folders of tests that hold of any contract. Every other asks something of the animals' own.
-const houseTests = [
+// Tests that pass with any contract. All others depend on the animal contract.
+const contractIndependentTests = [
   'test/auth',
   ...['deprecation', 'exchange', 'json', 'links', 'retry'].map((name) => `test/client/${name}.ts`),
   'test/commands/terminal.ts',
@@ -60,18 +60,18 @@ const animalScripts = ['seed', 'bench', 'faults', 'fuzz', 'generated-clients'].f
   name,
 ])
 
-/** What was done. */
+/** The result of an adoption. */
 export interface Adopted {
   readonly warnings: readonly string[]
   readonly operations: number
-  /** Files. */
+  /** The number of removed files. */
   readonly removed: number
 }
 
 /**
- * Makes the project in that folder that of a document.
- * @throws {ContractError} naming what `npm run generate` would refuse; then nothing was changed
- * @throws {OperatorError} when a file of the document has no place in the project; then nothing was changed
+ * Makes a document the contract of the project in a folder.
+ * @throws {ContractError} with the problems `npm run generate` would report; nothing is changed
+ * @throws {OperatorError} if a file of the document cannot be placed in the project; nothing is changed
  */
 export async function adopt(root: string, document: string): Promise<Adopted> {
   const { files } = await readSource(document)
@@ -81,8 +81,8 @@ export async function adopt(root: string, document: string): Promise<Adopted> {
   const known = new Set((await filesIn(root, '.')).filter((file) => !removed.includes(file)))
   const taken = [...places.values()].find((place) => place !== contractName && known.has(place))
   if (taken !== undefined)
-    throw new OperatorError(`${document} refers to ${taken}, which the project has, too.`)
-  const { contract, differences, warnings } = await rehearse(places)
+    throw new OperatorError(`${document} refers to ${taken}, which already exists in the project.`)
+  const { contract, differences, warnings } = await generateInStage(places)
   for (const part of parts) await rm(path.join(root, part), { recursive: true })
   await copyTo(root, places)
   await forgetRemoved(root, removed)
@@ -93,7 +93,7 @@ export async function adopt(root: string, document: string): Promise<Adopted> {
   return { warnings, operations: contract.operations.size, removed: removed.length }
 }
 
-/** What git tells of a folder's changes; where there is no git, that. */
+/** The output of `git status --porcelain` in a folder; if git fails, its error message. */
 export async function changesOf(root: string): Promise<string> {
   const run = promisify(execFile)
   return run('git', ['status', '--porcelain'], { cwd: root }).then(
@@ -104,13 +104,12 @@ export async function changesOf(root: string): Promise<string> {
 
 const contractName = path.basename(contractFile)
 
-// From where each file is to where it goes: the document to openapi.yaml, the others beside that as they are beside it.
+// The target of each file: openapi.yaml for the document, and the same relative path for the files it refers to.
 function placesOf(document: string, files: readonly string[]): ReadonlyMap<string, string> {
   const folder = path.dirname(path.resolve(document))
   const others = files.filter((file) => path.resolve(file) !== path.resolve(document))
   const outside = others.find((file) => path.relative(folder, file).startsWith('..'))
-  if (outside !== undefined)
-    throw new OperatorError(`${document} refers to ${outside}, outside of its folder.`)
+  if (outside !== undefined) throw new OperatorError(`${document} refers to ${outside}, outside its folder.`)
   return new Map([
     [document, contractName],
     ...others.map((file): [string, string] => [file, path.relative(folder, file).split(path.sep).join('/')]),
@@ -125,7 +124,7 @@ async function copyTo(root: string, places: ReadonlyMap<string, string>): Promis
   }
 }
 
-// What refers to the document by its name goes on to refer to it.
+// Renames references to the document itself to openapi.yaml.
 function withNewName(text: string, file: string, document: string): string {
   return text.replace(/(\$ref["']?\s*:\s*["']?)([^"'\s#]+)(?=#)/g, (whole, before, ref) => {
     const isOwn = path.resolve(path.dirname(file), ref) === path.resolve(document)
@@ -133,8 +132,8 @@ function withNewName(text: string, file: string, document: string): string {
   })
 }
 
-// What generate makes of the document where there is nothing else.
-async function rehearse(places: ReadonlyMap<string, string>): Promise<Findings> {
+// The files that generate makes from the document in an empty project.
+async function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
   const stage = await mkdtemp(path.join(tmpdir(), 'adopt-'))
   const shown = path.relative(process.cwd(), stage) + path.sep
   try {
@@ -156,17 +155,17 @@ async function animalPartsOf(root: string): Promise<string[]> {
   const parts = [
     ...animalParts,
     ...handlers.map((name) => `${handlersFolder}/${name}`),
-    ...tests.filter((file) => !isOfHouse(file)),
+    ...tests.filter((file) => !isContractIndependent(file)),
   ]
   const present = await Promise.all(parts.map(async (part) => (await filesIn(root, part)).length > 0))
   return parts.filter((_, i) => present[i])
 }
 
-function isOfHouse(file: string): boolean {
-  return houseTests.some((each) => file === each || file.startsWith(`${each}/`))
+function isContractIndependent(file: string): boolean {
+  return contractIndependentTests.some((each) => file === each || file.startsWith(`${each}/`))
 }
 
-// In the scripts, the image and the list of quick tests.
+// Removes references to the removed files from package.json, the Dockerfile and the list of quick tests.
 async function forgetRemoved(root: string, removed: readonly string[]): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
@@ -188,7 +187,7 @@ async function edit(root: string, file: string, change: (text: string) => string
   if (text !== undefined) await writeFile(target, change(text))
 }
 
-// By their paths from the root, with slashes. A file is the only one in itself.
+// The files in a folder, or the file itself, as paths from the root with slashes.
 async function filesIn(root: string, part: string): Promise<string[]> {
   const place = path.join(root, part)
   const entries = await readdir(place, { recursive: true, withFileTypes: true }).catch((error) => {

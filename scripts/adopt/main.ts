@@ -1,5 +1,4 @@
-// Makes the project that of another contract: their document in the place of openapi.yaml, and what is about animals
-// alone gone. Either all of it is done, or nothing.
+// npm run adopt: replaces openapi.yaml by another document and removes everything specific to animals. On an error, nothing is changed.
 
 import { parseArgs } from 'node:util'
 import { runCommand, UsageError } from '../../src/commands/command.js'
@@ -10,11 +9,11 @@ import { adopt, changesOf } from './adopt.js'
 
 const usage = `Usage: npm run adopt -- [--force] DOCUMENT
 
-Puts DOCUMENT, of OpenAPI 3.0 or 3.1, and the files beside it that it refers to, in the place of openapi.yaml; removes
-the animals' handlers, statements, commands, load scripts and tests; and generates. Each operation then answers 501
-until its handler is written. A document that npm run generate would refuse changes nothing.
+Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0 or 3.1, and the files it refers to; removes the animals' handlers, SQL,
+commands, load scripts and tests; and runs generate. Each operation then responds with 501 until its handler is
+implemented. If npm run generate would reject DOCUMENT, nothing is changed.
 
-  --force  also where git has changes that are not committed, which may be lost
+  --force  run even with uncommitted changes in git, which may be lost
   --help   this
 
 Example:
@@ -29,12 +28,12 @@ async function main(args: readonly string[]): Promise<number> {
   const [document, ...others] = positionals
   if (document === undefined || others.length > 0) throw new UsageError('Name one document')
   if (!values.force && (await changesOf(projectRoot)) !== '')
-    throw new OperatorError('There are changes that are not committed. Commit them, or say --force.')
+    throw new OperatorError('There are uncommitted changes. Commit them, or use --force.')
   const { warnings, operations, removed } = await adopt(projectRoot, document)
   for (const line of warnings) process.stderr.write(`${line}\n`)
-  await print(`${document} is the contract now: ${operations} operations, each a stub in src/handlers/
-${removed} files about animals are gone
-What is left to you: docs/adopting.md
+  await print(`${document} is the contract now: ${operations} operations, each with a stub in src/handlers/
+${removed} files about animals removed
+Next steps: docs/adopting.md
 `)
   return 0
 }

@@ -1,7 +1,7 @@
 // One way of writing for what OpenAPI and JSON Schema let be written in several, so that the rules find a difference only
 // where callers would. Each part of a document is rewritten by what it is; what callers read as text stays as it is.
 
-import { modern } from '../../src/contract/upgrade.js'
+import { toSchema31 } from '../../src/contract/upgrade.js'
 import { isNode, type Node } from './node.js'
 import { lookUp } from './pointer.js'
 import { annotations, intersect, simplify, withoutChoice, wordless } from './simplify.js'
@@ -81,7 +81,7 @@ class Normaliser {
     if (Array.isArray(value)) return value.map((each) => this.convert(each, kind))
     if (!isNode(value) || this.#known.has(value)) return isNode(value) ? this.#known.get(value) : value
     this.#open.add(value)
-    const entries = Object.entries(this.#isOld && kind === 'schema' ? modern(value) : value).map(
+    const entries = Object.entries(this.#isOld && kind === 'schema' ? toSchema31(value) : value).map(
       ([key, each]) => {
         const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
         return [key, inner === undefined ? each : this.convert(each, inner)]

@@ -9,7 +9,7 @@ import type { Node } from './node.js'
  * @throws {DiffError} where there is none
  */
 export function lookUp(document: Node, ref: string): unknown {
-  const target = pointer.lookUp(document, ref)
+  const target = pointer.resolvePointer(document, ref)
   if (target === undefined) throw new DiffError(`$ref ${ref} leads nowhere`)
   return target
 }

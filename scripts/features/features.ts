@@ -7,7 +7,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
 import { parse, parseDocument } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
@@ -153,7 +153,7 @@ export async function runFeature(feature: Feature): Promise<Result> {
 async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
   let answer: Node | undefined
   const handlerOf = (operation: Operation) =>
-    feature.planned === true || unmetSecurity(operation, contract) !== undefined
+    feature.planned === true || unsupportedSecurity(operation, contract) !== undefined
       ? notWritten(operation.name as never)
       : async (request: Node) => answer ?? { status: 200, body: shown(request, operation) }
   const app = await readyServer(contract, handlerOf)

@@ -1,5 +1,5 @@
-// What the client knows of the contract: a function for each operation, and at run time how each is called, and where
-// int64 stand in its answer.
+// generated/client.ts: the type of the client, with a function per operation, and the table it needs at run time: how to call each
+// operation, and where int64 values are in its responses.
 
 import type {
   ClientBody,
@@ -10,11 +10,11 @@ import type {
   Places,
 } from '../../src/client/table.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
-import { lookUp } from '../../src/contract/pointer.js'
+import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
-import { type AnySchema, mapSchemas } from '../../src/schemas/exact-numbers.js'
+import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
 import { header } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'
@@ -42,7 +42,7 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-/** The operations of the contract, and the places of int64 in what they answer. */
+/** The operations of the contract, and the places of int64 values in their responses. */
 export function clientTable({
   document,
   operations,
@@ -58,26 +58,26 @@ function sorted(operations: Contract['operations']): Operation[] {
   return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-// The client has these names already, as every object has some; and one with a `then` is awaited.
+// The client's own names, those every object inherits, and `then`, which would make the client a thenable.
 const taken = ['pages', 'items', 'then', ...Object.getOwnPropertyNames(Object.prototype)]
 
-// An id that is no identifier is called as its module is.
+// An operationId that is not an identifier gets the name of its module.
 function clientName({ id, name }: Operation): string {
   const own = /^[\p{L}_$][\p{L}\d_$]*$/u.test(id) ? id : name
   return taken.includes(own) ? `${own}Operation` : own
 }
 
-function callType(operation: Operation, { document, hasOneWayFields }: Contract): string {
+function callType(operation: Operation, { document, hasReadOrWriteOnly }: Contract): string {
   const { id } = operation
   const name = clientName(operation)
   const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
     const at = (mediaType: string) =>
       `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content'][${JSON.stringify(mediaType)}]`
-    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasOneWayFields))
+    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasReadOrWriteOnly))
     return types.length > 0 ? types : ['undefined']
   })
   const data = [...new Set(answers)].join(' | ') || 'unknown'
-  const body = sentType(operation, document, hasOneWayFields)
+  const body = sentType(operation, document, hasReadOrWriteOnly)
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
@@ -85,23 +85,23 @@ ${comment.join('\n')}
   readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}${body}>`
 }
 
-function dataType(kind: Content['kind'], type: string, hasOneWayFields: boolean): string {
-  if (kind === 'json') return hasOneWayFields ? `Readable<${type}>` : type
+function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boolean): string {
+  if (kind === 'json') return hasReadOrWriteOnly ? `Readable<${type}>` : type
   return kind === 'text' ? 'string' : 'Uint8Array'
 }
 
-// Where it is another than openapi-fetch has by itself: of several, of other types than JSON, and of one that the server completes.
-function sentType({ id, body }: Operation, document: object, hasOneWayFields: boolean): string {
+// The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or properties with defaults.
+function sentType({ id, body }: Operation, document: object, hasReadOrWriteOnly: boolean): string {
   const sent = sentContent({ body })
   if (body === undefined || sent === undefined) return ''
   const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
   if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
-  const type = requestType(id, sent, hasOneWayFields, 'Uint8Array | Blob')
+  const type = requestType(id, sent, hasReadOrWriteOnly, 'Uint8Array | Blob')
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `, { body${body.required ? '' : '?'}: ${whole} }`
 }
 
-// Of the fields of a body, the names of those that have a default wherever they stand in it.
+// The names of properties that have a default everywhere in a body.
 function filledNames(document: object, schema: AnySchema | undefined): string[] {
   const reader = new Reader(document)
   const isFilled = new Map<string, boolean>()
@@ -121,7 +121,7 @@ function filledNames(document: object, schema: AnySchema | undefined): string[] 
   return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
 }
 
-// The one that the client sends: JSON if it may.
+// The content the client sends: JSON if possible.
 function sentContent({ body }: Pick<Operation, 'body'>): Content | undefined {
   const { contents = [] } = body ?? {}
   return (
@@ -135,7 +135,7 @@ function isPlainJson(mediaType: string): boolean {
   return essence(mediaType) === 'application/json'
 }
 
-// `@deprecated` is what editors strike the name through for.
+// Editors strike through a name with `@deprecated`.
 function documentation({ method, path, summary, definition, deprecation }: Operation): string[] {
   const description = definition.description
   const texts = [summary, description].filter(
@@ -143,7 +143,7 @@ function documentation({ method, path, summary, definition, deprecation }: Opera
   )
   const lines = texts.flatMap((text, index) => [...(index > 0 ? [''] : []), ...text.trim().split('\n')])
   const told = lines.length > 0 ? lines : [`${method} ${path}`]
-  // A line that begins with it would be a tag.
+  // A line that starts with @ would be a tag.
   return [
     ...told.map((line) => line.replaceAll('*/', '*\\/').replace(/^(\s*)@/, '$1\\@')),
     ...(deprecation === undefined ? [] : ['', `@deprecated ${deprecationText(deprecation)}`]),
@@ -156,7 +156,7 @@ function deprecationText({ deprecatedAt, sunset, successor }: NonNullable<Operat
   return `since ${day(deprecatedAt)}${end}.${successor === undefined ? '' : ` Use \`${successor}\` instead.`}`
 }
 
-// Those that a call may resolve with: of 2xx, or where none is declared of `default`.
+// The responses a call may resolve with: 2xx, or `default` if there is none.
 function goodAnswers({ responses }: Pick<Operation, 'responses'>): Response[] {
   const all = [...responses.values()]
   const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
@@ -165,7 +165,7 @@ function goodAnswers({ responses }: Pick<Operation, 'responses'>): Response[] {
 
 class Tabler {
   readonly #schemas: Record<string, Place> = {}
-  readonly #without = new Set<string>() // those that hold no int64
+  readonly #without = new Set<string>() // references to schemas without int64
 
   constructor(readonly document: Node) {}
 
@@ -208,7 +208,7 @@ class Tabler {
       const [, media] = content.find(([mediaType]) => isJson(mediaType)) ?? []
       return [status, this.#place(this.#node(media).schema)] as const
     })
-    // A status without one is an exception where its class has some.
+    // A status without int64 needs an entry if its class has one.
     const isException = (status: string) =>
       status !== '2xx' && places.some(([other, place]) => other === '2xx' && place !== undefined)
     const kept = places.map(
@@ -217,7 +217,7 @@ class Tabler {
     return Object.fromEntries(kept.filter((entry): entry is [string, Place] => entry[1] !== undefined))
   }
 
-  // Undefined where no int64 can stand, so that the table is as small as it can be.
+  // Undefined for a schema without int64, to keep the table small.
   #place(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node
@@ -228,7 +228,7 @@ class Tabler {
     )
     const additional = this.#additional(schema)
     const items = this.#place(schema.items)
-    // One without an int64 is of use only where it is an exception.
+    // A property without int64 needs an entry only as an exception from additionalProperties.
     const properties = Object.entries(this.#node(schema.properties))
       .map(([name, one]) => [name, this.#place(one) ?? null] as const)
       .filter(([, place]) => place !== null || additional !== undefined)
@@ -243,19 +243,19 @@ class Tabler {
     return Object.keys(places).length > 0 ? places : undefined
   }
 
-  // Types know no pattern of names either: one that any pattern allows may be of any of their types.
+  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of their schemas.
   #additional(schema: Node): Place | undefined {
     const others = [schema.additionalProperties, ...Object.values(this.#node(schema.patternProperties))]
     const each = others.flatMap((one) => this.#place(one) ?? [])
     return each.length > 1 ? { each } : each[0]
   }
 
-  // A schema may lead back to itself: it is noted before it is looked into, and struck out if nothing is in it.
+  // A schema may refer to itself: it is added before its subschemas are read, and removed if it has no int64.
   #reference(ref: `#/${string}`): Place | undefined {
     if (ref in this.#schemas) return ref
     if (this.#without.has(ref)) return undefined
     this.#schemas[ref] = {}
-    const place = this.#place(lookUp(this.document, ref))
+    const place = this.#place(resolvePointer(this.document, ref))
     if (place === undefined || !leadsToInt64(place, ref)) delete this.#schemas[ref]
     else this.#schemas[ref] = place
     if (!(ref in this.#schemas)) this.#without.add(ref)
@@ -265,7 +265,7 @@ class Tabler {
   #node(value: unknown): Node {
     if (typeof value !== 'object' || value === null) return {}
     const { $ref } = value as Node
-    return typeof $ref === 'string' ? this.#node(lookUp(this.document, $ref)) : (value as Node)
+    return typeof $ref === 'string' ? this.#node(resolvePointer(this.document, $ref)) : (value as Node)
   }
 }
 
@@ -309,7 +309,7 @@ function isBigInteger({ type, format }: Node): boolean {
   return isBig(format) && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
 }
 
-// Anything but a way back to itself.
+// Whether a place contains an int64, other than by a reference back to itself.
 function leadsToInt64(place: Place, self: string): boolean {
   if (typeof place === 'string') return place !== self
   const { properties = {}, additional, prefix = [], items, each = [] } = place

@@ -1,4 +1,4 @@
-// A contract that the server can keep its word by: its lint, its own reading, and the server that a start would build.
+// Checks a contract completely: lints it, reads it, and builds the server that startup would build.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,48 +6,48 @@ import { fileURLToPath } from 'node:url'
 import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
 import { readContract } from '../../src/contract/read.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
-import { firstOfKind, withoutNames } from './alike.js'
-import { type Findings, isLarge, lintFile } from './lint.js'
-import type { Said } from './lint-process.js'
+import { isLarge, type LintResult, lintFile } from './lint.js'
+import type { LintMessage } from './lint-process.js'
+import { summarizeByKind, withoutNames } from './summarize.js'
 
 export interface Checked {
   readonly contract: Contract
-  /** What the contract says and the server can live with. */
+  /** Problems that do not keep the server from starting, a line each. */
   readonly warnings: readonly string[]
 }
 
-/** Builds the server of a contract, and finds what would stop a start if more operations were written than are. */
+/** Builds the server of a contract, and returns the problems that its stubs would cause once they are implemented. */
 export type CheckServer = (contract: Contract) => Promise<readonly Problem[]>
 
 /**
- * Reads a contract and whatever it refers to.
- * @throws {ContractError} naming what the server could not keep its word by, and where that stands, a line each
+ * Reads and checks a contract and the files it refers to.
+ * @throws {ContractError} with every problem and its location, a line each
  */
 export async function checkContract(file: string, check: CheckServer): Promise<Checked> {
   const beside = (await isLarge(file)) ? lintBeside(file) : undefined
   const reading = beside && readChecked(file, check)
-  reading?.catch(() => {}) // what the lint finds is said first
+  reading?.catch(() => {}) // awaited below, after the lint's errors
   const { errors, warnings } = await (beside ?? lintFile(file))
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const { contract, planned } = await (reading ?? readChecked(file, check))
   const unmet = [...contract.operations.values()].flatMap(
-    (operation) => unmetSecurity(operation, contract) ?? [],
+    (operation) => unsupportedSecurity(operation, contract) ?? [],
   )
   return {
     contract,
     warnings: [
       ...warnings,
-      ...alike(contract.left),
-      ...alike(unmet, ': it can only answer 501'),
-      ...alike(planned, ': it can only answer 501'),
+      ...alike(contract.warnings),
+      ...alike(unmet, ': it can only respond with 501'),
+      ...alike(planned, ': it can only respond with 501'),
     ],
   }
 }
 
 function alike(texts: readonly string[], consequence = ''): string[] {
-  return firstOfKind(
+  return summarizeByKind(
     texts,
     withoutNames,
     (text) => `warning: ${text}${consequence}`,
@@ -55,17 +55,19 @@ function alike(texts: readonly string[], consequence = ''): string[] {
   )
 }
 
-async function lintBeside(file: string): Promise<Findings> {
+async function lintBeside(file: string): Promise<LintResult> {
   const child = fork(fileURLToPath(new URL('./lint-process.ts', import.meta.url)), [file])
-  const ended = once(child, 'exit').then(() => [{ refusal: 'the lint failed, as it says above' }])
-  const [said] = (await Promise.race([once(child, 'message'), ended])) as [Said]
-  if ('refusal' in said) throw new ContractError(said.refusal)
-  return said
+  const exited = once(child, 'exit').then(() => [
+    { refusal: 'the lint process failed: see its output above' },
+  ])
+  const [message] = (await Promise.race([once(child, 'message'), exited])) as [LintMessage]
+  if ('refusal' in message) throw new ContractError(message.refusal)
+  return message
 }
 
 interface Read {
   readonly contract: Contract
-  /** What would stop a start if more operations were written than are, a line each. */
+  /** The problems that stubs would cause once they are implemented, a line each. */
   readonly planned: readonly string[]
 }
 

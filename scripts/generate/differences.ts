@@ -1,10 +1,10 @@
-// Where a project's files are not what its contract makes of them, and what is done about it.
+// Compares a project's generated files and handlers with its contract, and writes the differences.
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { defaultErrorStatuses } from '../../src/contract/defaults.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract } from '../../src/contract/types.js'
 import { byStatus } from '../../src/operations/response-validation.js'
 import { contractFile } from '../../src/paths.js'
@@ -17,14 +17,14 @@ import { generateTypes } from './types.js'
 
 const generatedFolder = 'generated'
 
-/** A file that is not what the contract makes of it. Without content it should not be there. */
+/** A file that differs from what the contract generates. Without content, the file should not exist. */
 export interface Difference {
   readonly file: string
   readonly state: 'stale' | 'missing' | 'orphaned'
   readonly content?: string
 }
 
-/** What was done about it: a handler that exists is never touched, not even where it is orphaned. */
+/** What was done with a file. An existing handler is never touched, even if it is orphaned. */
 export interface Written {
   readonly file: string
   readonly state: 'written' | 'added' | 'removed' | 'orphaned'
@@ -35,10 +35,10 @@ export interface Findings extends Checked {
 }
 
 /**
- * Compares the project in that folder with its contract. Nothing is written: a run that fails leaves all as it was.
- * @param isAdopted whether operations without a handler are planned as those with a stub are: what they say that the server could not
- * read is a warning. What an edit brings has to work.
- * @throws {ContractError} naming what is wrong with the contract, a line each
+ * Compares the project in a folder with its contract, and writes nothing.
+ * @param isAdopted treats operations without a handler like stubs: what the server does not support in them is a warning. Otherwise
+ * a new operation must be fully supported.
+ * @throws {ContractError} with every problem of the contract, a line each
  */
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
   const handlers = await readHandlers(root)
@@ -48,9 +48,9 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
       checkServer(contract, (operation) => {
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
-        // Ways in that the server has not yet are no fault of the edit.
+        // An operation may be added with a declared security scheme that the server does not check yet.
         const isMistaken = operation.security.flat().some((name) => !contract.securitySchemes.has(name))
-        return !isAdopted && (isMistaken || unmetSecurity(operation, contract) === undefined)
+        return !isAdopted && (isMistaken || unsupportedSecurity(operation, contract) === undefined)
       }),
   )
   const undeclared = await undeclaredRefusals(root, contract)
@@ -97,7 +97,7 @@ async function handlerDifferences(root: string, contract: Contract): Promise<Dif
   ]
 }
 
-// Their texts, by their names: to load handlers would be to run them.
+// The handlers' source text by module name: importing them would run them.
 async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> {
   const folder = path.join(root, handlersFolder)
   const files = (await readdir(folder)).filter(isHandlerFile)
@@ -107,7 +107,7 @@ async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> 
   return new Map(await Promise.all(texts))
 }
 
-// Of the server's own errors, the contract need not speak; of what a handler throws, callers must be able to read.
+// Errors that handlers throw must be declared as responses; the server's own errors need not be.
 async function undeclaredRefusals(root: string, contract: Contract): Promise<string[]> {
   const { operations, errorStatuses, describesErrors } = contract
   if (!describesErrors) return []
@@ -117,9 +117,9 @@ async function undeclaredRefusals(root: string, contract: Contract): Promise<str
     const codes = [...text.matchAll(/new ApiError\(\s*'(\w+)'/g)].map(([, code = '']) => code)
     return [...new Set(codes)].flatMap((code) => {
       const status = errorStatuses.get(code)
-      const isOwn = status === undefined || code in defaultErrorStatuses // what is no code does not compile
+      const isOwn = status === undefined || code in defaultErrorStatuses // an unknown code does not compile
       if (isOwn || byStatus(responses)(status) !== undefined) return []
-      return [`${file}: refuses with ${code}, but ${id} declares no answer ${status}`]
+      return [`${file}: throws ApiError ${code}, but ${id} declares no ${status} response`]
     })
   })
   return (await Promise.all(found)).flat()
@@ -129,7 +129,7 @@ function orphan(folder: string, name: string): Difference {
   return { file: `${folder}/${name}`, state: 'orphaned' }
 }
 
-/** Makes the project in that folder what its contract says, as far as no handler is lost by it. */
+/** Writes the differences to the project in a folder; existing handlers are neither changed nor removed. */
 export async function writeDifferences(
   root: string,
   differences: readonly Difference[],
@@ -139,7 +139,7 @@ export async function writeDifferences(
     const target = path.join(root, file)
     const isGenerated = file.startsWith(`${generatedFolder}/`)
     await mkdir(path.dirname(target), { recursive: true })
-    // Never over a handler, not even one that came into being meanwhile.
+    // The flag wx fails rather than overwrite a handler created in the meantime.
     if (content !== undefined) await writeFile(target, content, { flag: isGenerated ? 'w' : 'wx' })
     else if (isGenerated) await rm(target)
     const [made, left] = isGenerated ? (['written', 'removed'] as const) : (['added', 'orphaned'] as const)

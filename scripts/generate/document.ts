@@ -1,10 +1,10 @@
-// The contract's files as Redocly reads them, for the lint.
+// Reads the contract's files for Redocly.
 
 import path from 'node:path'
 import { BaseResolver, type Document } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 
-/** The document, and the reader that keeps the files that it refers to. */
+/** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {
   readonly document: Document
   readonly resolver: BaseResolver
@@ -12,8 +12,8 @@ export interface Loaded {
 
 /**
  * Reads a document of OpenAPI 3.0 or 3.1.
- * @throws {ContractError} when it is something else
- * @throws {Error} when it cannot be read or is no YAML
+ * @throws {ContractError} if it is something else
+ * @throws {Error} if it cannot be read or parsed
  */
 export async function loadDocument(file: string): Promise<Loaded> {
   const resolver = new Resolver()
@@ -23,22 +23,23 @@ export async function loadDocument(file: string): Promise<Loaded> {
   const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
   if (swagger !== undefined)
     throw new ContractError(
-      `${shownFile}: Swagger ${swagger} is not served: convert it to OpenAPI 3.0 or 3.1`,
+      `${shownFile}: Swagger ${swagger} is not supported: convert it to OpenAPI 3.0 or 3.1`,
     )
   if (openapi === undefined)
-    throw new ContractError(`${shownFile}: this is no OpenAPI document: it has no field openapi`)
+    throw new ContractError(`${shownFile}: this is not an OpenAPI document: it has no field openapi`)
   if (!/^3\.[01]\./.test(String(openapi)))
-    throw new ContractError(`${shownFile}: openapi must be a version 3.0.x or 3.1.x, not ${openapi}`)
+    throw new ContractError(`${shownFile}: openapi must be 3.0.x or 3.1.x, not ${openapi}`)
   return { document, resolver }
 }
 
-// Redocly looks names up in plain objects, and takes what it finds under these for a rule of its own.
+// Redocly looks names up in plain objects and finds inherited members under these, so they get a suffix.
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
 const mark = '.own-name'
 
 class Resolver extends BaseResolver {
   override async loadExternalRef(file: string): ReturnType<BaseResolver['loadExternalRef']> {
-    if (/^https?:/.test(file)) throw new Error('it is an address: keep a copy beside the contract')
+    if (/^https?:/.test(file))
+      throw new Error('it is a URL, which is not fetched: keep a copy next to the contract')
     return super.loadExternalRef(file)
   }
 
@@ -49,7 +50,7 @@ class Resolver extends BaseResolver {
   }
 }
 
-// Some ten times as fast as YAML; what is no JSON, YAML tells better.
+// About ten times as fast as the YAML parser, which reports errors.
 function fromJson(source: Document['source']): Document | undefined {
   try {
     return { source, parsed: JSON.parse(source.body) }
@@ -58,7 +59,7 @@ function fromJson(source: Document['source']): Document | undefined {
   }
 }
 
-// With other keys, also where a $ref leads by them. Whatever has no such key is left as it is.
+// Renames keys, also in the pointers of `$ref`s. A value without such a key is returned unchanged.
 function renamed(value: unknown, toName: (name: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = Object.entries(value)

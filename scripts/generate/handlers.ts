@@ -1,13 +1,12 @@
-// The map of handlers, in which an operation whose module is missing does not compile, and the module that a new
-// operation begins with.
+// generated/handlers.ts, the map of all handlers, which does not compile if a module is missing; and the stub of a new handler.
 
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { header } from './header.js'
 
-/** Where handlers stand, one module per operationId, beside the type of them all. */
+/** The folder of the handlers, one module per operationId, and of their type. */
 export const handlersFolder = 'src/handlers'
 
-/** Whether a file of that folder is the handler of an operation. */
+/** Whether a file in that folder is a handler. */
 export function isHandlerFile(name: string): boolean {
   return name.endsWith('.ts') && name !== 'handler.ts'
 }
@@ -23,7 +22,7 @@ export const handlers: Handlers = { ${names.join(', ')} }
 `
 }
 
-/** Whether a module is still what it began as. */
+/** Whether a module is still a stub. */
 export function isStubText(text: string): boolean {
   return /^export const [\w$]+: Handler<'[^']+'> = notWritten\(/m.test(text)
 }

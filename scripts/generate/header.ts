@@ -1,2 +1,2 @@
-/** Stands on top of every generated file. */
+/** The first line of every generated file. */
 export const header = '// Generated from openapi.yaml by `npm run generate`. Do not edit.\n\n'

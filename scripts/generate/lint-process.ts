@@ -1,14 +1,14 @@
-// The lint of a large document, in a process of its own: it takes as long as what is done beside it.
+// Lints a large document in its own process, in parallel to reading it, which takes as long.
 
 import { ContractError } from '../../src/contract/contract-error.js'
-import { type Findings, lintFile } from './lint.js'
+import { type LintResult, lintFile } from './lint.js'
 
-/** What the process says: what the lint found, or why it is no contract. */
-export type Said = Findings | { readonly refusal: string }
+/** The result of the lint, or why the document is not a contract. */
+export type LintMessage = LintResult | { readonly refusal: string }
 
 const [, , file = ''] = process.argv
-const said: Said = await lintFile(file).catch((error) => {
+const message: LintMessage = await lintFile(file).catch((error) => {
   if (!(error instanceof ContractError)) throw error
   return { refusal: error.message }
 })
-process.send?.(said)
+process.send?.(message)

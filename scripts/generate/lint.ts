@@ -1,4 +1,4 @@
-// The contract's lint, by Redocly's recommended rules: what is wrong, and where.
+// Lints the contract with Redocly's recommended rules.
 
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -11,22 +11,22 @@ import {
 } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
-import { namesIn } from '../../src/contract/names.js'
+import { pathParameterNames } from '../../src/contract/names.js'
 import { readContract } from '../../src/contract/read.js'
 import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { oneLine } from '../../src/lib/one-line.js'
-import { firstOfKind } from './alike.js'
 import { loadDocument } from './document.js'
+import { summarizeByKind } from './summarize.js'
 
-/** What the lint found, a line each: `openapi.yaml:12:5 error what is wrong (rule)`. */
-export interface Findings {
-  /** They make the document another one than was meant. */
+/** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
+export interface LintResult {
+  /** The server would do something other than the author meant. */
   readonly errors: readonly string[]
-  /** It can be served all the same. */
+  /** The document can be served anyway. */
   readonly warnings: readonly string[]
 }
 
-// What Redocly holds for errors and the server can live with: what only the documentation suffers from.
+// Errors to Redocly, warnings here: only the documentation suffers.
 const warned = [
   'operation-summary',
   'operation-operationId-url-safe',
@@ -35,30 +35,31 @@ const warned = [
   'no-server-trailing-slash',
   'no-empty-servers',
   'no-undefined-server-variable',
-  'no-identical-paths', // of one method they are refused
+  'no-identical-paths', // rejected by the reader if they have the same method
   'no-server-variables-empty-enum',
   'no-example-value-and-externalValue',
-  'no-enum-type-mismatch', // of a written operation it is refused
+  'no-enum-type-mismatch', // rejected by the validators of implemented operations
 ]
 const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
-// Of a large document: to check its examples would take longer than all the rest, and to hold each path to each other takes the square
-// of their number. Of the ambiguous, the router takes the one that says more.
+// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The router prefers the more
+// specific of two ambiguous paths.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxBytes = 2_000_000
-/** Whether a document is so large that its lint is worth a process of its own. */
+
+/** Whether a document is large enough to lint it in its own process. */
 export async function isLarge(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
   return found !== undefined && found.size > smallMaxBytes
 }
 
 /**
- * Lints the document and the files that it refers to. One run at a time: the validator of examples is shared by all in a process.
- * @throws {ContractError} when it is no contract, or cannot be linted
+ * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared within a process.
+ * @throws {ContractError} if the document is not a contract or cannot be linted
  */
-export async function lintFile(file: string): Promise<Findings> {
+export async function lintFile(file: string): Promise<LintResult> {
   const { document, resolver } = await loadDocument(file).catch(async (error) => {
     if (error instanceof ContractError) throw error
-    await readSource(file) // which tells better what cannot be read, and where
+    await readSource(file) // throws a better error, with the location
     const { line, col, message } = error
     throw new ContractError(`${[shownFile(file), line, col].filter(Boolean).join(':')}: ${message}`)
   })
@@ -68,9 +69,9 @@ export async function lintFile(file: string): Promise<Findings> {
   }
   const isSmall = !(await isLarge(file))
   const problems = await lint(isSmall).catch(async (error) => {
-    await readContract(file) // which tells better which $ref leads back to itself, or is no URL
+    await readContract(file) // throws a better error for a circular or malformed $ref
     if (!isSmall) throw error
-    return lint(false) // examples that are no list end the rule that checks them, and another rule tells of them
+    return lint(false) // the rule for examples throws if they are not an array, which another rule reports
   })
   const errors = problems.filter((problem) => severityOf(problem) === 'error')
   const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
@@ -83,15 +84,15 @@ export async function lintFile(file: string): Promise<Findings> {
 
 function rulesOf(isSmall: boolean): Record<string, 'warn' | 'off'> {
   return {
-    'no-server-example.com': 'off', // a local stack is a server, too
+    'no-server-example.com': 'off', // it rejects localhost, too
     ...Object.fromEntries(warned.map((rule) => [rule, 'warn'])),
     ...Object.fromEntries(ofSmall.map((rule) => [rule, isSmall ? 'warn' : 'off'])),
   }
 }
 
-// Where a line is takes Redocly long to find out, so of many that are alike a few are shown.
+// Redocly takes long to compute a line number, so only a few of each kind are shown.
 function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
-  return firstOfKind(
+  return summarizeByKind(
     problems,
     ({ ruleId }) => ruleId,
     (problem) => lineOf(problem, 'warning', file),
@@ -99,7 +100,7 @@ function summarised(problems: readonly NormalizedProblem[], file: string): strin
   )
 }
 
-// What Redocly says of a document's structure is an error where the server would do other than what was meant.
+// A finding about the document's structure is an error if the server would do something other than the author meant.
 function severityOf({
   ruleId,
   severity,
@@ -107,23 +108,23 @@ function severityOf({
   location: [place],
 }: NormalizedProblem): 'error' | 'warn' | 'off' {
   const pointer = place?.pointer ?? ''
-  if (isInExtension(pointer)) return 'off' // it is of no rule but its maker's
+  if (isInExtension(pointer)) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
-  if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // it is added
+  if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // the server adds it
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
   if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
   if (ruleId !== 'struct') return severity
   if (isForReaders(pointer)) return 'warn'
-  if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // it is understood without
-  // Words of 3.0 in 3.1, which are understood, too.
+  if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // supported without a type
+  // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
 }
 
-// Redocly finds only names of ASCII in a path.
+// Redocly only recognizes ASCII names in a path.
 function isInPath(message: string): boolean {
   const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/s.exec(message) ?? []
-  return name !== undefined && namesIn(route ?? '').includes(name)
+  return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
 function isInExtension(pointer: string): boolean {
@@ -138,7 +139,7 @@ function isForReaders(pointer: string): boolean {
   return hasKeyword(pointer, (key) => ['externalDocs', 'contact', 'license'].includes(key))
 }
 
-// Unless it is a name of the document's own, such as a header's.
+// Not a name in a map, such as a header's.
 function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean {
   const keys = pointer.split('/')
   return keys.some((key, i) => isThat(key) && !mapKeywords.has(keys[i - 1] ?? ''))
@@ -157,7 +158,7 @@ function lineOf(
 
 const guessesMax = 3
 
-// Of two slips of YAML, Redocly sees no more than a null. Of what is like many words, nobody can say which was meant.
+// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three suggestions do not help.
 function hintOf(message: string, suggest: readonly string[]): string {
   if (/^Property `\$ref` is not expected/.test(message))
     return ' It must be a text, in quotes where it begins with #.'

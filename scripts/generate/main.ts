@@ -1,6 +1,5 @@
-// openapi.yaml -> generated/: the types of its schemas, what each operation takes and may answer, and the map of
-// its handlers; and a stub in src/handlers/ for each operation that has none. `--check` writes nothing and fails on
-// whatever does not fit the contract.
+// openapi.yaml -> generated/: the types of its schemas, the request and response types of each operation, the map of handlers, and the
+// client; and a stub in src/handlers/ for each operation without a handler. `--check` writes nothing and fails if anything differs.
 
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'

@@ -1,15 +1,15 @@
-// What each operation takes and may answer, for its handler. Beside openapi-typescript's own types: a parameter
-// with a default is always there, and an answer is one of a closed set of statuses, each with its body.
+// generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's operations, a parameter with a
+// default is required, and the response is a union of the declared statuses, each with its headers and body.
 
-import { answeredBy, essence, isRange } from '../../src/contract/media-types.js'
+import { essence, isRange, responseContent } from '../../src/contract/media-types.js'
 import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
 import { header } from './header.js'
 
 /** The text of generated/operations.ts. */
 export function generateOperations(contract: Contract): string {
-  const { operations, hasOneWayFields, describesErrors } = contract
+  const { operations, hasReadOrWriteOnly, describesErrors } = contract
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const members = ordered.map((operation) => operationType(operation, hasOneWayFields))
+  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly))
   const text = members.join('\n')
   const named = ['operations', 'Readable', 'Writable'].filter((name) =>
     new RegExp(`\\b${name}[[<]`).test(text),
@@ -34,7 +34,7 @@ export type OperationId = keyof Operations
 ${errorTypes(contract)}`
 }
 
-// Those that an operation needs stand above it.
+// Helper types, included only if an operation uses them.
 const helpers = [
   [
     'StatusOf',
@@ -65,7 +65,7 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
   ],
 ] as const
 
-// Where the contract does not speak of them, errors are as the server has them by itself.
+// Without an `ErrorCode` in the contract, the server's own codes.
 function errorTypes({ describesErrors, errorStatuses }: Contract): string {
   const code = describesErrors
     ? `components['schemas']['ErrorCode']`
@@ -83,18 +83,18 @@ function quote(text: string): string {
   return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
-function operationType(operation: Operation, hasOneWayFields: boolean): string {
+function operationType(operation: Operation, hasReadOrWriteOnly: boolean): string {
   const { name } = operation
   const answers = statusTypes(operation).flatMap(([response, status]) =>
-    answerTypes(operation, response, status, hasOneWayFields),
+    answerTypes(operation, response, status, hasReadOrWriteOnly),
   )
   return `  ${name}: {
     request: {
-      params: ${parametersType(operation, 'path', hasOneWayFields)}
-      query: ${parametersType(operation, 'query', hasOneWayFields)}
-      headers: ${parametersType(operation, 'header', hasOneWayFields)}
-      cookies: ${parametersType(operation, 'cookie', hasOneWayFields)}
-      body: ${bodyType(operation, hasOneWayFields)}
+      params: ${parametersType(operation, 'path', hasReadOrWriteOnly)}
+      query: ${parametersType(operation, 'query', hasReadOrWriteOnly)}
+      headers: ${parametersType(operation, 'header', hasReadOrWriteOnly)}
+      cookies: ${parametersType(operation, 'cookie', hasReadOrWriteOnly)}
+      body: ${bodyType(operation, hasReadOrWriteOnly)}
     }
     response:
 ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
@@ -104,33 +104,33 @@ ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
 function parametersType(
   { id, parameters }: Operation,
   location: 'path' | 'query' | 'header' | 'cookie',
-  hasOneWayFields: boolean,
+  hasReadOrWriteOnly: boolean,
 ): string {
   const here = parameters.filter((parameter) => parameter.in === location)
   if (here.length === 0) return 'Record<never, never>'
   const all = `NonNullable<operations[${quote(id)}]['parameters']['${location}']>`
   const defaults = here.filter(({ hasDefault }) => hasDefault).map(({ name }) => quote(name))
-  const given = hasOneWayFields ? `Writable<${all}>` : all
+  const given = hasReadOrWriteOnly ? `Writable<${all}>` : all
   const full = defaults.length > 0 ? `WithDefaults<${given}, ${defaults.join(' | ')}>` : given
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
-// JSON, text and forms as what they stand for, anything else as bytes.
-function bodyType({ id, body }: Operation, hasOneWayFields: boolean): string {
+// JSON, text and forms as their values, anything else as bytes.
+function bodyType({ id, body }: Operation, hasReadOrWriteOnly: boolean): string {
   if (body === undefined) return 'undefined'
-  const types = body.contents.map((content) => requestType(id, content, hasOneWayFields))
+  const types = body.contents.map((content) => requestType(id, content, hasReadOrWriteOnly))
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
-/** The type of a body of one media type. @param bytes what a file is */
+/** The type of a request body of one media type. @param bytes the type of a file */
 export function requestType(
   id: string,
   content: Content,
-  hasOneWayFields: boolean,
+  hasReadOrWriteOnly: boolean,
   bytes = 'Uint8Array',
 ): string {
   const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
-  return contentType(content, hasOneWayFields ? `Writable<${type}>` : type, bytes)
+  return contentType(content, hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
 }
 
 function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
@@ -141,7 +141,7 @@ function contentType({ kind, types, fields = new Map() }: Content, type: string,
   return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
-// What counts for a status: itself, then its class, then `default`, which is for errors where a success is declared.
+// The response of a status: its own, then that of its class, then `default`, which is only for errors if a success is declared.
 function statusTypes({ responses }: Operation): [response: Response, status: string][] {
   const all = [...responses.values()]
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
@@ -170,13 +170,13 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// Of several types, the one that is taken without a `Content-Type` need not be named. Those of bytes are one, for a handler to give
-// whichever it has.
+// One type per media type; the one used without a `Content-Type` does not require the header. All media types of bytes share a type, so
+// that a handler can choose among them.
 function answerTypes(
   { id }: Operation,
   { key, headers, contents }: Response,
   status: string,
-  hasOneWayFields: boolean,
+  hasReadOrWriteOnly: boolean,
 ): string[] {
   const declared = `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
   const own = headers.filter(({ setByServer }) => !setByServer)
@@ -186,13 +186,13 @@ function answerTypes(
   const isRequired = own.some(({ required }) => required)
   if (contents.length === 0)
     return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
-  const silent = answeredBy(contents, undefined)
+  const silent = responseContent(contents, undefined)
   const files = contents.filter((content) => content.kind === 'bytes' && content !== silent)
   return contents.flatMap((content) => {
     const alike = files.includes(content) ? files : [content]
     if (content !== alike[0]) return []
     const type = `${declared}['content'][${quote(content.mediaType)}]`
-    const body = contentType(content, hasOneWayFields ? `Readable<${type}>` : type, 'string | Uint8Array')
+    const body = contentType(content, hasReadOrWriteOnly ? `Readable<${type}>` : type, 'string | Uint8Array')
     const isSilent = content === silent
     const named =
       contents.length > 1 || !isSilent
@@ -202,7 +202,7 @@ function answerTypes(
   })
 }
 
-// What is not declared cannot be given: left out of the type, it would be let through where it is no literal.
+// Undeclared headers are `undefined` rather than omitted: TypeScript only rejects excess properties in literals.
 function headersType(names: readonly string[], isRequired: boolean): string {
   if (names.length === 0) return '; headers?: undefined'
   return `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }`

@@ -1,11 +1,11 @@
-// What was found or done, in words for people and in JSON for scripts.
+// Prints what generate found or did, as text or JSON.
 
 import type { Paint, Style } from '../../src/commands/terminal.js'
 import type { Difference, Written } from './differences.js'
 
 export interface Outcome {
   readonly files: readonly { readonly file: string; readonly state: State }[]
-  /** Operations past their time, a line each. */
+  /** Operations past their sunset, a line each. */
   readonly sunsets: readonly string[]
 }
 
@@ -16,10 +16,10 @@ const words: Record<State, readonly [style: Style, words: string]> = {
   missing: ['red', 'is missing'],
   orphaned: ['red', 'is orphaned'],
   written: ['green', 'written'],
-  added: ['green', 'added: a stub that answers 501 until you write it'],
+  added: ['green', 'added: a stub that responds with 501 until you implement it'],
   removed: ['dim', 'removed'],
 }
-const orphanedHandler = 'is orphaned: its operation is gone from the contract, so remove it or rename it'
+const orphanedHandler = 'is orphaned: the contract has no such operation. Remove or rename the file'
 
 export function toText({ files, sunsets }: Outcome, isCheck: boolean, paint: Paint): string {
   if (files.length + sunsets.length === 0) return isCheck ? '' : 'generated/ is up to date\n'

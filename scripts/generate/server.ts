@@ -1,17 +1,17 @@
-// The server that a start would build of a contract: whatever it throws then, generate says first.
+// Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyInstance } from 'fastify'
 import { ContractError, type Problem } from '../../src/contract/contract-error.js'
 import { problemOf } from '../../src/contract/operations.js'
-import { unmetSecurity } from '../../src/contract/security.js'
+import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
 import { notWritten } from '../../src/handlers/handler.js'
 import { buildServer } from '../lib/server.js'
 
 /**
- * Builds the routes and validators of every operation, written or not. Nothing listens, and no database is asked.
- * @returns what would stop a start if more operations were written than are
- * @throws {ContractError} when a start would fail
+ * Builds the routes and validators of every operation, implemented or not, without listening or using a database.
+ * @returns the problems that stubs would cause once they are implemented
+ * @throws {ContractError} if startup would fail
  */
 export async function checkServer(
   contract: Contract,
@@ -24,7 +24,7 @@ export async function checkServer(
     await app.close()
   }
   try {
-    await build((operation) => isWritten(operation) || unmetSecurity(operation, contract) === undefined)
+    await build((operation) => isWritten(operation) || unsupportedSecurity(operation, contract) === undefined)
     return []
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
@@ -34,8 +34,8 @@ export async function checkServer(
 }
 
 /**
- * The server of a contract with these handlers, ready for requests.
- * @throws {ContractError} when a start would fail
+ * The server of a contract with the given handlers, ready for requests.
+ * @throws {ContractError} if startup would fail
  */
 export async function readyServer(
   contract: Contract,
@@ -51,7 +51,7 @@ export async function readyServer(
   }
 }
 
-// Fastify says of which route it could not compile a schema.
+// Fastify's error names the route whose schema it could not compile.
 function fromFastify({ message }: Error, { operations, prefix }: Contract): ContractError {
   const [, method, url = '', reason] = /schema for (\w+): (\S+), due to error (.*)/s.exec(message) ?? []
   const operation = [...operations.values()].find(

@@ -1,11 +1,11 @@
-// Operations whose removal is due, or will be soon.
+// Operations past their sunset, or within 90 days of it.
 
 import type { Contract } from '../../src/contract/types.js'
 
 const dayMs = 86_400_000
 const warningDays = 90
 
-/** One line for each operation past its sunset, and for each that gets there within 90 days. */
+/** One line for each operation past its sunset, and one for each within 90 days of it. */
 export function sunsets({ operations }: Contract, nowMs: number): { past: string[]; soon: string[] } {
   const past: string[] = []
   const soon: string[] = []

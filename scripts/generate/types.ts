@@ -1,18 +1,19 @@
-// The schemas as types, by openapi-typescript, each under its own name. An int64 is a bigint: a number would round it.
+// generated/types.ts: the schemas as types, by openapi-typescript, each exported under its own name. An int64 is a bigint, because a number
+// would round it.
 
 import { createRequire } from 'node:module'
 import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
-import { lookUp } from '../../src/contract/pointer.js'
+import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
-import { dataKeywords, mapKeywords, referring } from '../../src/contract/upgrade.js'
+import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../../src/contract/upgrade.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
-// Not imported: Node looks through TypeScript's nine megabytes for its exports then, a second of every run.
+// Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a second of every run.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 const {
@@ -28,10 +29,10 @@ const {
 
 /** The text of generated/types.ts. */
 export async function generateTypes(contract: Contract): Promise<string> {
-  // Its type of a document does not matter: the lint has seen that this is one.
+  // The cast is safe: the lint has validated the document.
   const document = withTypedParameters(withNamedParts(withoutAliases(contract.document))) as OpenAPI3
-  const nodes = transformSchema(document, await context(document, contract.hasOneWayFields))
-  // Of what may be null, or is one of several, its `keyof T` has none of the fields that an `allOf` requires.
+  const nodes = transformSchema(document, await context(document, contract.hasReadOrWriteOnly))
+  // `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
   const text = astToString(withNamedSchemas(nodes)).replace(
     /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
     '$1 PropertyKey$2 & keyof T]',
@@ -39,8 +40,8 @@ export async function generateTypes(contract: Contract): Promise<string> {
   return header + text
 }
 
-// Editors and the compiler say `Pet` then, and not `components["schemas"]["Pet"]`. A schema whose name is none of a type, or one
-// that the module uses itself, has no other name than before.
+// Exports each schema as a type, so that editors and the compiler show `Pet` and not `components["schemas"]["Pet"]`. A schema whose name is
+// not a valid type name, or is used by the module, is left as it is.
 function withNamedSchemas(nodes: readonly Node[]): Node[] {
   const used = usedNames(nodes)
   const isFree = (name: string) => {
@@ -86,7 +87,7 @@ function nameOf({ name }: PropertySignature): string {
   return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
 }
 
-// What the module declares, and what it refers to beside its own: `Record`, `Omit`.
+// The names the module declares or refers to, such as `Record` and `Omit`.
 function usedNames(nodes: readonly Node[]): Set<string> {
   const names = new Set<string>()
   const visit = (node: Node): undefined => {
@@ -98,7 +99,7 @@ function usedNames(nodes: readonly Node[]): Set<string> {
   return names
 }
 
-// Of `components["schemas"]["Pet"]`.
+// `Pet` for `components["schemas"]["Pet"]`.
 function referredSchema(node: Node): string | undefined {
   const text = (at: TypeNode) =>
     ts.isLiteralTypeNode(at) && ts.isStringLiteral(at.literal) ? at.literal.text : undefined
@@ -109,8 +110,8 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// openapi-typescript's defaults. Its main function would lint and bundle the document once more, by stricter rules than ours.
-// Of a field with a default, they let it be absent from some bodies of requests: a handler is always given one.
+// openapi-typescript's default options. Its main function would lint and bundle the document again, with stricter rules. Its types make
+// some properties with a default optional, but handlers always get a value.
 async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<GlobalContext> {
   const silent = { silent: true }
   const reader = new Reader(document)
@@ -154,14 +155,14 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
   }
 }
 
-/** Whether a field is there where it was absent: by its own schema, or by what that refers to. */
+/** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
 export function hasDefault(reader: Reader, schema: unknown): boolean {
   return [nodeOf(schema), reader.node(schema)].some((each) => each.default !== undefined)
 }
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
 
-// Without fields, and not to have any.
+// An object that allows no properties.
 function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
   const hasParts = ['properties', 'patternProperties', 'allOf', 'anyOf', 'oneOf'].some((key) => key in schema)
   return schema.additionalProperties === false && !hasParts
@@ -175,7 +176,7 @@ interface Tuple {
   readonly maxItems?: number
 }
 
-// openapi-typescript's own has all of `prefixItems` and nothing else; by JSON Schema there may be fewer, and more.
+// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items.
 function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
   const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
   if (prefixItems === undefined) return undefined
@@ -189,8 +190,8 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
   return ts.factory.createTupleTypeNode(isClosed ? types : [...types, rest])
 }
 
-// openapi-typescript makes no type that a reference into an `allOf`, a media type or the parameters of a path could lead to. What is
-// referred to there is made a schema or a parameter of its own, and the reference one to that.
+// openapi-typescript has no type for the target of a `$ref` into an `allOf`, a media type or the parameters of a path. Each such target is
+// copied to a schema or parameter of its own, and the `$ref` changed to that.
 function withNamedParts(document: object): object {
   const { components = {} } = document as { readonly components?: Components }
   const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
@@ -201,9 +202,9 @@ function withNamedParts(document: object): object {
     const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
     const name = freeName(words.filter(Boolean).join('_'), { ...components[kind], ...parts[kind] })
     const made = `#/components/${kind}/${name}`
-    refs.set(ref, made) // before it is copied, for it may refer to itself
+    refs.set(ref, made) // before copying, because it may refer to itself
     parts[kind][name] = {}
-    parts[kind][name] = named(lookUp(document, ref), kind)
+    parts[kind][name] = named(resolvePointer(document, ref), kind)
     return made
   }
   const named = (value: unknown, of: string, isMap = false): unknown => {
@@ -223,7 +224,7 @@ function withNamedParts(document: object): object {
   return refs.size === 0 ? document : { ...copy, components: { ...copy.components, schemas, parameters } }
 }
 
-// openapi-typescript follows no reference that a component is, and passes over what stands beside that of a path item.
+// openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path item's `$ref`.
 function withoutAliases(document: object): object {
   const reader = new Reader(document)
   const { components, paths } = document as { readonly components?: object; readonly paths?: object }
@@ -243,7 +244,7 @@ function withoutAliases(document: object): object {
   }
 }
 
-// The operations of a path item have their types where it is used.
+// The operations of a shared path item get their types where it is used.
 function nameless(item: object): object {
   const entries = Object.entries(item).map(([key, each]) => {
     const { operationId, ...others } = nodeOf(each)
@@ -252,7 +253,7 @@ function nameless(item: object): object {
   return Object.fromEntries(entries)
 }
 
-// Of a discriminator's mapping, openapi-typescript takes references alone, and no names.
+// openapi-typescript supports references in a discriminator's mapping, but not schema names.
 function withMappedRefs(discriminator: Readonly<Record<string, unknown>>): object {
   const entries = Object.entries((discriminator.mapping ?? {}) as Record<string, string>)
   const refs = entries.map(([value, target]) => {
@@ -264,19 +265,21 @@ function withMappedRefs(discriminator: Readonly<Record<string, unknown>>): objec
 type Kind = 'schemas' | 'parameters'
 type Components = { readonly [kind in Kind]?: object }
 
-// Undefined where a type is made of it at its place.
+// Undefined if openapi-typescript makes a type of the target.
 function kindOfPart(ref: string, of: string): Kind | undefined {
   if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
   if (of === 'parameters') return of
-  return referring.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of) ? undefined : 'schemas'
+  return referenceObjectKeywords.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of)
+    ? undefined
+    : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {
   return name in taken ? freeName(`${name}_`, taken) : name
 }
 
-// openapi-typescript takes the JSON of a parameter's `content` for text, knows no parameter that is to be ignored, and takes an extension
-// among responses for one of them.
+// openapi-typescript types the JSON of a parameter's `content` as a string, types the header parameters that OpenAPI ignores, and reads an
+// extension in `responses` as a response.
 function withTypedParameters(document: object): object {
   const reader = new Reader(document)
   const typed = (node: unknown, at = ''): unknown => {
@@ -284,7 +287,7 @@ function withTypedParameters(document: object): object {
       const isIgnored = (each: unknown) => at === 'parameters' && isIgnoredParameter(reader.node(each))
       return node.filter((each) => !isIgnored(each)).map((each) => typed(each))
     }
-    if (typeof node === 'bigint') return Number(node) // it is shown in comments alone, by JSON.stringify
+    if (typeof node === 'bigint') return Number(node) // only shown in comments, by JSON.stringify
     if (typeof node !== 'object' || node === null) return node
     const isResponse = (each: unknown) => typeof each === 'object' && each !== null
     const entries = Object.entries(node).filter(([, each]) => at !== 'responses' || isResponse(each))

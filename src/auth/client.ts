@@ -26,13 +26,13 @@ export function toClient(key: ClientKey, limits: Limits): Client {
   return { keyId: String(key.id), plan: key.plan, quotas, expiresAt: key.expiresAt ?? undefined }
 }
 
-type Limits = Pick<Contract, 'isMetered' | 'rateLimits'>
+type Limits = Pick<Contract, 'hasRateLimits' | 'rateLimits'>
 
 function quotasOf(
   { plan, perMinute, perDay }: Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'>,
-  { isMetered, rateLimits }: Limits,
+  { hasRateLimits, rateLimits }: Limits,
 ): Quotas | undefined {
-  if (!isMetered) return { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+  if (!hasRateLimits) return { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
   const fixed = rateLimits.plans.get(plan)
   const agreed = perMinute === null || perDay === null ? undefined : { perMinute, perDay }
   return fixed === 'custom' ? agreed : fixed

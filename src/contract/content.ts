@@ -1,54 +1,53 @@
-// Bodies and answers by their media types: how each is read, checked and written, and which the server cannot hold to
-// their schema.
+// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the server cannot validate.
 
 import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Content, Field, Schema } from './types.js'
 
-/** What is declared for a body or an answer. */
+/** The media types of a request body or a response. */
 export interface Contents {
   readonly contents: readonly Content[]
-  /** Why the others are neither taken nor given, a sentence each. */
-  readonly left: readonly string[]
+  /** Why the server does not support the other media types, a sentence each. */
+  readonly skipped: readonly string[]
 }
 
 interface Declared {
-  /** Of the body or answer: `POST /pets: its body`. */
+  /** `POST /pets: the request body`. */
   readonly place: string
   readonly mediaType: string
   readonly media: Node
 }
 
 /**
- * Reads the types of a body or an answer. One that cannot be held to its schema is left out where there are others, and
- * is more than the server can read where there is none.
+ * Reads the media types of a request body or a response. A media type that the server cannot validate is skipped if there is another
+ * one; otherwise the operation is unsupported.
  */
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Contents {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
     return { place, mediaType, media: reader.node(value) }
   })
   checkTypes(reader, declared)
-  if (isBody && declared.length === 0) reader.unread(`${place} has no content`)
-  const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unchecked(each, isBody))
+  if (isBody && declared.length === 0) reader.unsupported(`${place} has no content`)
+  const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unsupported(each))
   const contents = read.filter((each) => typeof each !== 'string')
-  const left = read.filter((each) => typeof each === 'string')
-  if (contents.length > 0) return { contents, left }
-  for (const text of left) reader.unread(text)
-  return { contents, left: [] }
+  const skipped = read.filter((each) => typeof each === 'string')
+  if (contents.length > 0) return { contents, skipped }
+  for (const text of skipped) reader.unsupported(text)
+  return { contents, skipped: [] }
 }
 
 function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   const known = new Set<string>()
   for (const { place, mediaType } of declared) {
     const name = essence(mediaType)
-    if (!isMediaType(name)) reader.unread(`${place} ${mediaType} is no media type`)
+    if (!isMediaType(name)) reader.unsupported(`${place} ${mediaType} is not a media type`)
     if (known.has(name))
-      reader.unread(`${place} ${mediaType} is declared twice: parameters tell no types apart`)
+      reader.unsupported(`${place} ${mediaType} is declared twice: parameters do not distinguish media types`)
     known.add(name)
   }
 }
 
-// Undefined where the server could not check it, or of a form why.
+// Undefined if the server cannot validate it; for a form, the reasons.
 function readContent(
   reader: Reader,
   declared: Declared,
@@ -57,10 +56,10 @@ function readContent(
   const { mediaType, media } = declared
   const name = essence(mediaType)
   if (isJson(name) && !isRange(name)) {
-    reader.follow(media.schema)
+    reader.checkRefs(media.schema)
     return { mediaType, kind: 'json', schema: media.schema as Schema | boolean }
   }
-  const schema = media.schema === undefined ? undefined : nodeOf(reader.inlined(media.schema))
+  const schema = media.schema === undefined ? undefined : nodeOf(reader.dereferenced(media.schema))
   const isForm = name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data'
   if (isForm && isBody && schema !== undefined) return readForm(reader, declared, schema)
   if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {}))
@@ -68,10 +67,11 @@ function readContent(
   return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes', schema } : undefined
 }
 
-function unchecked({ place, mediaType }: Declared, isBody: boolean): string {
-  const way = isRange(mediaType) ? 'name a type, or' : 'the server cannot hold it to its schema:'
-  const what = isBody ? 'taken' : 'given'
-  return `${place} ${mediaType} is not ${what}: ${way} leave the schema out, or say {type: string, format: binary}, for bytes`
+function unsupported({ place, mediaType }: Declared): string {
+  const fix = 'remove the schema or use {type: string, format: binary} for raw bytes'
+  return isRange(mediaType)
+    ? `${place} ${mediaType} is not supported with its schema: name a single media type, or ${fix}`
+    : `${place} ${mediaType} cannot be validated against its schema: ${fix}`
 }
 
 function readText(mediaType: string, schema: Node | undefined, isBody: boolean): Content | undefined {
@@ -82,18 +82,18 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
   return { mediaType, kind: 'text', schema, types }
 }
 
-// Of files and bytes nothing is known but their length, which validation finds by the type: in a range, it is not looked for.
-const ofBytes = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
-const ofAssertions =
+// Only the length of bytes can be validated, and only for a single media type: validators are found by type, which a range is not.
+const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
+const assertionKeywords =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
 
 function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const isKnown = Object.keys(schema).every(
     (key) =>
-      ofBytes.includes(key) ||
-      !ofAssertions.test(key) ||
-      (key === 'contentEncoding' && isAsIs(schema)) ||
+      bytesKeywords.includes(key) ||
+      !assertionKeywords.test(key) ||
+      (key === 'contentEncoding' && isUnencoded(schema)) ||
       (['anyOf', 'oneOf'].includes(key) && !isBounded),
   )
   const types = [schema.type ?? 'string'].flat()
@@ -106,13 +106,13 @@ function isBytes(schema: Node, isAny: boolean): boolean {
   )
 }
 
-// RFC 2045, section 6.2: these encodings leave bytes as they are.
-function isAsIs({ contentEncoding = 'binary' }: Node): boolean {
+// RFC 2045, section 6.2: these encodings leave bytes unchanged.
+function isUnencoded({ contentEncoding = 'binary' }: Node): boolean {
   return ['7bit', '8bit', 'binary'].includes(String(contentEncoding))
 }
 
 function isFile(schema: Node): boolean {
-  const isMedia = schema.contentMediaType !== undefined && isAsIs(schema)
+  const isMedia = schema.contentMediaType !== undefined && isUnencoded(schema)
   const alternatives = alternativesOf(schema)
   return (
     schema.format === 'binary' ||
@@ -123,7 +123,7 @@ function isFile(schema: Node): boolean {
   )
 }
 
-// Null aside, which only says that it may be left out.
+// Without null, which only allows the value to be absent.
 function alternativesOf(schema: Node): Node[] {
   return [...listOf(schema.anyOf), ...listOf(schema.oneOf)].filter(({ type }) => type !== 'null')
 }
@@ -138,7 +138,7 @@ function readForm(
   const encodings = reader.node(media.encoding)
   const problems: string[] = []
   const problem = (text: string) => problems.push(`${place} ${mediaType}: ${text}`)
-  if (typesOf(schema)?.join() !== 'object') problem('a form is of type object')
+  if (typesOf(schema)?.join() !== 'object') problem('the schema of a form must have type: object')
   if (parts.some((each) => each.patternProperties !== undefined))
     problem('patternProperties are not supported in a form')
   const schemas = new Map<string, Node[]>()
@@ -146,28 +146,32 @@ function readForm(
     schemas.set(name, [...(schemas.get(name) ?? []), nodeOf(each)])
   }
   for (const name of Object.keys(encodings))
-    if (!schemas.has(name)) problem(`encoding.${name} is of no field of its schema`)
-  const read = (name: string, each: Node[]) => {
-    const encoding = reader.node(Object.hasOwn(encodings, name) ? encodings[name] : undefined)
-    const field = readField(each, encoding, isMultipart)
-    const isOpen = !schemas.has(name)
-    const fault =
-      isOpen && typeof field !== 'string' && field.kind === 'file' ? 'is a file: files need names' : field
-    if (typeof fault !== 'string') return fault
-    problem(`the field ${name} ${fault}`)
+    if (!schemas.has(name)) problem(`encoding.${name} is not a property of the schema`)
+  const read = (place: string, each: Node[], encoding: unknown) => {
+    const field = readField(each, reader.node(encoding), isMultipart)
+    if (typeof field !== 'string') return field
+    problem(`${place} ${field}`)
     return plainField
   }
-  const others = parts.flatMap(({ additionalProperties: each }) =>
+  const fields = new Map(
+    [...schemas].map(([name, each]) => {
+      const encoding = Object.hasOwn(encodings, name) ? encodings[name] : undefined
+      return [name, read(`the field ${name}`, each, encoding)]
+    }),
+  )
+  const additional = parts.flatMap(({ additionalProperties: each }) =>
     typeof each === 'object' && each ? [each as Node] : [],
   )
-  const fields = new Map([...schemas].map(([name, each]) => [name, read(name, each)]))
-  const rest = others.length > 0 ? read('of any other name', others) : undefined
+  const additionalField =
+    additional.length > 0 ? read('additionalProperties', additional, undefined) : undefined
+  if (additionalField?.kind === 'file')
+    problem('additionalProperties is a file, which is not supported: declare each file in properties')
   if (problems.length > 0) return problems
   const kind = isMultipart ? 'multipart' : 'form'
-  return { mediaType, kind, schema: media.schema as Schema, fields, others: rest }
+  return { mediaType, kind, schema: media.schema as Schema, fields, additionalField }
 }
 
-/** A field of which nothing is said. */
+/** A field without a schema. */
 export const plainField: Field = {
   kind: 'text',
   isList: false,
@@ -176,14 +180,14 @@ export const plainField: Field = {
   mediaTypes: [],
 }
 
-// The field, or why it cannot be read (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
+// The field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
 function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
   const types = unionOf(schemas.map(typesOf))
   const listed = types?.filter((type) => type !== 'null') ?? []
   const fault = encodingFault(encoding, isMultipart, listed.includes('object'))
   if (fault !== undefined) return fault
   if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
-  if (listed.length > 1) return 'may be a list or something else, which text cannot tell apart'
+  if (listed.length > 1) return 'allows an array and another type, which text does not distinguish'
   const items = schemas
     .flatMap(partsOf)
     .flatMap((part) => (part.items === undefined ? [] : [nodeOf(part.items)]))
@@ -198,14 +202,14 @@ function encodingFault(
   isObject: boolean,
 ): string | undefined {
   if (isMultipart && headers !== undefined) return 'has an encoding with headers, which are not supported'
-  // A list in a part for each of its values is how a form in parts has it anyway.
-  const isUsual = (style ?? 'form') === 'form' && explode !== false && !isObject
-  if (isMultipart && (style !== undefined || explode !== undefined) && !isUsual)
+  // One part per item is how multipart sends an array anyway.
+  const isDefault = (style ?? 'form') === 'form' && explode !== false && !isObject
+  if (isMultipart && (style !== undefined || explode !== undefined) && !isDefault)
     return 'has a style, which is not supported in multipart'
   if (style !== undefined && !['form', 'spaceDelimited', 'pipeDelimited'].includes(String(style)))
     return `has the style ${style}, which is not supported in a form`
   if (explode === true && style !== undefined && style !== 'form')
-    return `has the style ${style}, which has no explode: true`
+    return `has the style ${style}, which does not allow explode: true`
   if (
     !isMultipart &&
     contentType !== '' &&
@@ -235,28 +239,28 @@ function readSingle(
           .split(',')
           .map((each) => each.trim())
   const field = { ...plainField, types, mediaTypes }
-  if (types?.includes('array')) return 'is a list of lists, which is not supported in a form'
+  if (types?.includes('array')) return 'is an array of arrays, which is not supported in a form'
   if (mediaTypes.some(isJson) && mediaTypes.length > 1)
-    return 'may be JSON or something else, which is not supported'
+    return 'has JSON and another contentType, which is not supported'
   if (mediaTypes.some(isJson)) return { ...field, kind: 'json' }
   if (types?.includes('object')) {
     if (types.some((type) => type !== 'object' && type !== 'null'))
-      return 'may be an object or something else, which text cannot tell apart'
+      return 'allows an object and another type, which text does not distinguish'
     if (mediaTypes.length > 0) return `is an object as ${contentType}, which is not supported`
     return isMultipart
       ? { ...field, kind: 'json' }
-      : 'is an object: give it an encoding with contentType: application/json'
+      : 'is an object: add an encoding with contentType: application/json'
   }
   const ofFiles = mediaTypes.some((each) => !essence(each).startsWith('text/'))
   const files = schemas.filter((each) => ofFiles || isFile(each))
   if (!isMultipart || files.length === 0) return field
-  if (files.length < schemas.length) return 'may be a file or something else, which is not supported'
+  if (files.length < schemas.length) return 'allows a file and another type, which is not supported'
   return files.every((each) => isBytes(each, false))
     ? { ...field, kind: 'file' }
-    : 'is a file with more than a length to check'
+    : 'is a file: only its minLength and maxLength can be validated'
 }
 
-/** A schema and all that it is composed of, of which any may name fields. */
+/** A schema and the subschemas it is composed of, any of which may declare properties. */
 function partsOf(schema: Node): Node[] {
   const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => listOf(schema[keyword]))
   const conditional = ['then', 'else'].flatMap((keyword) =>
@@ -265,7 +269,7 @@ function partsOf(schema: Node): Node[] {
   return [schema, ...[...composed, ...conditional].flatMap(partsOf)]
 }
 
-/** The types that a schema allows, as far as it says; undefined for any. */
+/** The types a schema allows, as far as its keywords show; undefined for any. */
 function typesOf(schema: Node): readonly string[] | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   if (schema.const !== undefined) return [typeOf(schema.const)]

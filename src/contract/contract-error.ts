@@ -1,18 +1,20 @@
+// What is wrong with a contract: problems with their places, and the error that reports them.
+
 import { OperatorError } from '../operator-error.js'
 
 /** The keys that lead to a part of the document. */
 export type Pointer = readonly (string | number)[]
 
-/** What is wrong with the contract, in words that name the place, and where that is. */
+/** A problem of the contract: a message that names the place in words, and its location in the document. */
 export interface Problem {
   readonly text: string
   readonly at: Pointer
 }
 
-/** The contract is unusable; the message has one line per problem. */
+/** The contract cannot be served. The message has one line per problem. */
 export class ContractError extends OperatorError {
   override name = 'ContractError'
-  /** Those of the message, or none where it says by itself where they are. */
+  /** The problems in the message; empty if the message was given as text that already contains locations. */
   readonly problems: readonly Problem[]
 
   constructor(reason: string | readonly Problem[]) {

@@ -1,9 +1,9 @@
-// What a contract gets that leaves it open: a document that was not written for this server can be served, too.
+// Defaults for the extensions a document may omit, so that documents not written for this server can be served.
 
 import { maxHeaderSize } from 'node:http'
 import type { RateLimits } from './types.js'
 
-/** HTTP status by code, of the errors that the server itself answers; a contract's `ErrorCode` takes their place. */
+/** HTTP status by code of the errors the server itself sends. The `ErrorCode` of a contract replaces them. */
 export const defaultErrorStatuses = {
   invalid_request: 400,
   invalid_json: 400,
@@ -26,16 +26,16 @@ export const defaultErrorStatuses = {
   unavailable: 503,
 } as const
 
-/** What a caller's own `X-Request-Id` may be, where no answer declares the header. */
+/** The schema of a client's own `X-Request-Id`, if no response declares the header. */
 export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' }
 
-/** In bytes, without `x-limits`: what Fastify and Node have by themselves. */
+/** Limits without `x-limits`, in bytes: the defaults of Fastify and Node. */
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 
-/** Without `x-idempotency`. */
+/** Idempotency without `x-idempotency`. */
 export const defaultIdempotency = { keepHours: 24 }
 
-/** Without `x-rate-limits`: nothing is counted. */
+/** Rate limits without `x-rate-limits`: none. */
 export const unlimited: RateLimits = {
   plans: new Map([['unlimited', { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }]]),
   anonymous: { perMinute: Number.POSITIVE_INFINITY },

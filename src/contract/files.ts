@@ -1,4 +1,4 @@
-// The contract's files as one document: openapi.yaml, and whatever it refers to in files beside it.
+// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location of each part.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -10,27 +10,34 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, 
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
-import { lookUp } from './pointer.js'
+import { resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
-import { dataKeywords, isItem, isOldDialect, mapKeywords, referring, withSiblings } from './upgrade.js'
+import {
+  dataKeywords,
+  holdsPathItems,
+  isOpenApi30,
+  mapKeywords,
+  refAsAllOf,
+  referenceObjectKeywords,
+} from './upgrade.js'
 
-/** The document, in one piece. */
+/** A document, bundled. */
 export interface Source {
   readonly document: object
-  /** As YAML: as it was written, unless parts of it came from other files. */
+  /** The YAML as written; if the document has several files, that of the bundle. */
   readonly text: string
-  /** The files that it came from. */
+  /** The files it was read from. */
   readonly files: readonly string[]
-  /** Where a part of it stands, as `openapi.yaml:12:7`; what stands in another file, where that is referred to. */
+  /** The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to it. */
   locate(pointer: Pointer): string
 }
 
-/** Reads a file as text, by its path. */
+/** Reads the text of a file. */
 export type ReadText = (file: string) => Promise<string>
 
 /**
- * Reads a document with all that it refers to. Addresses are not followed: a start must not depend on them.
- * @throws {ContractError} naming each file that is missing or not YAML, and each `$ref` that leads nowhere
+ * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
+ * @throws {ContractError} with each file that cannot be read or parsed, and each `$ref` that does not resolve
  */
 export async function readSource(
   file: string,
@@ -48,28 +55,29 @@ export async function readSource(
   const locate = (pointer: Pointer) => place(path.resolve(file), pointer)
   const root = await textOf(path.resolve(file))
     .then(parseText)
-    .catch(() => undefined) // the parser of references tells why
+    .catch(() => undefined) // $RefParser reports why
   const [written = ''] = texts.values()
-  if (root !== undefined && isWhole(root))
+  if (root !== undefined && isSelfContained(root))
     return { document: root, text: written, files: [...texts.keys()], locate }
-  const isOld = isOldDialect(root)
-  const extensions: unknown[] = []
+  const isOld = isOpenApi30(root)
+  const foreign: unknown[] = []
+  const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
   const parse = ({ data }: { readonly data: unknown }) => {
     const value = parseText(String(data))
-    // A file of nothing but references is a map, in which a name may begin with x-, too.
+    // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
-    const whole = { extensions, isOld, leads: (ref: string) => lookUp(value, ref) !== undefined }
-    return setAside(value, whole, { isMap, isData: false, of: '' })
+    const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
+    return withoutForeign(value, parsed, { isMap, isData: false, of: '' })
   }
   const options = {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
     resolve: { http: false, file: { order: 1, canRead: true, read } },
-    continueOnError: true, // so that every problem is named
+    continueOnError: true, // to report every problem
   }
   try {
-    const joined = putBack(await new $RefParser().bundle(path.resolve(file), options), extensions) as object
-    const document = withMaps(joined, joined) as object
+    const bundle = putBack(await new $RefParser().bundle(path.resolve(file), options), foreign) as object
+    const document = withMaps(bundle, bundle) as object
     const isSplit = texts.size > 1
     return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
   } catch (error) {
@@ -77,29 +85,28 @@ export async function readSource(
   }
 }
 
-// A document whose every reference leads to a part of its own is in one piece; any other is for the parser of references to
-// join, or to tell what is wrong with it.
-function isWhole(document: object): boolean {
+// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to report what is wrong.
+function isSelfContained(document: object): boolean {
   const known = new Set<string>()
-  const leads = (ref: string) => {
-    if (!known.has(ref) && lookUp(document, ref) !== undefined) known.add(ref)
+  const resolves = (ref: string) => {
+    if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
   const isInside = (value: unknown, isMap = false, isData = false): boolean => {
     if (typeof value !== 'object' || value === null) return true
     if (Array.isArray(value)) return value.every((each) => isInside(each, false, isData))
-    if (isData && isPlainData(value, leads)) return true
+    if (isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return !isMap && leads(each)
-      if (isForeign(key, isMap)) return true
+      if (key === '$ref' && typeof each === 'string') return !isMap && resolves(each)
+      if (isUnknownExtension(key, isMap)) return true
       return isInside(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
     })
   }
   return isInside(document)
 }
 
-// What a `$ref` means in an extension is its maker's to say: in one that the server does not know, it is not followed.
-function isForeign(key: string, isMap: boolean): boolean {
+// A `$ref` in an unknown extension may mean anything, so it is not followed.
+function isUnknownExtension(key: string, isMap: boolean): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
 }
 
@@ -107,15 +114,14 @@ function isDataOf(key: string, isMap: boolean): boolean {
   return !isMap && dataKeywords.has(key)
 }
 
-// In an example may be a whole schema, or a field of that name: what looks like a reference and leads nowhere, or to an address, is one
-// of its texts.
-function isPlainData(value: object, leads: (ref: string) => boolean): boolean {
+// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
+function isPlainData(value: object, resolves: (ref: string) => boolean): boolean {
   const { $ref } = value as { readonly $ref?: unknown }
   if (typeof $ref !== 'string') return false
-  return $ref.startsWith('#') ? !leads($ref) : isAddress($ref)
+  return $ref.startsWith('#') ? !resolves($ref) : isHttpUrl($ref)
 }
 
-function isAddress(url: string): boolean {
+function isHttpUrl(url: string): boolean {
   return /^https?:/.test(url)
 }
 
@@ -143,10 +149,10 @@ function looksLikeJson(text: string): boolean {
   return /^\s*\{/.test(text)
 }
 
-// Some ten times as fast as YAML, which tells better what is wrong with what is no JSON, or has a name twice.
+// About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
 function parseJsonText(text: string): object | undefined {
   try {
-    return parseLossless(text, undefined, { parseNumber: exactNumber }) as object // for it begins with a brace
+    return parseLossless(text, undefined, { parseNumber: exactNumber }) as object // it starts with a brace
   } catch {
     return undefined
   }
@@ -162,48 +168,50 @@ function parseYaml(text: string): object {
     return typeof each === 'bigint' ? narrowed(each) : each
   }
   const value: unknown = parsed.toJS({ reviver })
-  if (typeof value !== 'object' || value === null) throw new Error('it holds no document')
+  if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
   if (!isJson) throw notFinite(text)
   return value
 }
 
-// OpenAPI 3.1.1, section 4.3: YAML is for what JSON can say, too. In the words of the YAML parser, which tell the place.
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
+// line and column.
 function notFinite(text: string): Error {
   const lines = new LineCounter()
-  let message = 'a number is not one of JSON'
+  let message = 'a number is not valid in JSON'
   visit(parseDocument(text, { lineCounter: lines }), {
     Scalar(_, { value, source, range }) {
       if (typeof value !== 'number' || Number.isFinite(value)) return undefined
       const { line, col } = lines.linePos(range?.[0] ?? 0)
-      message = `${source} is no number of JSON at line ${line}, column ${col}:`
+      message = `${source} is not a JSON number at line ${line}, column ${col}:`
       return visit.BREAK
     },
   })
   return new Error(message)
 }
 
-interface Whole {
-  readonly extensions: unknown[]
-  /** OpenAPI 3.0: beside a `$ref`, nothing counts. */
+interface ParsedFile {
+  /** Stores a value and returns its placeholder. */
+  setAside(value: unknown): string
+  /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
   readonly isOld: boolean
-  leads(ref: string): boolean
+  resolves(ref: string): boolean
 }
 
-/** Where a part stands: among names, in data, and below which keyword. */
-interface Surroundings {
+/** The context of a value: whether its keys are names, whether it is data, and the field it belongs to. */
+interface Context {
   readonly isMap: boolean
   readonly isData: boolean
   readonly of: string
 }
 
-function setAside(value: unknown, whole: Whole, { isMap, isData, of }: Surroundings): unknown {
-  const aside = (each: unknown) => mark + (whole.extensions.push(each) - 1)
-  if (isData && typeof value === 'object' && value !== null && isPlainData(value, whole.leads))
-    return aside(value)
-  const part = isMap || isData ? value : withinReference(value, of, whole.isOld)
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
+function withoutForeign(value: unknown, file: ParsedFile, { isMap, isData, of }: Context): unknown {
+  if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
+    return file.setAside(value)
+  const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
   return mapped(part, (each, key) => {
-    if (isForeign(key, isMap)) return aside(each)
-    return setAside(each, whole, {
+    if (isUnknownExtension(key, isMap)) return file.setAside(each)
+    return withoutForeign(each, file, {
       isMap: !isMap && !isData && mapKeywords.has(key),
       isData: isData || isDataOf(key, isMap),
       of: isMap || Array.isArray(part) ? of : key,
@@ -211,33 +219,33 @@ function setAside(value: unknown, whole: Whole, { isMap, isData, of }: Surroundi
   })
 }
 
-// What refers to another file, and is referred to itself, must have nothing beside its `$ref`: the parser looks for what that file
-// refers to in this one. At the top of a file nothing tells a schema, which may have, from an answer or a path.
-function withinReference(value: unknown, of: string, isOld: boolean): unknown {
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings and is a target itself. At the
+// top of a file, nothing distinguishes a schema, whose siblings count, from a response or a path item.
+function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknown {
   const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
   const isUnknown = of === '' && Object.keys(siblings).length > 0
-  if (typeof $ref !== 'string' || $ref.startsWith('#') || isItem(of) || isUnknown) return value
-  return withSiblings(nodeOf(value), isOld || referring.includes(of), of !== '')
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || holdsPathItems(of) || isUnknown) return value
+  return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
 }
 
-function putBack(value: unknown, extensions: readonly unknown[]): unknown {
-  if (extensions.length === 0) return value
-  if (typeof value === 'string' && value.startsWith(mark)) return extensions[Number(value.slice(mark.length))]
-  return mapped(value, (each) => putBack(each, extensions))
+function putBack(value: unknown, foreign: readonly unknown[]): unknown {
+  if (foreign.length === 0) return value
+  if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
+  return mapped(value, (each) => putBack(each, foreign))
 }
 
-// Whole maps, such as `properties`, in the place of a `$ref` to one: where names stand, it would be one of them.
+// Replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like any other.
 function withMaps(value: unknown, document: object, isMap = false): unknown {
   const { $ref } = isMap ? nodeOf(value) : {}
-  if (typeof $ref === 'string') return withMaps(lookUp(document, $ref), document, true)
+  if (typeof $ref === 'string') return withMaps(resolvePointer(document, $ref), document, true)
   return mapped(value, (each, key) => {
-    if (!isMap && (dataKeywords.has(key) || isForeign(key, isMap))) return each
+    if (!isMap && (dataKeywords.has(key) || isUnknownExtension(key, isMap))) return each
     return withMaps(each, document, !isMap && mapKeywords.has(key))
   })
 }
 
-// No YAML holds a NUL.
-const mark = '\0extension '
+// YAML cannot contain NUL.
+const mark = '\0foreign '
 
 function mapped(value: unknown, map: (each: unknown, key: string) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -248,14 +256,12 @@ function mapped(value: unknown, map: (each: unknown, key: string) => unknown): u
 function problems(error: unknown, file: string, place: Place): string[] {
   const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
   return errors.map((each) => {
-    // What a file that does not parse holds cannot be located by its paths.
+    // A file that does not parse has no parts to locate: the parser's message has the line and column.
     const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
       each.message,
     )
     if (yaml) {
-      const text = yaml[2]?.startsWith('Maximum call stack')
-        ? 'an alias leads back to its own anchor'
-        : yaml[2]
+      const text = yaml[2]?.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : yaml[2]
       return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
     }
     const source = toPath(each.source || path.resolve(file))
@@ -264,18 +270,18 @@ function problems(error: unknown, file: string, place: Place): string[] {
 }
 
 function explain({ code, message, targetRef }: JSONParserError & { readonly targetRef?: string }): string {
-  if (code === 'EMISSINGPOINTER') return `$ref ${targetRef} leads nowhere`
-  if (message === 'URI malformed') return 'a $ref is no URL: a % in it is written %25'
+  if (code === 'EMISSINGPOINTER') return `cannot resolve $ref ${targetRef}`
+  if (message === 'URI malformed') return 'a $ref is not a valid URL: write % as %25'
   const url = /^Error reading file "(.*)"/.exec(message)?.[1]
   if (url === undefined) return message.split('\n', 1)[0] ?? ''
-  if (isAddress(url)) return `$ref ${url} is an address: keep a copy beside the contract`
-  return `there is no file ${shown(toPath(url))} to be read`
+  if (isHttpUrl(url)) return `$ref ${url} is a URL, which is not fetched: keep a copy next to the contract`
+  return `cannot read the file ${shown(toPath(url))}`
 }
 
-/** `openapi.yaml:12:7`, as far as it can be told. */
+/** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
 type Place = (file: string, at: Pointer) => string
 
-// Each file is read once for all that is asked of it.
+// Parses each file for locations once.
 function createPlace(texts: ReadonlyMap<string, string>): Place {
   const read = new Map<string, Located>()
   return (file, at) => {
@@ -290,19 +296,19 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
   }
 }
 
-/** A text whose parts know where they stand. */
+/** A parsed text whose parts have offsets. */
 interface Located {
   readonly root: Part
   readonly lines: LineCounter
 }
 
-/** A part of a text: where it begins, with its name if it has one, and the part of it that a key leads to. */
+/** A part of a text: the offset of its key, or else of its value, and its children. */
 interface Part {
   readonly offset: number | undefined
   child(key: string): Part | undefined
 }
 
-// JSON is YAML, too, but takes an eighth of the time as what it is.
+// JSON is YAML, but a JSON parser takes an eighth of the time.
 function locatable(text: string): Located {
   const lines = new LineCounter()
   const faults: jsonc.ParseError[] = []
@@ -334,7 +340,7 @@ function jsonPart(node: jsonc.Node | undefined, name = node): Part {
   return { offset: name?.offset, child }
 }
 
-// Of what is not there, where the innermost part around it stands.
+// The offset of a part; if it does not exist, that of the innermost existing part around it.
 function offsetOf(root: Part, at: Pointer): number | undefined {
   let offset: number | undefined
   let part: Part | undefined = root

@@ -1,34 +1,34 @@
-// Media types as the contract writes them: ranges such as `image/*`, parameters, and the many kinds of JSON.
+// Media types in the contract: with parameters, as ranges such as `image/*`, and the `+json` types.
 
-/** Whether it is a media type, or a range of them. */
+/** Whether a name is a media type or a media type range. */
 export function isMediaType(name: string): boolean {
   return /^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(essence(name))
 }
 
-/** Without parameters, in lower case. */
+/** The media type without parameters, in lower case. */
 export function essence(mediaType: string): string {
   const end = mediaType.indexOf(';')
   return (end < 0 ? mediaType : mediaType.slice(0, end)).trim().toLowerCase()
 }
 
-/** Whether a body of the type is JSON (RFC 6839, section 3.1). */
+/** Whether a body of this media type is JSON (RFC 6839, section 3.1). */
 export function isJson(mediaType: string): boolean {
   return /^application\/([^;]+\+)?json$/.test(essence(mediaType))
 }
 
-/** Whether a type is what the contract declares, or in the range that it declares. */
+/** Whether a media type equals the declared one or is in the declared range. */
 export function accepts(declared: string, mediaType: string): boolean {
   const [range, type] = [essence(declared), essence(mediaType)]
   return range === type || range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
 }
 
-/** Whether the contract names a range of types, such as `image/*`, and not a type. */
+/** Whether the contract declares a range, such as `image/*`. */
 export function isRange(mediaType: string): boolean {
   return essence(mediaType).endsWith('/*')
 }
 
-/** What is declared of a type: for itself, or for the range that it is in. */
-export function declaredFor<Each extends { readonly mediaType: string }>(
+/** The declaration for a media type: its own, or else the narrowest range that includes it. */
+export function contentFor<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   mediaType: string,
 ): Each | undefined {
@@ -37,12 +37,12 @@ export function declaredFor<Each extends { readonly mediaType: string }>(
   return inRange.find((each) => !isRange(each.mediaType)) ?? inRange.sort(byWidth)[0]
 }
 
-/** The one of an answer that goes by a `Content-Type`; without it the first of JSON, or the only one. */
-export function answeredBy<Each extends { readonly mediaType: string }>(
+/** The declaration for a response's `Content-Type`; without the header, the only one or the first that is JSON. */
+export function responseContent<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   contentType: string | undefined,
 ): Each | undefined {
-  if (contentType !== undefined) return isRange(contentType) ? undefined : declaredFor(contents, contentType)
+  if (contentType !== undefined) return isRange(contentType) ? undefined : contentFor(contents, contentType)
   const [first] = contents.length === 1 ? contents : contents.filter(({ mediaType }) => isJson(mediaType))
   return first !== undefined && !isRange(first.mediaType) ? first : undefined
 }
@@ -52,7 +52,7 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
   return b.mediaType.length - a.mediaType.length
 }
 
-/** Whether its text, as far as a `charset` says, is UTF-8, of which ASCII is a part. */
+/** Whether the `charset`, if any, is UTF-8 or its subset ASCII. */
 export function isUtf8(contentType: string): boolean {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   return /^(utf-8|us-ascii)$/i.test(charset)

@@ -1,9 +1,9 @@
-// The names of a contract: methods that are served, and operations and parameters where others are allowed fewer letters.
+// Names: the methods that are served, and operationIds, path parameters and headers where fewer characters are allowed.
 
-/** What fastify-openapi-glue makes routes of. */
+/** The methods fastify-openapi-glue makes routes for. */
 export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
-// Reserved by the language, names that every object has, or that the generated modules use themselves.
+// JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   ...`handler handlers Handler Handlers notWritten undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
@@ -12,8 +12,8 @@ const taken = new Set([
 ])
 
 /**
- * An operationId as the name of a module and of what it exports: `find pet by id`, `pets/find-by-id` and `find.pet.by.id` are called
- * `findPetById`; `delete` is `deleteOperation`.
+ * An operationId as the name of its handler's module and export: `find pet by id`, `pets/find-by-id` and `find.pet.by.id`
+ * all become `findPetById`; `delete` becomes `deleteOperation`.
  */
 export function moduleName(operationId: string): string {
   const [first = '', ...others] = operationId.split(/[^\w$]+/).filter(Boolean)
@@ -22,14 +22,14 @@ export function moduleName(operationId: string): string {
   return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
 }
 
-/** The parameters in a path, in their order: `id` of `/pets/{id}`. */
-export function namesIn(path: string): string[] {
+/** The names of a path's parameters, in order: `id` for `/pets/{id}`. */
+export function pathParameterNames(path: string): string[] {
   return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
 }
 
 /**
- * A path as the router is to read it: its parameters by words alone, `/users/{user_2d_id}` for `/users/{user-id}`; a colon, which would
- * begin a parameter, twice; and between a parameter and what would be taken for more of its name a pattern.
+ * A path for the router (find-my-way): parameter names escaped to word characters, `/users/{user_2d_id}` for `/users/{user-id}`; a colon,
+ * which would start a parameter, doubled; and a pattern after a parameter whose next character could belong to its name.
  */
 export function withRouteNames(path: string): string {
   return path.replace(/\{([^{}]+)\}(?=([^/.-])?)|:/g, (_, name, next) => {
@@ -38,12 +38,12 @@ export function withRouteNames(path: string): string {
   })
 }
 
-/** What the router calls a path parameter. */
+/** The router's name for a path parameter. */
 export function routeName(name: string): string {
   return name.replace(/\W/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`)
 }
 
-/** Whether HTTP allows it for the name of a header or a cookie (RFC 9110, section 5.6.2). */
+/** Whether a name is a token, as HTTP requires for headers and cookies (RFC 9110, section 5.6.2). */
 export function isToken(name: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
 }

@@ -1,21 +1,22 @@
-// What operations leave out and the server adds: names, and parameters of paths.
+// What operations may omit and the server adds: operationIds and path parameters.
 
-import { namesIn, servedMethods } from './names.js'
-import { lookUp } from './pointer.js'
+import { pathParameterNames, servedMethods } from './names.js'
+import { resolvePointer } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
 
 /**
- * The document with what its operations leave out: a name, `getToysById` for `GET /toys/{id}`, and the parameters of their path, which are
- * text; and these, in words. What an operation is called and given, its module, its types, the client and the log must agree upon.
+ * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for each undeclared path parameter,
+ * and a sentence for each. They are added to the document itself so that routes, handlers, types, the client and the log agree.
  */
-export function withOmitted(document: object): { readonly document: object; readonly added: string[] } {
+export function addOmitted(document: object): { readonly document: object; readonly added: string[] } {
   const added: string[] = []
   const { paths } = document as Node
   if (typeof paths !== 'object' || paths === null) return { document, added }
   const parametersOf = ({ parameters }: Node) => (Array.isArray(parameters) ? parameters : [])
   const isOf = (name: string) => (parameter: unknown) => {
     const { $ref } = nodeOf(parameter)
-    const { name: own, in: location } = nodeOf(typeof $ref === 'string' ? lookUp(document, $ref) : parameter)
+    const target = typeof $ref === 'string' ? resolvePointer(document, $ref) : parameter
+    const { name: own, in: location } = nodeOf(target)
     return own === name && location === 'path'
   }
   const items = Object.entries(paths).map(([path, item]) => {
@@ -26,10 +27,11 @@ export function withOmitted(document: object): { readonly document: object; read
       const node = given as Node
       const place = `${method.toUpperCase()} ${path}`
       const declared = [...parametersOf(item), ...parametersOf(node)]
-      const missing = namesIn(path).filter((name) => !declared.some(isOf(name)))
-      for (const name of missing) added.push(`${place} does not declare ${name}: it is taken as text`)
+      const missing = pathParameterNames(path).filter((name) => !declared.some(isOf(name)))
+      for (const name of missing)
+        added.push(`${place}: the path parameter ${name} is not declared: it is read as a string`)
       const operationId = derivedId(method, path)
-      if (!('operationId' in node)) added.push(`${place} has no operationId: it is called ${operationId}`)
+      if (!('operationId' in node)) added.push(`${place} has no operationId: the server uses ${operationId}`)
       const texts = missing.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
       const parameters = missing.length > 0 && { parameters: [...parametersOf(node), ...texts] }
       return [method, { operationId, ...node, ...parameters }]

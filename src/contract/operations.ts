@@ -1,5 +1,4 @@
-// The operations of the document, where they are mounted, and what would keep the server from serving them as they
-// are written.
+// Operations: reads each Operation Object with its path, and checks what the server cannot route or serve as written.
 
 import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
@@ -8,17 +7,17 @@ import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import { knownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
-import { moduleName, namesIn, servedMethods, withRouteNames } from './names.js'
+import { moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { waysIn } from './security.js'
+import { supportedRequirements } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import type { Contract, Operation, Schema } from './types.js'
 
-const otherMethods = ['trace', 'query']
+const unservedMethods = ['trace', 'query']
 
-/** A problem of an operation, in words that begin with its place: its id, unless another is given. */
+/** A problem of an operation. Its message starts with the place, by default the operationId. */
 export function problemOf({ id, path, method }: Operation, text: string, place = id): Problem {
   return { text: `${place}: ${text}`, at: ['paths', path, method.toLowerCase()] }
 }
@@ -34,7 +33,8 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
       if (item[method] === undefined) continue
       reader.within(['paths', path, method], () => {
         const operation = readOperation(reader, path, method, item, reader.node(item[method]))
-        if (operations.has(operation.id)) reader.problem(`two operations are called ${operation.id}`)
+        if (operations.has(operation.id))
+          reader.problem(`two operations have the operationId ${operation.id}`)
         operations.set(operation.id, operation)
       })
     }
@@ -48,29 +48,31 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   return { prefix, operations, securitySchemes: securitySchemes as never }
 }
 
-// OpenAPI 3.1, section 4.8.9: what stands beside a `$ref` counts, and is undefined where the other has it, too.
+// OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
 function readItem(reader: Reader, path: string, value: unknown): Node {
   const { $ref, ...own } = value as Node
   const item = reader.node(value)
   if (typeof $ref !== 'string') return item
   const both = Object.keys(own).find((key) => key in item)
-  if (both !== undefined) reader.problem(`${path} has ${both} beside a $ref to what has it, too`)
+  if (both !== undefined)
+    reader.problem(`${path}: ${both} is defined beside the $ref and in its target: keep one`)
   return { ...item, ...own }
 }
 
 function checkPath(reader: Reader, path: string, item: Node): void {
-  const names = namesIn(path)
+  const names = pathParameterNames(path)
   const twice = names.find((name, i) => names.indexOf(name) < i)
-  if (twice !== undefined) reader.problem(`${path}: the parameter ${twice} is there twice`)
-  if (path.includes('}{')) reader.problem(`${path}: nothing tells parameters apart that stand side by side`)
+  if (twice !== undefined) reader.problem(`${path}: the path contains the parameter ${twice} twice`)
+  if (path.includes('}{')) reader.problem(`${path}: adjacent parameters need a separator between them`)
   if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, '')))
-    reader.problem(`${path}: a brace stands alone or holds no name`)
-  if (!path.startsWith('/')) reader.problem(`${path}: a path begins with a slash`)
-  // Fastify's own marks, and what ends a path.
-  if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot hold * or ? or #`)
-  if (decoded(path) === undefined) reader.problem(`${path}: a path is percent-encoded UTF-8`)
-  for (const method of otherMethods) {
-    if (item[method] !== undefined) reader.problem(`${method.toUpperCase()} ${path} cannot be served`)
+    reader.problem(`${path}: a parameter must be a name in braces, like {id}`)
+  if (!path.startsWith('/')) reader.problem(`${path}: a path must start with /`)
+  // `*` and `?` are wildcards to Fastify; `?` and `#` end the path of a URL.
+  if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot contain *, ? or #`)
+  if (decoded(path) === undefined) reader.problem(`${path}: percent-encoding in a path must be valid UTF-8`)
+  for (const method of unservedMethods) {
+    const name = method.toUpperCase()
+    if (item[method] !== undefined) reader.problem(`${name} ${path}: the method ${name} is not supported`)
   }
 }
 
@@ -89,9 +91,9 @@ function decoded(path: string): string | undefined {
 function readOperation(reader: Reader, path: string, method: string, item: Node, node: Node): Operation {
   const place = `${method.toUpperCase()} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
-    reader.problem(`${place}: its operationId must be a text`)
+    reader.problem(`${place}: operationId must be a non-empty string`)
   checkServers(reader, place, item, node)
-  const { result, unread } = reader.gather(() => {
+  const { result, unsupported } = reader.collectUnsupported(() => {
     checkExtensions(reader, place, item, node)
     return {
       parameters: readParameters(reader, place, path, item, node),
@@ -108,7 +110,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     path,
     route: routeOf(path),
     ...result,
-    unread,
+    unsupported,
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
     definition: node,
@@ -117,22 +119,25 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   return operation
 }
 
-// What callers need to know to use it, and the server to keep it.
+// The header and responses that clients of an idempotent operation need, and a client to store its keys for.
 function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
   if (mark === undefined || mark === false) return
   const { method, parameters, responses, security } = operation
-  const isTaken = parameters.some(
+  const hasKey = parameters.some(
     (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
   )
   const faults: [isFault: boolean, text: string][] = [
     [mark !== true, 'must be true or false'],
-    [['GET', 'HEAD', 'OPTIONS'].includes(method), `is for what changes something, and ${method} does not`],
-    [!isTaken, 'needs the header parameter Idempotency-Key'],
-    [!isDeclared(responses, '409'), 'needs an answer 409, for while the first request is under way'],
-    [!isDeclared(responses, '422'), 'needs an answer 422, for a key that belongs to another request'],
+    [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
+    [!hasKey, 'requires the header parameter Idempotency-Key'],
+    [
+      !isDeclared(responses, '409'),
+      'requires a 409 response, for a key whose first request is still in progress',
+    ],
+    [!isDeclared(responses, '422'), 'requires a 422 response, for a key that another request has used'],
     [
       security.length === 0 || security.some((each) => each.length === 0),
-      'needs to know who calls: security',
+      'requires security: keys are stored per client',
     ],
   ]
   for (const [isFault, text] of faults) if (isFault) reader.problem(`${place}: x-idempotent ${text}`)
@@ -142,7 +147,7 @@ function isDeclared(responses: Operation['responses'], status: string): boolean 
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
-/** The media type of errors, where the contract describes those of the server: the first that any operation declares for one. */
+/** The media type of error responses: the first JSON type that any operation declares for an error. */
 export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): string {
   const responses = [...operations.values()].flatMap((operation) => [...operation.responses.values()])
   const errors = responses.filter(({ status }) => /^([45]|default)/.test(status))
@@ -150,14 +155,18 @@ export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): strin
   return content === undefined ? 'application/json' : essence(content.mediaType)
 }
 
-/** The one schema of the header `X-Request-Id`: a request has its id before it is known which operation it is for. */
+/** The schema of the header `X-Request-Id`. There is only one: a request gets its id before it is routed. */
 export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
   const schemas = new Map<string, Schema>()
   for (const operation of operations.values()) {
     const headers = [...operation.responses.values()].flatMap((response) => response.headers)
     for (const { schema } of headers.filter(({ name }) => name.toLowerCase() === 'x-request-id')) {
       if (schemas.size > 0 && !schemas.has(JSON.stringify(schema)))
-        noteAt(reader, operation, `${operation.id}: X-Request-Id has another schema elsewhere`)
+        problemAt(
+          reader,
+          operation,
+          `${operation.id}: the header X-Request-Id must have the same schema in every response`,
+        )
       schemas.set(JSON.stringify(schema), schema)
     }
   }
@@ -165,85 +174,90 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
   return schema
 }
 
-// OpenAPI 3.1, section 4.8.30: beside a scheme without scopes of its own stand roles, which nothing here knows of keys.
+// OpenAPI 3.1, section 4.8.30: for a scheme without scopes, the list names roles, which API keys do not have.
 function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
   const schemes = reader.node(reader.components.securitySchemes)
   for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
     if (reader.node(schemes[name]).type === 'http' && Array.isArray(roles) && roles.length > 0)
-      reader.unread(`${place} asks for ${name} with ${roles.join(', ')}, which the server cannot check`)
-  }
-  const ways = alternatives.map((alternative) => Object.keys(alternative))
-  const contract = { securitySchemes: new Map(Object.entries(schemes)) as Contract['securitySchemes'] }
-  const others = ways.filter((names) => waysIn({ security: [names] }, contract).length === 0)
-  if (others.length < ways.length)
-    for (const names of others)
-      reader.leave(
-        `${place} takes ${names.join(' with ')}, too, which the server cannot check: it lets nobody in by that`,
+      reader.unsupported(
+        `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
       )
-  return ways
+  }
+  const requirements = alternatives.map((alternative) => Object.keys(alternative))
+  const contract = { securitySchemes: new Map(Object.entries(schemes)) as Contract['securitySchemes'] }
+  const unchecked = requirements.filter(
+    (names) => supportedRequirements({ security: [names] }, contract).length === 0,
+  )
+  if (unchecked.length < requirements.length)
+    for (const names of unchecked)
+      reader.warn(
+        `${place}: the security alternative ${names.join(' with ')} is ignored: the server cannot check it`,
+      )
+  return requirements
 }
 
-// The server's own that say nothing where they stand.
+// Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
   const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
   const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-successor']
   const ofOperation = ['x-idempotent', ...ofDeprecated]
   for (const name of ofDocument)
-    if (name in item || name in node) reader.unread(`${place}: ${name} is for the whole document`)
+    if (name in item || name in node)
+      reader.unsupported(`${place}: ${name} belongs at the top level of the document`)
   for (const name of ofOperation)
-    if (name in item) reader.unread(`${place}: ${name} is for an operation, not for its path`)
+    if (name in item) reader.unsupported(`${place}: ${name} belongs in the operation, not in the path item`)
   const mark = ofDeprecated.find((name) => name in node)
   if (mark !== undefined && node.deprecated !== true)
-    reader.unread(`${place} has ${mark} but is not deprecated`)
+    reader.unsupported(`${place}: ${mark} requires deprecated: true`)
   const given = Object.keys(node).filter((name) => name.startsWith('x-'))
-  for (const text of misspelt(given, ofOperation)) reader.unread(`${place}: ${text}`)
+  for (const text of misspelt(given, ofOperation)) reader.unsupported(`${place}: ${text}`)
 }
 
 function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
   if (operation.requestBody === undefined) return undefined
   const { content, required } = reader.node(operation.requestBody)
   if (['get', 'head'].includes(method)) {
-    const text = `${place}: a requestBody has no meaning there (RFC 9110, section 9.3.1)`
-    if (required === true) reader.unread(text)
-    else reader.leave(`${text}, and is not taken`)
+    const text = `${place}: a requestBody has no defined meaning for this method (RFC 9110, section 9.3.1)`
+    if (required === true) reader.unsupported(`${text}: remove it`)
+    else reader.warn(`${text}: it is ignored`)
     return undefined
   }
-  const { contents, left } = readContents(reader, `${place}: its body`, content, true)
-  for (const text of left) reader.leave(text)
+  const { contents, skipped } = readContents(reader, `${place}: the request body`, content, true)
+  for (const text of skipped) reader.warn(text)
   const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
   return { required: required === true, mediaTypes, contents }
 }
 
-// File systems take 255 bytes, of which some are for the ends of names.
+// File systems allow 255 bytes, and the extension needs some of them.
 const nameMax = 200
 
-// Some file systems take names in either case for the same.
+// Names that differ only in case are the same file on some file systems.
 function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
   for (const operation of operations.values()) {
     const { id, name } = operation
     const other = ids.get(name.toLowerCase())
     if (other !== undefined)
-      noteAt(reader, operation, `${other} and ${id} would both be in the module ${name}`)
+      problemAt(reader, operation, `${other} and ${id} would share the module ${name}: rename one of them`)
     if (name.length > nameMax)
-      noteAt(
+      problemAt(
         reader,
         operation,
-        `${id} is longer than the ${nameMax} characters that the name of its module may have`,
+        `${id}: the operationId names a file and must have at most ${nameMax} characters`,
       )
     ids.set(name.toLowerCase(), id)
   }
 }
 
-// Which of `/pets/{id}` and `/pets/{petId}` was meant, nobody could say.
+// `/pets/{id}` and `/pets/{petId}` match the same requests.
 function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
   for (const operation of operations.values()) {
     const { id, method, path } = operation
     const route = `${method} ${(decoded(path) ?? path).replace(/\{[^{}]+\}/g, '{}')}`
     const other = ids.get(route)
-    if (other !== undefined) noteAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
+    if (other !== undefined) problemAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
     ids.set(route, id)
   }
 }
@@ -253,14 +267,14 @@ function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operati
     const { id, deprecation } = operation
     const successor = deprecation?.successor
     if (successor === undefined) continue
-    const problem = `${id}: its x-successor ${successor}`
-    if (!operations.has(successor)) noteAt(reader, operation, `${problem} is no operation`)
+    const problem = `${id}: x-successor ${successor}`
+    if (!operations.has(successor)) problemAt(reader, operation, `${problem} is not an operationId`)
     else if (operations.get(successor)?.path.includes('{'))
-      noteAt(reader, operation, `${problem} has path parameters, so no link can lead there`)
+      problemAt(reader, operation, `${problem} has path parameters, so a Link header cannot refer to it`)
   }
 }
 
-// They are for readers alone.
+// Link Objects only document the API, so a wrong one is a warning.
 function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   for (const { id, definition } of operations.values()) {
     const links = Object.values(reader.node(definition.responses)).flatMap((response) =>
@@ -269,11 +283,11 @@ function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>):
     for (const [name, link] of links) {
       const { operationId = id } = reader.node(link)
       if (!operations.has(String(operationId)))
-        reader.leave(`${id}: its link ${name} leads to ${operationId}, which is no operation`)
+        reader.warn(`${id}: the link ${name} refers to ${operationId}, which is not an operationId`)
     }
   }
 }
 
-function noteAt(reader: Reader, { path, method }: Operation, problem: string): void {
+function problemAt(reader: Reader, { path, method }: Operation, problem: string): void {
   reader.within(['paths', path, method.toLowerCase()], () => reader.problem(problem))
 }

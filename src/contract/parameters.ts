@@ -1,13 +1,12 @@
-// The parameters of an operation: where each stands, how its value is written there (`style`, `explode`, `content`), and
-// what OpenAPI leaves undefined of that, which no server could read.
+// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
 
-import { isToken, namesIn } from './names.js'
+import { isToken, pathParameterNames } from './names.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
-type Shape = 'text' | 'list' | 'object' | 'any'
+type Shape = 'primitive' | 'array' | 'object' | 'any'
 
-// The first is the default.
+// The styles of each location; the first is the default.
 const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
@@ -15,15 +14,15 @@ const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   cookie: ['form'],
 }
 
-// OpenAPI 3.1.1, section 4.8.12.2.1: such a parameter is ignored, for security, responses and bodies speak of them.
+// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security declare them.
 const ignoredHeaders = ['accept', 'content-type', 'authorization']
 
-/** Whether a parameter only describes what the contract says elsewhere. */
+/** Whether a parameter is a header that OpenAPI ignores among parameters. */
 export function isIgnoredParameter({ in: location, name }: Node): boolean {
   return location === 'header' && ignoredHeaders.includes(String(name).toLowerCase())
 }
 
-/** Reads and checks the parameters of an operation: its own, and those of its path that it does not replace. */
+/** Reads and checks the parameters of an operation: its own, and those of its path item that it does not override. */
 export function readParameters(
   reader: Reader,
   place: string,
@@ -34,21 +33,21 @@ export function readParameters(
   const own = reader.list(node.parameters)
   const names = own.map(identity)
   for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
-    reader.problem(`${place}: two parameters are called ${name}`)
+    reader.problem(`${place}: the parameter ${name} is declared twice`)
   }
   const inherited = reader.list(item.parameters).filter((each) => !names.includes(identity(each)))
   const parameters = [...inherited, ...own]
     .filter((each) => !isIgnoredParameter(each))
     .map((each) => readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each))
   checkNames(reader, place, parameters)
-  for (const name of namesIn(path)) {
+  for (const name of pathParameterNames(path)) {
     if (!parameters.some((each) => each.in === 'path' && each.name === name))
-      reader.problem(`${place}: its path has the parameter ${name}, which is not declared`)
+      reader.problem(`${place}: the path parameter ${name} is not declared`)
   }
   return parameters
 }
 
-// Names of headers are the same in either case.
+// Header names are case-insensitive.
 function identity({ name, in: location }: Node): string {
   return `${location}.${location === 'header' ? String(name).toLowerCase() : name}`
 }
@@ -57,17 +56,18 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   const name = String(node.name)
   const location = String(node.in)
   const problem = (text: string) => reader.problem(`${place} ${text}`)
-  const unread = (text: string) => reader.unread(`${place} ${text}`)
-  if (styles[location] === undefined) problem('is in no place that a parameter can be in')
-  // What every object of JavaScript has of its own is not seen to be missing.
+  const unsupported = (text: string) => reader.unsupported(`${place} ${text}`)
+  if (styles[location] === undefined) problem('must be in path, query, header or cookie')
+  // Every JavaScript object inherits these, so validation would not notice that the parameter is missing.
   if (name === '__proto__' || (location === 'header' && name.toLowerCase() === 'constructor')) {
-    problem('has a name that JavaScript keeps for itself')
+    problem('has a name that JavaScript reserves')
   }
-  if (['header', 'cookie'].includes(location) && !isToken(name)) unread('has a name that HTTP does not allow')
+  if (['header', 'cookie'].includes(location) && !isToken(name))
+    unsupported('has a name that HTTP does not allow')
   const isJson = node.content !== undefined
-  // Of JSON the default is looked for in the schema itself.
+  // JSON keeps its `$ref`s, except at the top, where its default is read.
   const schema = (
-    isJson ? reader.node(contentSchema(reader, unread, node)) : reader.inlined(node.schema)
+    isJson ? reader.node(contentSchema(reader, unsupported, node)) : reader.dereferenced(node.schema)
   ) as Node
   return {
     name,
@@ -75,30 +75,31 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
     required: node.required === true,
     hasDefault: schema.default !== undefined,
     schema,
-    form: isJson ? jsonForm : readForm(unread, path, node, schema),
+    form: isJson ? jsonForm : readForm(unsupported, path, node, schema),
   }
 }
 
 const jsonForm: ParameterForm = {
   style: 'json',
   explode: false,
-  shape: 'text',
+  shape: 'primitive',
   names: [],
-  takesOthers: false,
-  isEmptyAbsent: false,
+  allowsAdditional: false,
+  allowEmptyValue: false,
 }
 
 type Note = (text: string) => void
 
-function contentSchema(reader: Reader, unread: Note, { content, schema }: Node): unknown {
+function contentSchema(reader: Reader, unsupported: Note, { content, schema }: Node): unknown {
   const [[mediaType, media] = ['nothing', {}], ...others] = Object.entries(reader.node(content))
-  if (schema !== undefined || others.length > 0) unread('must have either a schema or one content')
+  if (schema !== undefined || others.length > 0)
+    unsupported('must have either schema or content with one media type')
   else if (!/^application\/([^;]+\+)?json$/i.test(mediaType))
-    unread(`cannot be ${mediaType}: only JSON is read`)
+    unsupported(`has content of type ${mediaType}: only JSON is supported`)
   return reader.node(media).schema ?? {}
 }
 
-function readForm(unread: Note, path: string, node: Node, schema: Node): ParameterForm | undefined {
+function readForm(unsupported: Note, path: string, node: Node, schema: Node): ParameterForm | undefined {
   const location = String(node.in)
   const [ownStyle = 'simple'] = styles[location] ?? []
   const style = (node.style ?? ownStyle) as ParameterForm['style']
@@ -108,32 +109,38 @@ function readForm(unread: Note, path: string, node: Node, schema: Node): Paramet
   const form: ParameterForm = {
     style,
     explode,
-    shape: shape ?? 'text',
+    shape: shape ?? 'primitive',
     names: shape === 'object' ? [...new Set(propertiesOf(schema).map(([name]) => name))] : [],
-    takesOthers: shape === 'object' && takesOthers(schema),
-    isEmptyAbsent: location === 'query' && node.allowEmptyValue === true,
+    allowsAdditional: shape === 'object' && allowsAdditional(schema),
+    allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
   }
   const faults: [isFault: boolean, text: string][] = [
-    [!(styles[location] ?? [style]).includes(style), `cannot have the style ${style} there`],
-    [shape === undefined, 'may be of several shapes, and its text does not tell which: use content'],
-    [holdsNested(schema), 'holds lists or objects within one, for which OpenAPI has no style: use content'],
     [
-      propertiesOf(schema).some(([name]) => name === '__proto__'),
-      'has a field __proto__, which JavaScript keeps',
+      !(styles[location] ?? [style]).includes(style),
+      `cannot have the style ${style}: use ${styles[location]?.join(' or ')}`,
     ],
     [
-      form.isEmptyAbsent && node.required === true,
-      'is required, but by allowEmptyValue an empty one is none',
+      shape === undefined,
+      'allows an object and another type, which its text does not distinguish: use content',
+    ],
+    [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
+    [
+      propertiesOf(schema).some(([name]) => name === '__proto__'),
+      'has the property __proto__, a name that JavaScript reserves',
+    ],
+    [
+      form.allowEmptyValue && node.required === true,
+      'cannot be both required and allowEmptyValue: an empty value counts as absent',
     ],
     ...undefinedCombinations(location, form),
     ...(location === 'path' ? undefinedPlaces(path, String(node.name), form) : []),
   ]
   const fault = faults.find(([isFault]) => isFault)
-  if (fault !== undefined) unread(fault[1])
+  if (fault !== undefined) unsupported(fault[1])
   return isPlain(location, form, shapes) ? undefined : form
 }
 
-// OpenAPI 3.1.1, section 4.8.12.6, has no value for these.
+// Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
 function undefinedCombinations(
   location: string,
   { style, explode, shape }: ParameterForm,
@@ -142,47 +149,47 @@ function undefinedCombinations(
   const isExplodedForm = style === 'form' && explode
   return [
     [isDelimited && explode, `cannot have the style ${style} with explode: true`],
-    [isDelimited && shape === 'text', `has the style ${style}, which is for lists and objects`],
+    [isDelimited && shape === 'primitive', `has the style ${style}, which is for arrays and objects`],
     [style === 'deepObject' && !explode, 'cannot have the style deepObject with explode: false'],
     [style === 'deepObject' && shape !== 'object', 'has the style deepObject, which is for objects'],
     [
-      location === 'cookie' && explode && shape !== 'text',
-      'must have explode: false, for a cookie is one value',
+      location === 'cookie' && explode && shape !== 'primitive',
+      'must have explode: false, because a cookie has a single value',
     ],
     [
-      shape === 'textOrList' && !isExplodedForm,
-      'may be a list or one text, and its text does not tell which',
+      shape === 'primitiveOrArray' && !isExplodedForm,
+      'allows an array and a primitive, which its text does not distinguish: use content',
     ],
   ]
 }
 
-// What is beside it in its segment would have to be told from its own delimiters.
+// Delimiters of a styled value could not be told from the rest of its path segment.
 function undefinedPlaces(
   path: string,
   name: string,
   { style, shape }: ParameterForm,
 ): [isFault: boolean, text: string][] {
   const segment = path.split('/').find((each) => each.includes(`{${name}}`)) ?? ''
-  const isStyled = style !== 'simple' || shape !== 'text'
-  return [[isStyled && segment.split('{').length > 2, 'must be the only one in its segment of the path']]
+  const isStyled = style !== 'simple' || shape !== 'primitive'
+  return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
 }
 
-// Read by the router and the query parser as it is; of a value that may be anything, they would make a list.
+// Whether the router or the query parser reads the value as is. The query parser would make an array of a repeated value of any type.
 function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
-  if (location === 'cookie' || form.shape !== 'text' || form.isEmptyAbsent) return false
+  if (location === 'cookie' || form.shape !== 'primitive' || form.allowEmptyValue) return false
   return location === 'query' ? !shapes.has('any') : form.style === 'simple'
 }
 
-// A text or a list of them can be told apart where each element is written by itself.
+// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of its own (exploded form).
 function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined {
   if (shapes.size === 1) {
     const [only] = shapes
-    return only === 'any' ? 'text' : only
+    return only === 'any' ? 'primitive' : only
   }
-  return shapes.has('object') ? undefined : shapes.has('list') ? 'textOrList' : 'text'
+  return shapes.has('object') ? undefined : shapes.has('array') ? 'primitiveOrArray' : 'primitive'
 }
 
-/** What a value may be to a style; of null none speaks. */
+/** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
 export function shapesOf(schema: unknown): ReadonlySet<Shape> {
   const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
   const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
@@ -198,40 +205,39 @@ export function shapesOf(schema: unknown): ReadonlySet<Shape> {
   if (['properties', 'additionalProperties', 'patternProperties'].some((each) => each in others)) {
     return new Set<Shape>(['object'])
   }
-  return new Set<Shape>(['items', 'prefixItems'].some((each) => each in others) ? ['list'] : ['any'])
+  return new Set<Shape>(['items', 'prefixItems'].some((each) => each in others) ? ['array'] : ['any'])
 }
 
 function shapeOfType(type: unknown): Shape {
-  if (type === 'array') return 'list'
-  return type === 'object' ? 'object' : 'text'
+  return type === 'array' || type === 'object' ? type : 'primitive'
 }
 
 function shapeOfValue(value: unknown): Shape {
-  if (Array.isArray(value)) return 'list'
-  return typeof value === 'object' ? 'object' : 'text'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'object' ? 'object' : 'primitive'
 }
 
-function holdsNested(schema: Node): boolean {
+function hasNested(schema: Node): boolean {
   const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
     ...[items, additionalProperties].filter((each) => each !== undefined),
     ...list(prefixItems),
     ...Object.values(nodeOf(patternProperties)),
   ])
   const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
-  return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'list' || shape === 'object'))
+  return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'array' || shape === 'object'))
 }
 
 function propertiesOf(schema: Node): [name: string, schema: unknown][] {
   return parts(schema).flatMap(({ properties }) => Object.entries(nodeOf(properties)))
 }
 
-// One that names no fields has them all.
-function takesOthers(schema: Node): boolean {
-  const saysSo = parts(schema).some(
+// A schema without properties allows any.
+function allowsAdditional(schema: Node): boolean {
+  const isDeclared = parts(schema).some(
     ({ additionalProperties: others, patternProperties }) =>
       (others !== undefined && others !== false) || patternProperties !== undefined,
   )
-  return saysSo || propertiesOf(schema).length === 0
+  return isDeclared || propertiesOf(schema).length === 0
 }
 
 function parts(schema: Node): Node[] {
@@ -243,28 +249,33 @@ function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-// The fields of an exploded object are query parameters like any.
+// The properties of an exploded object are sent as query parameters, so their names must be unique among them.
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()
   const deep = query.filter(({ form }) => form?.style === 'deepObject')
   for (const { name, form } of query) {
     const other = deep.find((each) => name.startsWith(`${each.name}[`))
-    if (other) reader.unread(`${place}: the query parameters ${other.name} and ${name} both take ${name}`)
+    if (other)
+      reader.unsupported(`${place}: the query parameters ${other.name} and ${name} both match ${name}`)
     for (const each of isExplodedObject(form) ? form.names : [name]) {
       const other = owners.get(each)
       if (other !== undefined)
-        reader.unread(`${place}: the query parameters ${other} and ${name} both take ${each}`)
+        reader.unsupported(`${place}: the query parameters ${other} and ${name} both match ${each}`)
       owners.set(each, name)
     }
   }
-  const open = query.filter(({ form }) => isExplodedObject(form) && form.takesOthers).map(({ name }) => name)
+  const open = query
+    .filter(({ form }) => isExplodedObject(form) && form.allowsAdditional)
+    .map(({ name }) => name)
   if (open.length > 1) {
-    reader.unread(`${place}: the query parameters ${open.join(' and ')} each take any name: use deepObject`)
+    reader.unsupported(
+      `${place}: the query parameters ${open.join(' and ')} each match any name: use the style deepObject`,
+    )
   }
 }
 
-/** Whether each field of an object is a parameter of its own: `?R=100&G=200`. */
+/** Whether each property of an object is sent as a parameter: `?R=100&G=200`. */
 export function isExplodedObject(form: ParameterForm | undefined): form is ParameterForm {
   return form?.style === 'form' && form.explode && form.shape === 'object'
 }

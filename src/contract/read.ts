@@ -1,4 +1,4 @@
-// openapi.yaml -> Contract: what the document says, once it is known to be one that the server can keep its word by.
+// openapi.yaml -> Contract: reads the document, collects every problem in it, and returns the contract if there is none.
 
 import { misspelt } from '../lib/misspelt.js'
 import { ContractError, type Problem } from './contract-error.js'
@@ -10,17 +10,17 @@ import {
   readRateLimits,
 } from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
-import { withOmitted } from './omitted.js'
+import { addOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
-import { isEndless, keysOf } from './pointer.js'
-import { Reader } from './reader.js'
+import { pointerKeys, recursesInfinitely } from './pointer.js'
+import { circular, Reader } from './reader.js'
 import type { Contract } from './types.js'
-import { toOneDialect } from './upgrade.js'
+import { toOpenApi31 } from './upgrade.js'
 
 /**
  * Reads and checks the contract.
- * @param readText reads a file of it, where that is not the one on the disk
- * @throws {ContractError} naming every problem at once.
+ * @param readText replaces reading files from disk
+ * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */
 export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
   const source = await readSource(file, readText)
@@ -34,20 +34,18 @@ const dialects = [
   'https://json-schema.org/draft/2020-12/schema',
 ]
 
-/** The contract that a document makes, and what is wrong with it: with a problem, the contract is none. */
+/** The contract of a document, and its problems. With any problem, the contract must not be used. */
 export function toContract({ document: written, text }: Pick<Source, 'document' | 'text'>): {
   readonly contract: Contract
   readonly problems: readonly Problem[]
 } {
-  const { document, added } = withOmitted(written)
-  const specification = toOneDialect(document)
+  const { document, added } = addOmitted(written)
+  const specification = toOpenApi31(document)
   const reader = new Reader(specification)
-  for (const text of added) reader.leave(text)
+  for (const text of added) reader.warn(text)
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
-    reader.within(['openapi'], () =>
-      reader.problem(`openapi must be a version 3.0.x or 3.1.x, not ${openapi}`),
-    )
+    reader.within(['openapi'], () => reader.problem(`openapi must be 3.0.x or 3.1.x, not ${openapi}`))
   for (const name of Object.keys(reader.document)) {
     for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
   }
@@ -55,7 +53,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>
       reader.problem(
-        `jsonSchemaDialect ${jsonSchemaDialect} is not supported: schemas are those of OpenAPI 3.1`,
+        `jsonSchemaDialect ${jsonSchemaDialect} is not supported: use the default dialect of OpenAPI 3.1`,
       ),
     )
   const specificationText = JSON.stringify(specification)
@@ -76,15 +74,15 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
-    left: reader.left,
-    hasOneWayFields: /"(readOnly|writeOnly)":true/.test(specificationText),
+    warnings: reader.warnings,
+    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specificationText),
   }
   return { contract, problems: reader.problems }
 }
 
 function checkReferences(reader: Reader, text: string): void {
   for (const ref of new Set([...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, pointer = '']) => pointer))) {
-    if (!isEndless(reader.document, ref)) continue
-    reader.within(keysOf(ref) ?? [], () => reader.problem(`$ref ${ref} leads back to itself`))
+    if (!recursesInfinitely(reader.document, ref)) continue
+    reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(ref)))
   }
 }

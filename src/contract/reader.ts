@@ -1,47 +1,67 @@
-// Looks into the document, follows its references, and gathers what is wrong with it.
+// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and warnings.
 
 import { oneLine } from '../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
-import { lookUp } from './pointer.js'
+import { resolvePointer } from './pointer.js'
 import { dataKeywords, mapKeywords } from './upgrade.js'
 
-/** Any mapping of the document: it is read before it is known to be right, so any part may be missing. */
+/** An object of the document. It is read before it is validated, so any member may be missing. */
 export interface Node {
   readonly [key: string]: unknown
 }
 
-/** A part as a mapping; what is none, such as a schema that is `true`, as an empty one. */
+/** A value as an object; anything else, such as the schema `true`, reads as empty. */
 export function nodeOf(value: unknown): Node {
   return typeof value === 'object' && value !== null ? (value as Node) : {}
 }
 
-/** The document under inspection. */
+/** The problem of a `$ref` that resolves to itself. */
+export function circular(ref: string): string {
+  return `$ref ${ref} refers back to itself: a schema can recurse only through a property or an item`
+}
+
+/** A document, and what was found in it so far. */
 export class Reader {
-  readonly #problems = new Map<string, Problem>()
-  readonly #left = new Set<string>()
-  readonly #followed = new Set<string>()
-  readonly #inlined = new Map<string, unknown>()
-  #turns = 0
   readonly document: Node
+  readonly #problems = new Map<string, Problem>()
+  readonly #warnings = new Set<string>()
+  readonly #checkedRefs = new Set<string>()
+  readonly #dereferenced = new Map<string, unknown>()
+  #cycles = 0
   #at: Pointer = []
-  #unread: string[] = []
+  #unsupported: string[] = []
 
   constructor(document: object) {
     this.document = document as Node
   }
 
-  /** What was found so far, each problem once. */
+  /** The problems so far, each once. */
   get problems(): readonly Problem[] {
     return [...this.#problems.values()]
   }
 
-  /** Notes what is wrong, in words that name the place, at the part that is being read. */
-  problem(given: string): void {
-    const text = oneLine(given)
+  /** The warnings so far, each once. */
+  get warnings(): readonly string[] {
+    return [...this.#warnings]
+  }
+
+  /** Adds a problem of the part that is being read. The message names the place in words. */
+  problem(message: string): void {
+    const text = oneLine(message)
     if (!this.#problems.has(text)) this.#problems.set(text, { text, at: this.#at })
   }
 
-  /** Reads a part of the document: problems that are noted meanwhile are problems of that part. */
+  /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
+  unsupported(message: string): void {
+    this.#unsupported.push(oneLine(message))
+  }
+
+  /** Adds a warning: the server ignores or adds something, and serves the operation all the same. */
+  warn(message: string): void {
+    this.#warnings.add(oneLine(message))
+  }
+
+  /** Reads a part of the document: problems added by `read` get its location. */
   within<Result>(at: Pointer, read: () => Result): Result {
     const outer = this.#at
     this.#at = at
@@ -52,108 +72,103 @@ export class Reader {
     }
   }
 
-  /** Reads a part of the document, and tells beside it what was noted meanwhile that the server could not read. */
-  gather<Result>(read: () => Result): { readonly result: Result; readonly unread: readonly string[] } {
-    const outer = this.#unread
-    this.#unread = []
+  /** The result of `read`, and the unsupported declarations it added. */
+  collectUnsupported<Result>(read: () => Result): {
+    readonly result: Result
+    readonly unsupported: readonly string[]
+  } {
+    const outer = this.#unsupported
+    this.#unsupported = []
     try {
-      return { result: read(), unread: this.#unread }
+      return { result: read(), unsupported: this.#unsupported }
     } finally {
-      this.#unread = outer
+      this.#unsupported = outer
     }
   }
 
-  /** Notes what is declared and the server could not read or write. */
-  unread(text: string): void {
-    this.#unread.push(oneLine(text))
-  }
-
-  /** What is declared and was left out so far, each once. */
-  get left(): readonly string[] {
-    return [...this.#left]
-  }
-
-  /** Notes what the server leaves out and can be used without. */
-  leave(text: string): void {
-    this.#left.add(oneLine(text))
-  }
-
-  /** The components of the document. */
+  /** The Components Object. */
   get components(): Node {
     return this.node(this.document.components)
   }
 
-  /** A mapping, with its `$ref` followed; an absent one reads as empty. */
+  /** An object, with its `$ref` followed; an absent one reads as empty. */
   node(value: unknown, refs: readonly string[] = []): Node {
     if (typeof value !== 'object' || value === null) return {}
     const { $ref } = value as Node
     if (typeof $ref !== 'string') return value as Node
     if (!refs.includes($ref)) return this.node(this.#resolve($ref), [...refs, $ref])
-    this.problem(`$ref ${$ref} leads back to itself`)
+    this.problem(circular($ref))
     return {}
   }
 
-  /** A list, whose items may be references; an absent one reads as empty. */
+  /** An array whose items may be references; an absent one reads as empty. */
   list(value: unknown): Node[] {
     return Array.isArray(value) ? value.map((each) => this.node(each)) : []
   }
 
   /**
-   * A schema with what it refers to in its place, the same object at each; an absent one takes anything, as does one within itself.
+   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one that contains itself, become `{}`.
    */
-  inlined(value: unknown, refs: readonly string[] = []): unknown {
-    if (Array.isArray(value)) return value.map((each) => each && this.inlined(each, refs))
+  dereferenced(value: unknown, refs: readonly string[] = []): unknown {
+    if (Array.isArray(value)) return value.map((each) => each && this.dereferenced(each, refs))
     if (typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
-    if (typeof $ref === 'string') return this.#inlinedAt($ref, refs)
+    if (typeof $ref === 'string') return this.#target($ref, refs)
     return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, each && this.inlined(each, refs)]),
+      Object.entries(value).map(([key, each]) => [key, each && this.dereferenced(each, refs)]),
     )
   }
 
-  // One that leads back to what it stands in differs from place to place.
-  #inlinedAt(ref: string, refs: readonly string[]): unknown {
+  // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
+  #target(ref: string, refs: readonly string[]): unknown {
     if (refs.includes(ref)) {
-      this.#turns++
+      this.#cycles++
       return {}
     }
-    const turns = this.#turns
-    const inlined = this.#inlined.get(ref) ?? this.inlined(this.#resolve(ref), [...refs, ref])
-    if (this.#turns === turns) this.#inlined.set(ref, inlined)
-    return inlined
+    const cycles = this.#cycles
+    const target = this.#dereferenced.get(ref) ?? this.dereferenced(this.#resolve(ref), [...refs, ref])
+    if (this.#cycles === cycles) this.#dereferenced.set(ref, target)
+    return target
   }
 
-  /** Follows the references of a schema, and of what these lead to. */
-  follow(value: unknown, isMap = false): void {
+  /** Adds a problem for each `$ref` of a schema, direct or indirect, that does not resolve. */
+  checkRefs(value: unknown, isMap = false): void {
     if (typeof value !== 'object' || value === null) return
     const { $ref } = value as Node
-    if (typeof $ref === 'string' && !this.#followed.has($ref)) {
-      this.#followed.add($ref)
-      this.follow(this.#resolve($ref))
+    if (typeof $ref === 'string' && !this.#checkedRefs.has($ref)) {
+      this.#checkedRefs.add($ref)
+      this.checkRefs(this.#resolve($ref))
     }
     for (const [key, each] of Object.entries(value))
-      if (isMap || !dataKeywords.has(key)) this.follow(each, !isMap && mapKeywords.has(key))
+      if (isMap || !dataKeywords.has(key)) this.checkRefs(each, !isMap && mapKeywords.has(key))
   }
 
-  /** Numbers of things: whole and above 0. */
-  counts<Name extends string>(place: string, value: unknown, names: readonly Name[]): Record<Name, number> {
+  /** An object with integers above 0 under the given names and no others. */
+  positiveIntegers<Name extends string>(
+    place: string,
+    value: unknown,
+    names: readonly Name[],
+  ): Record<Name, number> {
     const node = this.node(value)
-    if (!names.every((name) => Number.isSafeInteger(node[name]) && (node[name] as number) > 0)) {
-      this.problem(`${place} needs ${names.join(' and ')}, whole numbers above 0`)
+    const wrong = names.filter((name) => !Number.isSafeInteger(node[name]) || (node[name] as number) <= 0)
+    if (wrong.length > 0) {
+      const kind = wrong.length > 1 ? 'integers' : 'an integer'
+      this.problem(`${place}: ${wrong.join(' and ')} must be ${kind} above 0`)
     }
-    this.only(place, node, names)
+    this.allowOnly(place, node, names)
     return node as Record<Name, number>
   }
 
-  /** What the server would pass over in an extension of its own. */
-  only(place: string, node: Node, names: readonly string[]): void {
+  /** Adds a problem for a field of an extension that the server does not read. */
+  allowOnly(place: string, node: Node, names: readonly string[]): void {
     const other = Object.keys(node).find((name) => !names.includes(name) && !name.startsWith('x-'))
-    if (other !== undefined) this.problem(`${place} has ${other}, but knows only ${names.join(', ')}`)
+    if (other !== undefined)
+      this.problem(`${place}: unknown field ${other}: the fields are ${names.join(', ')}`)
   }
 
   #resolve(ref: string): unknown {
-    const target = lookUp(this.document, ref)
-    if (target === undefined) this.problem(`$ref ${ref} leads nowhere`)
+    const target = resolvePointer(this.document, ref)
+    if (target === undefined) this.problem(`cannot resolve $ref ${ref}`)
     return target
   }
 }

@@ -1,15 +1,14 @@
-// What an operation asks of its callers, and whether the server can find out. A requirement that nothing here checks
-// is never taken for met.
+// Security requirements: which of them the server can check. A requirement it cannot check is never treated as met.
 
 import type { Contract, Operation } from './types.js'
 
-/** The kinds of security scheme that the server checks. */
+/** The kinds of security scheme the server checks. */
 export type SecurityKind = 'http bearer'
 
 const kinds: readonly string[] = ['http bearer'] satisfies SecurityKind[]
 
-/** The ways in: of each, the kinds of check that must all pass. None where no one can be let in. */
-export function waysIn(
+/** The alternatives the server can check, each the kinds of scheme that must all pass; empty if it can check none. */
+export function supportedRequirements(
   { security }: Pick<Operation, 'security'>,
   { securitySchemes }: Pick<Contract, 'securitySchemes'>,
 ): SecurityKind[][] {
@@ -20,14 +19,14 @@ export function waysIn(
   )
 }
 
-/** The requirements of an operation that no one can meet, in words; undefined where someone can. */
-export function unmetSecurity(operation: Operation, contract: Contract): string | undefined {
-  if (waysIn(operation, contract).length > 0) return undefined
+/** A message if the server can check none of an operation's requirements; undefined if it can check one. */
+export function unsupportedSecurity(operation: Operation, contract: Contract): string | undefined {
+  if (supportedRequirements(operation, contract).length > 0) return undefined
   const names = [...new Set(operation.security.flat())]
   const schemes = names.map(
     (name) => `${name} (${kindOf(contract.securitySchemes.get(name)) ?? 'not declared'})`,
   )
-  return `${operation.id} asks for ${schemes.join(', ')}, which the server cannot check`
+  return `${operation.id} requires ${schemes.join(', ')}, which the server cannot check`
 }
 
 function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string | undefined {

@@ -1,67 +1,67 @@
-// The contract as the server knows it.
+// The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
 /** A JSON Schema. */
 export type Schema = { readonly [keyword: string]: unknown }
 
-/** A header that a response declares. */
+/** A response header (Header Object). */
 export interface Header {
   readonly name: string
   readonly required: boolean
   readonly schema: Schema
-  /** The server sets it on its own; a handler neither has to nor can. */
+  /** `x-set-by-server`: the server sets the header; handlers cannot. */
   readonly setByServer: boolean
 }
 
-/** A field of a form. */
+/** A field of a form body. */
 export interface Field {
   readonly kind: 'text' | 'json' | 'file'
   readonly isList: boolean
-  /** That its text may stand for; undefined: any, so it stays text. */
+  /** The schema types the text may be converted to; undefined leaves it a string. */
   readonly types: readonly string[] | undefined
-  /** Between the items of a list that is written as one text. */
+  /** The delimiter of a list that is sent as one string. */
   readonly separator: string | undefined
-  /** That its part may be of; none: any. */
+  /** The media types its part may have (Encoding Object, `contentType`); empty for any. */
   readonly mediaTypes: readonly string[]
 }
 
-/** One of the types that a body or an answer may have. */
+/** A Media Type Object of a request body or a response. */
 export interface Content {
-  /** As in the contract: with parameters, or a range. */
+  /** As in the contract: possibly with parameters, or a range such as `image/*`. */
   readonly mediaType: string
   readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
-  /** Of JSON and forms with references; absent for anything. */
+  /** For JSON and forms, with `$ref`s; undefined allows any value. */
   readonly schema?: Schema | boolean | undefined
-  /** Of text: what it may stand for; undefined: text. */
+  /** For text: the schema types it may be converted to; undefined leaves it a string. */
   readonly types?: readonly string[] | undefined
-  /** Of a form. */
+  /** For a form: its declared fields. */
   readonly fields?: ReadonlyMap<string, Field>
-  /** Of a form: those of any other name. */
-  readonly others?: Field | undefined
+  /** For a form: any other field (`additionalProperties`). */
+  readonly additionalField?: Field | undefined
 }
 
-/** The body that an operation takes. */
+/** The request body of an operation. */
 export interface Body {
   readonly required: boolean
-  /** All that are declared. */
+  /** Every declared media type. */
   readonly mediaTypes: readonly string[]
-  /** Those that are taken. */
+  /** The media types the server can read. */
   readonly contents: readonly Content[]
 }
 
-/** A response that an operation declares. */
+/** A Response Object of an operation. */
 export interface Response {
-  /** Three digits, a class like `4xx`, or `default`. */
+  /** Three digits, a class like `4xx`, or `default`, in lower case. */
   readonly status: string
   /** The status as in the contract: `4XX`. */
   readonly key: string
   readonly headers: readonly Header[]
-  /** Those that a handler can give. */
+  /** The media types a handler can return. */
   readonly contents: readonly Content[]
 }
 
-/** How the value of a parameter is written, where it is more than a text that the router or the query parser reads. */
+/** How a parameter's value is serialized, unless the router or the query parser already reads it as a plain string. */
 export interface ParameterForm {
-  /** OpenAPI's, or that of a `content`, which is JSON. */
+  /** OpenAPI's `style`; `json` for a parameter with `content`. */
   readonly style:
     | 'form'
     | 'simple'
@@ -72,109 +72,108 @@ export interface ParameterForm {
     | 'deepObject'
     | 'json'
   readonly explode: boolean
-  /** A text, several, or names with one each. */
-  readonly shape: 'text' | 'list' | 'textOrList' | 'object'
-  /** Of an object: its fields. */
+  readonly shape: 'primitive' | 'array' | 'primitiveOrArray' | 'object'
+  /** For an object: the names of its properties. */
   readonly names: readonly string[]
-  /** Of an object: whether it has fields of any other name, too. */
-  readonly takesOthers: boolean
-  /** `allowEmptyValue`: an empty value is as good as none. */
-  readonly isEmptyAbsent: boolean
+  /** For an object: whether it allows other properties. */
+  readonly allowsAdditional: boolean
+  /** `allowEmptyValue`: an empty value counts as absent. */
+  readonly allowEmptyValue: boolean
 }
 
-/** A parameter that an operation declares. */
+/** A Parameter Object of an operation. */
 export interface Parameter {
   readonly name: string
   /** `path`, `query`, `header` or `cookie`. */
   readonly in: string
   readonly required: boolean
   readonly hasDefault: boolean
-  /** Its own, without references, or its content's. */
+  /** The schema of the parameter, dereferenced, or of its `content`. */
   readonly schema: Schema
-  /** Undefined: plain text. */
+  /** Undefined for a plain string. */
   readonly form: ParameterForm | undefined
 }
 
-/** When an operation was deprecated, when it goes, and the operation to use instead. */
+/** When an operation was deprecated, when it is removed, and the operation that replaces it. */
 export interface Deprecation {
   readonly deprecatedAt: Date
   readonly sunset: Date | undefined
   readonly successor: string | undefined
 }
 
-/** One operation of the contract. */
+/** An operation of the contract. */
 export interface Operation {
   readonly id: string
-  /** The id as the name of its module and of what that exports. */
+  /** The operationId as an identifier: the name of its handler's module and export. */
   readonly name: string
   /** In upper case. */
   readonly method: string
   readonly summary: string | undefined
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
-  /** The path as the router knows it: decoded, and `/pets/:petId`. */
+  /** The path in the router's syntax, percent-decoded: `/pets/:petId`. */
   readonly route: string
-  /** Alternatives, each the names of the schemes that must all pass; an empty one makes it public. */
+  /** Security Requirement Objects: alternatives, each the schemes that must all pass. An empty one makes the operation public. */
   readonly security: readonly (readonly string[])[]
   readonly parameters: readonly Parameter[]
   readonly body: Body | undefined
   readonly responses: ReadonlyMap<string, Response>
   readonly deprecation: Deprecation | undefined
-  /** A request for it may carry a key, and is then done once however often it arrives. */
+  /** `x-idempotent`: a repeated `Idempotency-Key` gets the stored response. */
   readonly isIdempotent: boolean
-  /** What it declares and the server could not read or write, a sentence each: with any, it can be planned but not written. */
-  readonly unread: readonly string[]
-  /** As the document has it. */
+  /** Declarations the server does not support, a sentence each. With any, the operation can be a stub but have no handler. */
+  readonly unsupported: readonly string[]
+  /** The Operation Object as in the document. */
   readonly definition: Readonly<Record<string, unknown>>
 }
 
-/** Requests a minute and a day. */
+/** Request quotas per minute and per day. */
 export interface Quotas {
   readonly perMinute: number
   readonly perDay: number
 }
 
-/** How many requests are answered (`x-rate-limits`). */
+/** Rate limits (`x-rate-limits`). */
 export interface RateLimits {
-  /** By plan; `custom` where they are agreed per key. */
+  /** Quotas by plan; `custom` if each key has its own. */
   readonly plans: ReadonlyMap<string, Quotas | 'custom'>
-  /** Of callers without a valid key, by address. */
+  /** Clients without a valid key, per IP address. */
   readonly anonymous: { readonly perMinute: number }
-  /** More rejections than these within these seconds ban a key for those. */
+  /** A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`. */
   readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
 }
 
-/** Everything the server takes from the contract. */
+/** Everything the server reads from the contract. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
   /** The document as written, for `/openapi.yaml`. */
   readonly text: string
-  /** The document in the one dialect that routes and schemas are made from. */
+  /** The document upgraded to OpenAPI 3.1: the source of routes and validators. */
   readonly specification: object
   readonly title: string
   readonly version: string
-  /** The path of the servers' addresses: where the operations are mounted. */
+  /** The path of the servers' URLs, under which all operations are served. */
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
-  /** What an `X-Request-Id` may be. */
+  /** The schema that a client's own `X-Request-Id` must match. */
   readonly requestId: Schema
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
-  /** The media type of the one error body. */
+  /** The media type of error responses. */
   readonly errorType: string
-  /** Whether the contract describes the server's own errors (`ErrorCode`), so that they can be held to it. */
+  /** Whether the contract defines the server's own errors (`ErrorCode`), so that they can be validated against it. */
   readonly describesErrors: boolean
-  /** Whether requests are counted at all. */
-  readonly isMetered: boolean
+  /** Whether the document has `x-rate-limits`. */
+  readonly hasRateLimits: boolean
   readonly rateLimits: RateLimits
-  /** How long the answers of idempotent operations are kept. */
+  /** How long the responses of idempotent operations are stored. */
   readonly idempotency: { readonly keepHours: number }
-  /** Whether a field anywhere goes one way only: `readOnly` or `writeOnly`. */
-  readonly hasOneWayFields: boolean
-  /** What it declares and the server leaves out, a sentence each. */
-  readonly left: readonly string[]
+  /** Whether any schema uses `readOnly` or `writeOnly`. */
+  readonly hasReadOrWriteOnly: boolean
+  /** What the server ignores or adds, a sentence each. */
+  readonly warnings: readonly string[]
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }

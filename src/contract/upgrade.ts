@@ -1,33 +1,33 @@
-// OpenAPI 3.0 and 3.1 as one: schemas of JSON Schema 2020-12, which is what Ajv compiles, in a document
-// of which nothing is lost where a reference is followed.
+// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and moves keywords beside a `$ref`
+// into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
 
-/** The extension of a schema that holds, as JSON, those of its keywords that doubles would round. */
+/** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Keywords whose keys are names of the document's own, not keywords. */
+/** Fields and keywords whose value is a map: its keys are names, not keywords. */
 export const mapKeywords: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
   ...['schemas', 'responses', 'parameters', 'headers', 'requestBodies', 'pathItems', 'paths', 'content'],
 ])
-/** Keywords that hold data, which may look like anything. */
+/** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
 export const dataKeywords: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 
-/** The document in OpenAPI 3.1, whichever it was written in. */
-export function toOneDialect(document: object): object {
-  return { ...(converted(document, false, isOldDialect(document)) as object), openapi: '3.1.0' }
+/** A document of OpenAPI 3.0 or 3.1 as OpenAPI 3.1. */
+export function toOpenApi31(document: object): object {
+  return { ...(converted(document, false, isOpenApi30(document)) as object), openapi: '3.1.0' }
 }
 
 /** Whether a document is written in OpenAPI 3.0. */
-export function isOldDialect(document: object | undefined): boolean {
+export function isOpenApi30(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
-/** Where references stand that are none of schemas. */
-export const referring: readonly string[] = [
+/** Fields whose `$ref`s are Reference Objects, not schemas: siblings do not count. */
+export const referenceObjectKeywords: readonly string[] = [
   'parameters',
   'responses',
   'headers',
@@ -42,18 +42,19 @@ function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unk
   if (typeof value !== 'object' || value === null) return rounded(value)
   const entries = Object.entries(value).map(([key, each]) => {
     const isData = !isMap && (dataKeywords.has(key) || key.startsWith('x-'))
-    if (!isMap && exactKeywords.has(key)) return [key, each] // rounded below
+    if (!isMap && exactKeywords.has(key)) return [key, each] // rounded by withExact
     if (isData) return [key, rounded(each)]
     return [key, converted(each, !isMap && mapKeywords.has(key), isOld, isMap ? of : key)]
   })
   const copy: Node = Object.fromEntries(entries)
   if (isMap) return copy
-  if (copy.$ref !== undefined && isItem(of)) return copy
-  return modern(copy, (each) => withExact(withBranches(withSiblings(each, isOld || referring.includes(of)))))
+  if (copy.$ref !== undefined && holdsPathItems(of)) return copy
+  const ignoresSiblings = isOld || referenceObjectKeywords.includes(of)
+  return toSchema31(copy, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
 }
 
-/** Whether what stands below a keyword are path items: beside the `$ref` of one stand parts of it. */
-export function isItem(of: string): boolean {
+/** Whether the values of a field are Path Item Objects, whose `$ref` may have sibling fields. */
+export function holdsPathItems(of: string): boolean {
   return of === 'paths' || of === 'pathItems' || of === 'webhooks'
 }
 
@@ -62,7 +63,7 @@ const exactKeywords = new Set([
   ...['enum', 'const', 'default'],
 ])
 
-// What reads the document knows no bigint: those of a schema are noted beside their doubles, as JSON.
+// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add the exact values as JSON.
 function withExact(schema: Node): Node {
   const entries = Object.entries(schema)
   const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
@@ -75,7 +76,7 @@ function withExact(schema: Node): Node {
   }
 }
 
-/** A value with doubles in the place of its bigints: the value itself where it holds none. */
+/** A value with its bigints as doubles; the same object if it contains none. */
 export function rounded(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
@@ -84,7 +85,7 @@ export function rounded(value: unknown): unknown {
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
-// What a discriminator calls each alternative, while they still have names: of forms and parameters, schemas take the place of references.
+// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes the names.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
   const alternatives = node.oneOf ?? node.anyOf
@@ -102,31 +103,31 @@ function withBranches(node: Node): Node {
   return { ...node, discriminator: { ...discriminator, branches } }
 }
 
-// `Dog` of `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`.
+// `Dog` for `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`.
 function lastName(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
 /**
- * Beside a `$ref`, 3.0 has nothing count; in 3.1 a schema's keywords do, and would be lost where it is followed.
- * @param areWordsKept whether its summary and description are kept where they stand alone
+ * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference Objects ignore siblings.
+ * @param keepsText whether a `summary` or `description` alone is worth an `allOf`
  */
-export function withSiblings(node: Node, isOld: boolean, areWordsKept = false): Node {
+export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = false): Node {
   const { $ref, ...siblings } = node
   if (typeof $ref !== 'string') return node
   const names = Object.keys(siblings)
-  const counting = names.some((key) => areWordsKept || (key !== 'summary' && key !== 'description'))
-  if (isOld || !counting) return { $ref }
+  const isKept = names.some((key) => keepsText || (key !== 'summary' && key !== 'description'))
+  if (ignoresSiblings || !isKept) return { $ref }
   const { allOf = [], ...others } = siblings
   return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
 }
 
 /**
- * A schema without the keywords that are 3.0's own: those inside of it are left alone. Many a document of 3.1 still has them, and they
- * say nothing else there.
- * @param finish what else is done to the schema, within what allows it to be null
+ * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas are left alone. Many 3.1
+ * documents still use them, and they have no other meaning there.
+ * @param finish a further change to the schema, made before it is wrapped to allow null
  */
-export function modern(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {
+export function toSchema31(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {
   const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
   return withNull(bounded, finish)
 }
@@ -138,7 +139,7 @@ function withBound(schema: Node, bound: string, exclusive: string): Node {
   return { ...others, [isExclusive ? exclusive : bound]: limit }
 }
 
-// As openapi-typescript reads it: null is allowed beside whatever else the schema says.
+// As openapi-typescript reads `nullable`: null is allowed in addition to everything else the schema allows.
 function withNull(schema: Node, finish: (schema: Node) => Node): Node {
   if (typeof schema.nullable !== 'boolean') return finish(schema)
   const { nullable, ...others } = schema
@@ -153,7 +154,7 @@ function withNull(schema: Node, finish: (schema: Node) => Node): Node {
 }
 
 const composing = ['allOf', 'anyOf', 'oneOf']
-// What is said of a value, null or not.
+// Keywords that apply to the value whether it is null or not.
 const annotations = ['default', 'readOnly', 'writeOnly', 'deprecated']
 
 function orNull(schema: Node): Node {

@@ -1,11 +1,11 @@
 // The contract in OpenAPI 3.0, for tools that read no 3.1. What 3.0 has no words for is left out: it may allow more than the service does.
 
 import { type Node, nodeOf } from '../contract/reader.js'
-import { dataKeywords, mapKeywords, referring } from '../contract/upgrade.js'
+import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../contract/upgrade.js'
 
 // Where `true` and `false` are schemas.
 const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
-const otherReferences = [...referring, 'examples', 'paths', 'securitySchemes']
+const otherReferences = [...referenceObjectKeywords, 'examples', 'paths', 'securitySchemes']
 const unknownKeywords = [
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
   ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],

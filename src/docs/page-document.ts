@@ -23,7 +23,7 @@ function withoutOptionalExamples(_key: string, value: unknown): unknown {
 }
 
 function sections(contract: Contract): readonly string[] {
-  const { isMetered, rateLimits, limits, idempotency, operations } = contract
+  const { hasRateLimits, rateLimits, limits, idempotency, operations } = contract
   const all = [...operations.values()]
   const { plans, anonymous, ban } = rateLimits
   const quotas = [...plans].map(([name, quota]) =>
@@ -33,7 +33,7 @@ function sections(contract: Contract): readonly string[] {
   )
   return [
     'The contract itself: [openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [in OpenAPI 3.0](openapi-3.0.yaml).',
-    ...(isMetered
+    ...(hasRateLimits
       ? [
           '## Plans and quotas',
           table(

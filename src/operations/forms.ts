@@ -8,7 +8,7 @@ import { accepts, essence, isUtf8 } from '../contract/media-types.js'
 import type { Content, Field } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
-import { fault } from '../schemas/messages.js'
+import { errorAt } from '../schemas/messages.js'
 import { decodeText, readText } from '../schemas/text.js'
 
 /** The fields by name, and what is wrong with them before any schema is asked. */
@@ -35,7 +35,7 @@ export function readForm(bytes: Uint8Array, contentType: string, content: Conten
   }
   const faults: ErrorObject[] = []
   const values = [...given].map(([name, all]) => {
-    const field = content.fields?.get(name) ?? content.others ?? plainField
+    const field = content.fields?.get(name) ?? content.additionalField ?? plainField
     return [name, readField(name, all, field, faults)]
   })
   return { value: Object.fromEntries(values), faults }
@@ -52,14 +52,14 @@ interface Entry {
 function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
   const read = (entry: Entry, path: readonly (string | number)[]) => {
     const value = readEntry(entry, field)
-    if (value instanceof Refusal) faults.push(fault(path, value.problem))
+    if (value instanceof Refusal) faults.push(errorAt(path, value.problem))
     return value instanceof Refusal ? undefined : value
   }
   if (field.isList) {
     const items = entries.flatMap((entry) => split(entry, field.separator))
     return items.map((entry, i) => read(entry, [name, i]))
   }
-  if (entries.length > 1) faults.push(fault([name], 'must be given once'))
+  if (entries.length > 1) faults.push(errorAt([name], 'must be given once'))
   return entries[0] && read(entries[0], [name])
 }
 

@@ -9,7 +9,7 @@ import type { Operation, Parameter, ParameterForm } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
-import { fault } from '../schemas/messages.js'
+import { errorAt } from '../schemas/messages.js'
 import { decode, queryOf, unfitText, unlessMisread } from './parameter-text.js'
 
 declare module 'fastify' {
@@ -154,11 +154,11 @@ function createRead(
     } catch (error) {
       if (!(error instanceof FormError)) throw error
       values[name] = '' // it is not missing
-      return [fault([name, ...error.path], error.message)]
+      return [errorAt([name, ...error.path], error.message)]
     }
     if (validate === undefined) return []
     // In its place, for a validator puts exact numbers there.
-    const instancePath = fault([name], '').instancePath
+    const instancePath = errorAt([name], '').instancePath
     const context = {
       instancePath,
       parentData: values,
@@ -197,7 +197,7 @@ function createFieldOf(
     others.flatMap((each) => (isExplodedObject(each.form) ? each.form.names : [each.name])),
   )
   return (sentName) => {
-    const isField = form.names.includes(sentName) || (form.takesOthers && !taken.has(sentName))
+    const isField = form.names.includes(sentName) || (form.allowsAdditional && !taken.has(sentName))
     return isField ? sentName : undefined
   }
 }
@@ -221,10 +221,10 @@ function readFields(
 function readOne(sent: Sent, name: string, form: ParameterForm, place: Place): unknown {
   const texts = sent.get(name)
   sent.delete(name)
-  if (texts === undefined || (form.isEmptyAbsent && texts.every((each) => each === ''))) return undefined
+  if (texts === undefined || (form.allowEmptyValue && texts.every((each) => each === ''))) return undefined
   const { style, explode, shape } = form
-  if (style === 'form' && explode && shape === 'list') return texts.map(place.decode)
-  if (style === 'form' && explode && shape === 'textOrList') return plainly(texts.map(place.decode))
+  if (style === 'form' && explode && shape === 'array') return texts.map(place.decode)
+  if (style === 'form' && explode && shape === 'primitiveOrArray') return plainly(texts.map(place.decode))
   const [text = '', ...others] = texts
   if (others.length > 0) throw new FormError(once)
   return readText(text, name, form, place)
@@ -246,7 +246,7 @@ function readText(text: string, name: string, form: ParameterForm, { in: locatio
       return readParts(text, /\||%7C/i, form, decode)
     default:
       // RFC 9110, section 5.6.1.2: empty elements of a list in a header are none.
-      if (location === 'header' && shape === 'list')
+      if (location === 'header' && shape === 'array')
         return text
           .split(',')
           .map(decode)
@@ -262,9 +262,9 @@ function readParts(
   { shape, explode }: ParameterForm,
   decode: Decode,
 ): unknown {
-  if (shape === 'text') return decode(text)
+  if (shape === 'primitive') return decode(text)
   const parts = text.split(delimiter)
-  if (shape === 'list') return parts.map(decode)
+  if (shape === 'array') return parts.map(decode)
   if (text === '') return toObject([])
   return toObject(explode ? parts.map((part) => readField(part, decode)) : pairsOf(parts.map(decode)))
 }
@@ -294,7 +294,7 @@ function readMatrix(text: string, name: string, form: ParameterForm, decode: Dec
   if (!text.startsWith(';') || fields.some(([field]) => field !== name)) {
     throw new FormError(`must be written ;${name}=…`)
   }
-  if (explode && shape === 'list') return fields.map(([, value]) => decode(value))
+  if (explode && shape === 'array') return fields.map(([, value]) => decode(value))
   if (fields.length > 1) throw new FormError(once)
   return readParts(fields[0]?.[1] ?? '', ',', form, decode)
 }

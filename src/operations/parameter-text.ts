@@ -3,7 +3,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { fault } from '../schemas/messages.js'
+import { errorAt } from '../schemas/messages.js'
 
 /** Whether a URL may hold such parameters; most URLs have nothing that is encoded. */
 export function mayHoldUnfitText(url: string): boolean {
@@ -20,7 +20,7 @@ export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): E
 function unfit(parameters: [name: string, value: unknown][]): ErrorObject[] {
   return parameters
     .filter(([, value]) => value === undefined || holdsNul(value))
-    .map(([name]) => fault([name], unfitText))
+    .map(([name]) => errorAt([name], unfitText))
 }
 
 function holdsNul(value: unknown): boolean {

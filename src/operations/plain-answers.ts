@@ -3,8 +3,8 @@
 import { Reader } from '../contract/reader.js'
 import type { Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { type AnySchema, mapSchemas } from '../schemas/exact-numbers.js'
-import { hasInheritedName } from '../schemas/field-names.js'
+import { hasInheritedName } from '../schemas/inherited-names.js'
+import { type AnySchema, mapSchemas } from '../schemas/subschemas.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<
@@ -73,7 +73,7 @@ export function createPlainAnswers(document: object): (operation: Operation) => 
       .map(([key, contents]) => {
         const content = contents.map(({ mediaType, schema }) => [
           mediaType,
-          { schema: reader.inlined(schema) },
+          { schema: reader.dereferenced(schema) },
         ])
         return [key, { content: Object.fromEntries(content) }]
       })

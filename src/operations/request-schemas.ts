@@ -4,7 +4,7 @@ import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
 import type { Content, Operation, Parameter, Schema } from '../contract/types.js'
 import { withBytes, withFiles } from '../schemas/bytes.js'
-import type { AnySchema } from '../schemas/exact-numbers.js'
+import type { AnySchema } from '../schemas/subschemas.js'
 
 /** By the names that Fastify has for the parts; a body by its media types. */
 export interface RequestSchemas {

@@ -3,17 +3,17 @@
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
-import { declaredFor, isUtf8 } from '../contract/media-types.js'
+import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Content, Operation, Schema } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
-import type { AnySchema } from '../schemas/exact-numbers.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, fault, joinViolations } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import type { AnySchema } from '../schemas/subschemas.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { mayHoldUnfitText, unfitTexts, unlessMisread } from './parameter-text.js'
@@ -89,7 +89,7 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
 }
 
 function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
-  return mediaType === undefined ? undefined : declaredFor(body?.contents ?? [], mediaType)
+  return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
 }
 
 function hasBody({ headers }: FastifyRequest): boolean {
@@ -112,7 +112,7 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) request.bodyFaults = [fault([], 'must be UTF-8 without NUL')]
+    if (text === undefined) request.bodyFaults = [errorAt([], 'must be UTF-8 without NUL')]
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
@@ -151,7 +151,7 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
   const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
   return plain
     .filter(({ name }) => Array.isArray((query as Record<string, unknown>)[name]))
-    .map(({ name }) => fault([name], 'must be given once'))
+    .map(({ name }) => errorAt([name], 'must be given once'))
 }
 
 // The fields of an exploded object were sent without its name.
@@ -163,7 +163,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => fault([name], '').instancePath)
+    .map(({ name }) => errorAt([name], '').instancePath)
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }

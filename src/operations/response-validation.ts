@@ -2,13 +2,13 @@
 // breaks the contract is a fault of the service: a masked 500, with the place in the log.
 
 import type { ValidateFunction } from 'ajv'
-import { answeredBy } from '../contract/media-types.js'
+import { responseContent } from '../contract/media-types.js'
 import type { Content, Header, Operation } from '../contract/types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
-import type { AnySchema } from '../schemas/exact-numbers.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import type { AnySchema } from '../schemas/subschemas.js'
 
 /** An answer is not what the contract declares. The message names the status and the JSON pointer. */
 export class ResponseError extends Error {
@@ -134,7 +134,7 @@ function bodyCheck(
   if (contents.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
   const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
   return (body, contentType) => {
-    const content = answeredBy(contents, contentType)
+    const content = responseContent(contents, contentType)
     if (content !== undefined) return checks.get(content)?.(body)
     return contentType === undefined
       ? 'Content-Type is missing'

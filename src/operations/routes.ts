@@ -17,7 +17,7 @@ import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
 import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
-import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
+import { type SecurityKind, supportedRequirements, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
@@ -28,7 +28,7 @@ import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
 import { createCoalesce } from '../lib/coalesce.js'
 import { callBack } from '../lib/maybe-promise.js'
-import type { AnySchema } from '../schemas/exact-numbers.js'
+import type { AnySchema } from '../schemas/subschemas.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
 import { createParameterReader, type Validators } from './parameter-forms.js'
@@ -90,7 +90,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
         return undefined
       }
     }
-    if (isServed) for (const text of operation.unread) note({ ...problemOf(operation, text), text })
+    if (isServed) for (const text of operation.unsupported) note({ ...problemOf(operation, text), text })
     const responseCheck = trying(() => responseCheckOf(operation, isServed))
     if (responseCheck === undefined) return
     const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
@@ -209,7 +209,7 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
 // into may be planned; one that is written must not be open to all instead.
 function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
   const { contract, securityChecks } = parts
-  const unmet = unmetSecurity(operation, contract)
+  const unmet = unsupportedSecurity(operation, contract)
   if (unmet !== undefined && !isStub(handlerOf(operation, parts)))
     throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
   if (unmet !== undefined) {
@@ -217,7 +217,9 @@ function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
       throw new ApiError('not_implemented', unmet)
     }
   }
-  const ways = waysIn(operation, contract).map((kinds) => kinds.map((kind) => securityChecks[kind]))
+  const ways = supportedRequirements(operation, contract).map((kinds) =>
+    kinds.map((kind) => securityChecks[kind]),
+  )
   return (request) => {
     const refusals: unknown[] = []
     for (const checks of ways) {

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationHookHandler } from 'fastify'
 import { stringify } from 'lossless-json'
-import { answeredBy, essence } from '../contract/media-types.js'
+import { essence, responseContent } from '../contract/media-types.js'
 import type { Content, Operation } from '../contract/types.js'
 import type { KeptAnswer } from '../database/idempotency-keys.js'
 import { callBack } from '../lib/maybe-promise.js'
@@ -36,7 +36,7 @@ export function createWrite({ id, responses }: Operation): Write {
     const given = named?.toString()
     check(request, (contract) => contract.body(status, body, given))
     if (body === undefined) return { status, headers, body }
-    const content = answeredBy(contentsOf(status) ?? [], given)
+    const content = responseContent(contentsOf(status) ?? [], given)
     if (content === undefined) return { status, headers, body: Buffer.from(body as string) } // of what is not held to the contract
     const type = contentType(content, given)
     const text =

@@ -60,8 +60,8 @@ function problemOf(check: () => void): string | undefined {
   }
 }
 
-function unknownHeaders({ responses }: Operation, { isMetered }: Contract): string[] {
-  const known = new Set([...otherHeaders, ...(isMetered ? rateLimitHeaders : [])])
+function unknownHeaders({ responses }: Operation, { hasRateLimits }: Contract): string[] {
+  const known = new Set([...otherHeaders, ...(hasRateLimits ? rateLimitHeaders : [])])
   const marked = [...responses.values()].flatMap(({ headers }) =>
     headers.filter(({ setByServer }) => setByServer),
   )
@@ -78,7 +78,7 @@ function commonHeaders(operation: Operation, contract: Contract): Headers[] {
     ...deprecationHeaders(operation, contract),
   }
   const own = operation.isIdempotent ? { ...common, 'idempotent-replayed': 'true' } : common
-  if (!contract.isMetered) return [own]
+  if (!contract.hasRateLimits) return [own]
   const quotas = quotasOf(contract.rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
   return [[least, 0] as const, [most, most - 1] as const].map(([limit, remaining]) => ({
@@ -97,7 +97,7 @@ function quotasOf({ plans, anonymous }: RateLimits): number[] {
 // Of requests that have come as far as the operation, with the headers that go with each. A contract that does not describe them is
 // not broken by them.
 function ownErrors({ body, isIdempotent, security }: Operation, contract: Contract): ApiError[] {
-  const { title, isMetered, describesErrors, rateLimits } = contract
+  const { title, hasRateLimits, describesErrors, rateLimits } = contract
   if (!describesErrors) return []
   const errors: Record<string, ApiError> = {
     invalid_api_key: invalidKey(title),
@@ -110,7 +110,7 @@ function ownErrors({ body, isIdempotent, security }: Operation, contract: Contra
     ...(body === undefined ? ['invalid_json', 'body_too_large'] : []),
     ...(isIdempotent ? [] : ['idempotency_key_in_use', 'idempotency_key_reused']),
     ...(security.some((each) => each.length > 0) ? [] : ['missing_api_key', 'invalid_api_key']),
-    ...(isMetered ? [] : ['rate_limit_exceeded', 'key_banned']),
+    ...(hasRateLimits ? [] : ['rate_limit_exceeded', 'key_banned']),
   ])
   const waits = [1, Math.max(dayMs / 1_000, rateLimits.ban.banSeconds)].map((seconds) => ({
     'Retry-After': String(seconds),

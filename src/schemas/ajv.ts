@@ -1,4 +1,4 @@
-// The Ajv instances that everything is validated with.
+// Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
 
 import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -6,18 +6,19 @@ import ajvFormats from 'ajv-formats'
 import { stringify } from 'lossless-json'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
-import { type AnySchema, addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
-import { addBare, withBare } from './field-names.js'
+import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
+import type { AnySchema } from './subschemas.js'
 
-// Dates and times that RFC 3339 allows and PostgreSQL cannot store: of the year 0, or with an offset of 16 hours or more.
+// RFC 3339 dates and times that PostgreSQL cannot store: the year 0, and offsets of 16 hours or more.
 const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/
 
-// Ajv's own optimising takes the square of a schema's size, and V8 does it anyway.
+// Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
 const unoptimized = { optimize: false }
 
 /**
- * An Ajv for OpenAPI's schemas: keywords and formats that it does not know (`example`, `xml`, `x-*`) are
- * annotations, as JSON Schema 2020-12 has it; misspelt ones are the lint's to find.
+ * An Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations, as in JSON Schema 2020-12;
+ * the lint reports misspelt ones.
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
@@ -29,13 +30,13 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
     ajv.addFormat(name, (text) => validate(text) && !beyondDatabase.test(text))
   }
   addExactNumber(ajv, mode)
-  addBare(ajv, mode)
+  addNullPrototype(ajv, mode)
   addBytes(ajv)
   addAlternatives(ajv)
   return ajv
 }
 
-// Many patterns escape what needs none, such as `\-`, which JavaScript does not know under the flag `u`.
+// Patterns often contain needless escapes such as `\-`, which JavaScript rejects with the flag `u`.
 function toRegExp(pattern: string, flags: string): RegExp {
   const portable = pattern.replace(/\\(.)/gsu, (whole, character: string) =>
     /[\w^$\\.*+?()[\]{}|/]/u.test(character) && character !== '_'
@@ -45,34 +46,34 @@ function toRegExp(pattern: string, flags: string): RegExp {
   try {
     return new RegExp(portable, flags)
   } catch (error) {
-    throw new Error(`the pattern ${pattern} is no regular expression of JavaScript`, { cause: error })
+    throw new Error(`the pattern ${pattern} is not a valid JavaScript regular expression`, { cause: error })
   }
 }
 
-// What a schema may be, for every Ajv: compiling that takes longer than all the schemas of a small contract.
+// The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small contract.
 const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
 
 /**
- * A schema as Ajv can compile it: without a name of its own, which only one in an Ajv may have, and in the one dialect.
- * @throws {Error} when it is no schema
+ * A schema that Ajv can compile: without `$id`, which must be unique in an Ajv, without `$schema`, and with the server's keywords.
+ * @throws {Error} if the schema is invalid
  */
 export function compilable<Each extends AnySchema>(schema: Each): Each
 export function compilable(schema: AnySchema): AnySchema {
   if (typeof schema === 'boolean') return schema
   const { $id: _, $schema, ...others } = schema
   dialect.validateSchema(others, true)
-  return withExactNumbers(withBare(others))
+  return withExactNumbers(withNullPrototypes(others))
 }
 
-/** Compiles schemas, those that are alike once: most operations share their headers, parameters and errors. */
+/** Compiles equal schemas once: most operations share headers, parameters and errors. */
 export function compileOnce<Each extends AnySchema>(
   compile: (schema: Each) => ValidateFunction,
 ): typeof compile {
-  const made = new Map<string, ValidateFunction>()
+  const compiled = new Map<string, ValidateFunction>()
   return (schema) => {
     const text = String(stringify(schema))
-    const validate = made.get(text) ?? compile(schema)
-    made.set(text, validate)
+    const validate = compiled.get(text) ?? compile(schema)
+    compiled.set(text, validate)
     return validate
   }
 }

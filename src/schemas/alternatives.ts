@@ -1,30 +1,34 @@
-// `anyOf` and `oneOf`, in the place of Ajv's own: where a discriminator names the alternative, that one alone is validated; elsewhere
-// the error says which of the errors before it are of which alternative.
+// Replaces Ajv's `anyOf` and `oneOf`. With a discriminator, only the alternative it names is validated. Otherwise all are, and the error
+// has the number of errors per alternative, so that messages can group them. Defaults apply only from alternatives that match.
 
 import { _, type Ajv, type Code, type KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/types.js'
-import { type AnySchema, mapSchemas } from './exact-numbers.js'
 import type { Resolve } from './references.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** What an error of `anyOf` or `oneOf` tells. */
+/** The params of an `anyOf` or `oneOf` error. */
 export type Alternatives =
-  /** How many of the errors before it are of each alternative, how many of these passed, and what tells them apart, if one thing does. */
-  | { readonly lengths: readonly number[]; readonly passing: number; readonly telling?: Telling }
-  /** What is wrong with the property that names the alternative; the values that do. */
+  /** The number of errors before it that belong to each alternative, in order, and the number of alternatives that passed. */
+  | {
+      readonly lengths: readonly number[]
+      readonly passing: number
+      readonly distinguishing?: DistinguishingProperty
+    }
+  /** The discriminator property is missing or unknown, or the value is not an object. */
   | {
       readonly tag: 'no object' | 'missing' | 'unknown'
       readonly property: string
       readonly allowed: readonly string[]
     }
 
-/** A property of which each alternative has values of its own. */
-export interface Telling {
+/** A property for which each alternative allows different values. */
+export interface DistinguishingProperty {
   readonly property: string
   readonly values: readonly unknown[]
 }
 
-/** Teaches Ajv both keywords. */
+/** Adds both keywords to an Ajv. */
 export function addAlternatives(ajv: Ajv): void {
   for (const keyword of ['anyOf', 'oneOf']) {
     ajv.removeKeyword(keyword)
@@ -53,7 +57,7 @@ function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
   const before = gen.let('before')
   const lengths = gen.let('lengths', _`[]`)
   const passing = gen.let('passing', 0)
-  const fitting = gen.let('fitting')
+  const match = gen.let('match')
   const validate = (i: number, holder?: Name) => {
     const copy = holder && gen.let('copy', _`${holder}.value`)
     const whole = { keyword, schemaProp: i }
@@ -65,8 +69,8 @@ function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
     gen.if(isValid, () => {
       gen.code(_`${passing}++`)
       cxt.mergeEvaluated(inner, Name)
-      if (copy) gen.assign(fitting, copy)
-      if (copy && keyword === 'anyOf') settle(cxt, copy)
+      if (copy) gen.assign(match, copy)
+      if (copy && keyword === 'anyOf') replaceValue(cxt, copy)
     })
   }
   for (const [i, each] of (schema as AnySchema[]).entries()) {
@@ -74,27 +78,29 @@ function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
     if (!it.opts.useDefaults || it.compositeRule || !changesValues(each, it.opts, resolve)) validate(i)
     else validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`))
   }
-  const found = tellingOf(schema as Schema[], resolve)
-  const telling = found ? gen.scopeValue('obj', { ref: found }) : _`undefined`
-  cxt.setParams({ alternatives: _`{lengths: ${lengths}, passing: ${passing}, telling: ${telling}}` })
+  const property = distinguishingProperty(schema as Schema[], resolve)
+  const distinguishing = property ? gen.scopeValue('obj', { ref: property }) : _`undefined`
+  cxt.setParams({
+    alternatives: _`{lengths: ${lengths}, passing: ${passing}, distinguishing: ${distinguishing}}`,
+  })
   cxt.result(
     keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`,
     () => {
-      if (keyword === 'oneOf') gen.if(_`${fitting} !== undefined`, () => settle(cxt, fitting))
+      if (keyword === 'oneOf') gen.if(_`${match} !== undefined`, () => replaceValue(cxt, match))
       cxt.reset()
     },
     () => cxt.error(true),
   )
 }
 
-// Ajv's keywords that change a value do so where it is held.
+// Ajv's modifying keywords assign to the parent of a value, so the copy gets a parent: its holder.
 function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
   const it = { ...cxt.it, data: holder, parentDataProperty: _`"value"` }
   return Object.assign(Object.create(cxt) as KeywordCxt, { it })
 }
 
-// Ajv gives no defaults in alternatives, for one that does not fit would leave them, as it would its kind of number or text: here each
-// changes a copy, and the one that fits replaces the value.
+// Whether validating a schema may change the value: by defaults, exact numbers or coercion. Each such alternative gets a copy, and the one
+// that matches replaces the value, so that an alternative that fails leaves no changes. Ajv itself ignores defaults in alternatives.
 function changesValues(
   schema: AnySchema,
   options: Options,
@@ -114,11 +120,11 @@ function changesValues(
   return found
 }
 
-function settle(cxt: KeywordCxt, value: Name): void {
+function replaceValue(cxt: KeywordCxt, value: Name): void {
   const { gen, data, it } = cxt
   gen.if(
     _`typeof ${data} == "object" && ${data} !== null`,
-    () => gen.code(_`${functionIn(cxt, replace)}(${data}, ${value})`),
+    () => gen.code(_`${functionIn(cxt, assignOwn)}(${data}, ${value})`),
     () => {
       gen.assign(data, value)
       gen.if(_`${it.parentData} !== undefined`, () =>
@@ -128,7 +134,7 @@ function settle(cxt: KeywordCxt, value: Name): void {
   )
 }
 
-function replace(value: object, copy: object): void {
+function assignOwn(value: object, copy: object): void {
   Object.defineProperties(value, Object.getOwnPropertyDescriptors(copy))
 }
 
@@ -138,7 +144,7 @@ function functionIn({ gen }: KeywordCxt, ref: unknown): Name {
 
 interface Tags {
   readonly property: string
-  /** Of each alternative; none for the one that is null. */
+  /** Per alternative; empty for `type: null`. */
   readonly values: readonly (readonly string[])[]
 }
 
@@ -173,7 +179,7 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   cxt.ok(isValid)
 }
 
-// Undefined where a value may mean several alternatives, or one has no value: then the schemas alone decide.
+// Undefined if a value maps to several alternatives or an alternative has no value: then all alternatives are validated.
 function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: Resolve): Tags | undefined {
   const { propertyName, branches, mapping = {} } = (discriminator ?? {}) as Discriminator
   if (propertyName === undefined || branches === undefined) return undefined
@@ -181,7 +187,7 @@ function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: 
   const lost = Object.keys(mapping).find((value) => !mapped.includes(value))
   if (lost !== undefined)
     throw new Error(
-      `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, none of its alternatives`,
+      `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, which is not one of its alternatives`,
     )
   const values = schemas.map((schema, i) => valuesOf(resolve(schema), propertyName, branches[i], resolve))
   const all = values.flatMap((each) => each ?? [])
@@ -200,7 +206,7 @@ interface Branch {
   readonly name?: string
 }
 
-// By the discriminator's mapping, by its own property, or by its name.
+// From the discriminator's mapping, from the property's enum or const, or else the schema's name.
 function valuesOf(
   schema: Schema,
   property: string,
@@ -214,7 +220,7 @@ function valuesOf(
   return branch?.name === undefined ? undefined : [branch.name]
 }
 
-/** What a schema refers to among those that were added to an Ajv. */
+/** Resolves a schema's `$ref` among the schemas added to an Ajv. */
 export function resolveIn(ajv: Ajv): Resolve {
   const resolve: Resolve = (schema) => {
     const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined
@@ -223,8 +229,11 @@ export function resolveIn(ajv: Ajv): Resolve {
   return resolve
 }
 
-// What a discriminator would name.
-function tellingOf(schemas: readonly Schema[], resolve: Resolve): Telling | undefined {
+// The property a discriminator would name.
+function distinguishingProperty(
+  schemas: readonly Schema[],
+  resolve: Resolve,
+): DistinguishingProperty | undefined {
   const all = schemas.map(resolve).filter(isOfObjects)
   const names = all.flatMap((schema) => Object.keys((schema.properties as object | undefined) ?? {}))
   for (const property of new Set(names)) {
@@ -240,7 +249,7 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
   return type === undefined ? exactNumber === undefined : [type].flat().includes('object')
 }
 
-// The values that a schema allows for one of its properties; undefined for any.
+// The values a schema allows for a property; undefined for any.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
   const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
   const own = given && resolve(given)

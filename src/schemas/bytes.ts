@@ -1,18 +1,18 @@
-// Bytes, where the contract has a string of binary data: a file of a form, or a body that is no text. Of them nothing is checked
-// but their length, in bytes (OpenAPI 3.1.1, section 4.4.2).
+// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its length is validated, in
+// bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import type { Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import type { Reader } from '../contract/reader.js'
 import type { Schema } from '../contract/types.js'
-import { type AnySchema, mapSchemas } from './exact-numbers.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
 
 interface Rules {
   readonly minLength?: number
   readonly maxLength?: number
 }
 
-/** Teaches Ajv the `bytes` keyword. */
+/** Adds the `bytes` keyword to an Ajv. */
 export function addBytes(ajv: Ajv): void {
   ajv.addKeyword({
     keyword: 'bytes',
@@ -39,7 +39,7 @@ function problemWith(
   return length > maxLength ? `must have at most ${maxLength} bytes` : undefined
 }
 
-/** The same schema with bytes in the place of strings, its own or those of its list. */
+/** A schema with `bytes` instead of `type: string`, also in its items and alternatives. */
 export function withBytes<Each extends AnySchema>(schema: Each): Each
 export function withBytes(schema: AnySchema): AnySchema {
   return mapSchemas(schema, (each) => {
@@ -53,7 +53,7 @@ export function withBytes(schema: AnySchema): AnySchema {
   })
 }
 
-/** The schema of a form, with bytes in those of its fields; the parts that may name one are written out. */
+/** The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are dereferenced. */
 export function withFiles(
   reader: Reader,
   given: AnySchema,
@@ -74,6 +74,9 @@ export function withFiles(
 function filesAmong(reader: Reader, properties: Schema, isFile: (name: string) => boolean): Schema {
   const entries = Object.entries(properties)
   return Object.fromEntries(
-    entries.map(([name, each]) => [name, isFile(name) ? withBytes(reader.inlined(each) as AnySchema) : each]),
+    entries.map(([name, each]) => [
+      name,
+      isFile(name) ? withBytes(reader.dereferenced(each) as AnySchema) : each,
+    ]),
   )
 }

@@ -1,4 +1,4 @@
-// Defaults are values: one that its own schema does not allow would make each request that leaves it to the server a wrong one.
+// Validates defaults against their own schemas. Without this, every request that relies on an invalid default would fail.
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
@@ -6,14 +6,15 @@ import type { Schema } from '../contract/types.js'
 import { rounded } from '../contract/upgrade.js'
 import { compileOnce, createAjv } from './ajv.js'
 import { resolveIn } from './alternatives.js'
-import { type AnySchema, defaultOf, schemaLists, schemaMaps, schemas } from './exact-numbers.js'
+import { defaultOf } from './exact-numbers.js'
 import { describeViolations } from './messages.js'
 import { compilableWithout } from './read-write-only.js'
 import { createReferences } from './references.js'
+import { type AnySchema, schemaLists, schemaMaps, schemas } from './subschemas.js'
 
 /**
- * Finds the defaults in schemas of requests that their own schemas do not allow: `the default 200 of query.limit must be at most 100`.
- * What several refer to is told of once.
+ * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit must be at most 100`. A
+ * schema that several others refer to is reported once.
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('check', { useDefaults: true })
@@ -21,22 +22,26 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
   const faultOf = ({ place, schema }: Default): string[] => {
     const value = defaultOf(schema)
-    // Ajv writes defaults into code as JSON.
+    // Ajv writes defaults into the generated code as JSON, which rounds bigints.
     if (typeof value === 'object' && rounded(value) !== value)
       return [
-        `the default ${stringify(value)} of ${place} holds an integer beyond 2^53, which only the default of that integer itself can be`,
+        `the default ${stringify(value)} of ${place} contains an integer beyond 2^53: set it as the default in the schema of that integer`,
       ]
     const validate = compile(schema)
     try {
-      return validate({ value: structuredClone(value) }) ? [] : [inWords(place, value, validate.errors ?? [])]
+      return validate({ value: structuredClone(value) })
+        ? []
+        : [describe(place, value, validate.errors ?? [])]
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      return [`the default ${stringify(value)} of ${place} gets itself, by a default, without end`]
+      if (!(error instanceof RangeError)) throw error // the stack overflows
+      return [
+        `the default ${stringify(value)} of ${place} is endless: the defaults of its schema fill it with itself`,
+      ]
     }
   }
   const resolve = resolveIn(ajv)
   const seen = new Set<string>()
-  // With the place of what each is for, as messages name it.
+  // The place is that of the value, as messages name it.
   const defaultsIn = (schema: AnySchema, place: string): Default[] => {
     if (typeof schema !== 'object' || schema === null) return []
     const own = schema.default === undefined ? [] : [{ place, schema }]
@@ -55,13 +60,12 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
 
 interface Default {
   readonly place: string
-  /** That it is the default of. */
   readonly schema: Schema
 }
 
-function inWords(place: string, value: unknown, all: readonly ErrorObject[]): string {
+function describe(place: string, value: unknown, all: readonly ErrorObject[]): string {
   const errors = all.map((each) => ({ ...each, instancePath: each.instancePath.replace('/value', '') }))
-  return `the default ${stringify(value)} of ${describeViolations(place, errors).join('; ')}`
+  return `the default ${stringify(value)} is invalid: ${describeViolations(place, errors).join('; ')}`
 }
 
 function innerOf(schema: Schema, place: string): (readonly [schema: AnySchema, place: string])[] {

@@ -1,5 +1,5 @@
-// Exact numbers. Ajv's own keywords know no bigint, and its coercion takes `0x10` for 16; this one takes the place
-// of `type`, where that allows a number, and of what stands beside it, in every schema the server compiles.
+// The `exactNumber` keyword: `type` and its assertions for numbers, with bigint support. Ajv's own keywords do not support bigint, and its
+// coercion reads `0x10` as 16, so every schema the server compiles uses this keyword instead.
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -9,12 +9,13 @@ import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { exactNumber, integerRange, integerRanges, isBig } from '../lib/exact-number.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** What becomes of a number: read from text (parameters), read from JSON, or only checked. */
+/** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
 
 interface Rules {
-  /** Empty: any. */
+  /** Empty for any type. */
   readonly types: readonly string[]
   readonly format?: string
   readonly minimum?: number | bigint
@@ -24,66 +25,14 @@ interface Rules {
   readonly multipleOf?: number | bigint
   readonly enum?: readonly unknown[]
   readonly const?: unknown
-  /** The number is only looked at. */
+  /** In `not`, `if` or `contains`, which must not change the value. */
   readonly isCondition?: boolean
 }
 
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
 const values = ['enum', 'const'] as const
 
-/** The keywords that hold schemas by names. */
-export const schemaMaps: readonly string[] = [
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-]
-/** Those in a list. */
-export const schemaLists: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-/** Those with one. */
-export const schemas: readonly string[] = [
-  'items',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-  'contains',
-]
-
-/** A schema, or the boolean that stands for one. */
-export type AnySchema = Schema | boolean
-
-// What they find of a value decides on other schemas alone.
-const conditions = ['not', 'if', 'contains']
-
-/**
- * The same schema after a change to each schema in it, from the innermost.
- * @param change is told, too, whether a value is only looked at by that schema, and stays as it is
- */
-export function mapSchemas(
-  schema: AnySchema,
-  change: (schema: Schema, isCondition: boolean) => Schema,
-  isCondition = false,
-): AnySchema {
-  if (typeof schema !== 'object' || schema === null) return schema
-  const inner = (each: AnySchema, isInner = isCondition) => mapSchemas(each, change, isInner)
-  const entries = Object.entries(schema).map(([keyword, value]) => {
-    if (typeof value !== 'object' || value === null) return [keyword, value]
-    if (schemas.includes(keyword))
-      return [keyword, inner(value as AnySchema, isCondition || conditions.includes(keyword))]
-    if (schemaLists.includes(keyword)) return [keyword, (value as AnySchema[]).map((each) => inner(each))]
-    if (!schemaMaps.includes(keyword)) return [keyword, value]
-    return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inner(each)]))]
-  })
-  return change(Object.fromEntries(entries), isCondition)
-}
-
-/** The same schema with the `exactNumber` keyword wherever it speaks of numbers. */
+/** A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers. */
 export function withExactNumbers<Each extends AnySchema>(schema: Each): Each
 export function withExactNumbers(schema: AnySchema): AnySchema {
   return mapSchemas(schema, exact)
@@ -98,7 +47,7 @@ function exact(given: Schema): Schema {
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
   checkEnum(schema, types)
   checkBounds(schema)
-  if (!speaksOfNumbers(schema, types)) return schema
+  if (!constrainsNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
   const isNumericFormat = !types.includes('string') || String(schema.format) in integerRanges
@@ -111,12 +60,12 @@ function exact(given: Schema): Schema {
   return { ...copy, exactNumber: rules }
 }
 
-// A value of another type could never be sent, and most often stands for one that is: YAML reads `- 3` as a number.
+// An enum value of another type can never match, and is usually a mistake: YAML reads `- 3` as a number.
 function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
   if (!Array.isArray(values) || types.length === 0) return
   const [other] = values.filter((value) => !typesOf(value).some((type) => types.includes(type)))
   if (other !== undefined)
-    throw new Error(`the value ${stringify(other)} of an enum is not of the type ${types.join(' or ')}`)
+    throw new Error(`the enum value ${stringify(other)} is not of type ${types.join(' or ')}`)
 }
 
 const pairs = [
@@ -126,12 +75,12 @@ const pairs = [
   ['minProperties', 'maxProperties'],
 ] as const
 
-// Between them nothing could be sent.
+// A minimum above its maximum allows no value.
 function checkBounds(schema: Schema): void {
   for (const [least, most] of pairs) {
     const [from, to] = [schema[least], schema[most]] as (number | bigint | undefined)[]
     if (from !== undefined && to !== undefined && from > to)
-      throw new Error(`its ${least} ${from} is above its ${most} ${to}`)
+      throw new Error(`${least} ${from} is greater than ${most} ${to}`)
   }
 }
 
@@ -141,17 +90,17 @@ function typesOf(value: unknown): string[] {
   return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
 }
 
-// Ajv writes defaults into code as JSON, which has no bigint. A caller cannot know the mark.
+// Ajv writes defaults into the generated code as JSON, which has no bigint: they become strings with a mark that no client can guess.
 const defaultMark = randomUUID()
 
-/** A schema's default as the value that is given for it. */
+/** The default of a schema with exact numbers, as the value that validation assigns. */
 export function defaultOf({ default: value }: Schema): unknown {
   return typeof value === 'string' && value.startsWith(defaultMark)
     ? BigInt(value.slice(defaultMark.length))
     : value
 }
 
-/** A schema, already with exact numbers, that leaves a value as it is. */
+/** A schema with exact numbers that does not change the value: without conversions and defaults. */
 export function asCondition(schema: AnySchema): AnySchema {
   return mapSchemas(schema, ({ default: _, ...each }) =>
     each.exactNumber === undefined
@@ -160,14 +109,14 @@ export function asCondition(schema: AnySchema): AnySchema {
   )
 }
 
-// Where no type is named, its own numbers tell.
-function speaksOfNumbers(schema: Schema, types: readonly string[]): boolean {
+// Without a type, by its bounds and allowed values.
+function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
   const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
   return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
 }
 
-/** Teaches Ajv the `exactNumber` keyword. An integer of a big format becomes a bigint, any other number a number. */
+/** Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other number to number. */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
@@ -175,10 +124,9 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     modifying: mode !== 'check',
     errors: true,
     compile: (rules: Rules, _, { compositeRule = false }) => {
-      // What is only looked at, as in `not` and `if`, stays as it is.
-      const isLookedAt = compositeRule || rules.isCondition
-      // In JSON, whoever names the type decides, and may have done so.
-      const isConverting = !isLookedAt && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
+      const isCondition = compositeRule || rules.isCondition
+      // In JSON, only a schema with a type converts: another schema of the same value may have done so already.
+      const isConverting = !isCondition && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
       const convert = conversionTo(rules)
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
@@ -200,7 +148,7 @@ function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
   return mode === 'text' ? numberFromText(text, rules.types) : text
 }
 
-/** A number as JSON writes it, of one of the types; what is none stays text. */
+/** A JSON number of one of the types; any other text is returned unchanged. */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
   const isNumeral = types.includes('number') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)
@@ -215,7 +163,7 @@ function conversionTo({ types, format }: Rules): (value: bigint | number) => big
 type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
 
 function problemWith(value: unknown, rules: Rules): Problem | undefined {
-  // Its own bounds first: whoever is beyond those of the format as well is to hear of the narrower.
+  // The schema's bounds first: they are narrower than those of the format.
   const message = (isNumber(value) ? boundProblem(value, rules) : undefined) ?? typeProblem(value, rules)
   if (message !== undefined) return { message }
   const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
@@ -227,10 +175,10 @@ function problemWith(value: unknown, rules: Rules): Problem | undefined {
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
   if (types.length === 0) return undefined
   if (types.includes('number') && isNumber(value)) {
-    // As the digits say, or as those of the double do: 1e23 is none of the integers that a double can be.
+    // Exact by its digits or by the shortest digits of its double: 1e23 is not itself a double, but prints as one.
     const double = Number(value)
     const isExact = typeof value === 'number' || BigInt(double) === value || decimal(double).digits === value
-    return isExact ? undefined : 'must be a number that a double holds exactly'
+    return isExact ? undefined : 'must be a number that a double represents exactly'
   }
   if (types.includes('integer') && isInteger(value)) {
     const [min, max] = integerRange(format)
@@ -243,20 +191,20 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
     .join(' or ')}`
 }
 
-// Of what is no number to JSON Schema: NaN, too.
+// The JSON Schema type of a value that is not a JSON number; NaN is not one.
 function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return typeof value === 'number' ? 'not finite' : typeof value
 }
 
-/** A type as a noun in a sentence. */
+/** A type with its article: `an integer`. */
 export function withArticle(type: string): string {
   if (type === 'null') return type
   return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
-// A comparison of a bigint with a number is exact in JavaScript.
+// JavaScript compares a bigint with a number exactly.
 function boundProblem(value: bigint | number, rules: Rules): string | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = rules
   const below = minimum !== undefined && value < minimum
@@ -272,7 +220,7 @@ function boundProblem(value: bigint | number, rules: Rules): string | undefined 
   return undefined
 }
 
-// In decimals, as both are written: of doubles, 19.99 is no multiple of 0.01.
+// In decimal arithmetic: with doubles, 19.99 is not a multiple of 0.01.
 function isMultiple(value: bigint | number, of: bigint | number): boolean {
   const [a, b] = [decimal(value), decimal(of)]
   const scale = Math.max(a.decimals, b.decimals)

@@ -1,15 +1,15 @@
-// Ajv's errors in the caller's terms: `body.categoryId must be an integer`.
+// Ajv's errors as messages for clients: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
-import type { Telling } from './alternatives.js'
+import type { DistinguishingProperty } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 
 const shownMax = 20
 const nameLengthMax = 64
-const formsLengthMax = 600
+const alternativesLengthMax = 600
 
-/** One sentence for each offending place, the first problem of each; bounded in number and length. */
+/** One sentence per place, with its first problem; lists and names are bounded in length. */
 export function describeViolations(part: string, errors: readonly ErrorObject[]): string[] {
   return firsts(violationsOf(part, errors)).map(sentence)
 }
@@ -27,21 +27,21 @@ function sentence({ place, problem }: Violation): string {
 function firsts(violations: readonly Violation[]): Violation[] {
   const byPlace = new Map<string, Violation>()
   for (const each of violations) {
-    // Of a wrong type and a wrong value, the list of right values tells more.
-    const isBetter = each.error.keyword === 'enum' && byPlace.get(each.place)?.error.keyword !== 'fault'
+    // A list of the allowed values is more helpful than the type.
+    const isBetter = each.error.keyword === 'enum' && byPlace.get(each.place)?.error.keyword !== 'own'
     if (!byPlace.has(each.place) || isBetter) byPlace.set(each.place, each)
   }
   return [...byPlace.values()]
 }
 
-// From the last, for an error of alternatives stands behind those of each.
+// Backwards, because the error of anyOf or oneOf follows the errors of its alternatives.
 function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[] {
   const found: Violation[] = []
   for (let end = errors.length; end > 0; ) {
-    const error = errors[end - 1] as ErrorObject // it is there
+    const error = errors[end - 1] as ErrorObject // end > 0
     end--
-    if (error.keyword === 'if') continue // says only that `then` or `else` failed
-    // Before it stands of each item why it is not the one that is wanted.
+    if (error.keyword === 'if') continue // only repeats that `then` or `else` failed
+    // The errors of `contains` are preceded by those of each item that does not match.
     if (error.keyword === 'contains')
       while (errors[end - 1]?.schemaPath.startsWith(`${error.schemaPath}/`)) end--
     const { lengths = [] } = error.params as { lengths?: readonly number[] }
@@ -55,19 +55,19 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
   return found.reverse()
 }
 
-/** What is wrong at a place that no schema was asked about, in the form of Ajv's errors. */
-export function fault(path: readonly (string | number)[], message: string): ErrorObject {
+/** An Ajv error for a problem that no schema reports. */
+export function errorAt(path: readonly (string | number)[], message: string): ErrorObject {
   const names = path.map((name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1'))
   return {
     instancePath: names.map((name) => `/${name}`).join(''),
     schemaPath: '',
-    keyword: 'fault',
+    keyword: 'own',
     params: {},
     message,
   }
 }
 
-/** The sentences as one message. */
+/** The sentences as one message, the first 20 of them. */
 export function joinViolations(violations: readonly string[]): string {
   const more = violations.length - shownMax
   return [...violations.slice(0, shownMax), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
@@ -83,63 +83,63 @@ function violation(part: string, error: ErrorObject): Violation {
   if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
   if (keyword === 'propertyNames') return of(params.propertyName, 'has a name that is not allowed')
   if (keyword === 'dependentRequired')
-    return of(params.missingProperty, `is required beside ${params.property}`)
+    return of(params.missingProperty, `is required with ${params.property}`)
   if (params.tag === 'missing') return of(params.property, 'is required')
   if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
   return { place: at, problem: problem(error), error }
 }
 
-const formsMax = 4
+const alternativesMax = 4
 const problemsMax = 3
 
-// What would make the value right: of alternatives that it can be meant for.
+// The violations of anyOf or oneOf: those of the alternatives the client probably meant.
 function alternatives(part: string, error: ErrorObject, branches: readonly Violation[][]): Violation[] {
   const place = part + propertyPath(error.instancePath)
   const of = (problem: string) => [{ place, problem, error }]
   if (error.params.passing > 1)
-    return of(`must fit one form alone, and fits ${error.params.passing} of ${branches.length}`)
-  const ofKind = branches.filter((each) => !each.some((one) => one.place === place && isOfOtherKind(one)))
-  if (ofKind.length === 0)
-    return of(eitherProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
-  const { telling } = error.params as { telling?: Telling }
-  const tagPlace = telling && place + property(telling.property)
-  const meant = ofKind.filter((each) => !each.some((one) => one.place === tagPlace))
-  const [first] = ofKind.flat().filter((one) => one.place === tagPlace)
-  if (meant.length === 0 && first !== undefined && telling !== undefined && ofKind.length > 1) {
+    return of(`must match exactly one alternative, but matches ${error.params.passing} of ${branches.length}`)
+  const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
+  if (ofType.length === 0)
+    return of(typesProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
+  const { distinguishing } = error.params as { distinguishing?: DistinguishingProperty }
+  const tagPlace = distinguishing && place + property(distinguishing.property)
+  const named = ofType.filter((each) => !each.some((one) => one.place === tagPlace))
+  const [first] = ofType.flat().filter((one) => one.place === tagPlace)
+  if (named.length === 0 && first !== undefined && distinguishing !== undefined && ofType.length > 1) {
     const isMissing = first.error.keyword === 'required'
-    return [isMissing ? first : { ...first, problem: oneOf(telling.values) }]
+    return [isMissing ? first : { ...first, problem: oneOf(distinguishing.values) }]
   }
-  const forms = (meant.length > 0 ? meant : ofKind).map(firsts)
-  const [only = [], ...others] = forms
+  const candidates = (named.length > 0 ? named : ofType).map(firsts)
+  const [only = [], ...others] = candidates
   if (others.length === 0) return only
-  // What is wrong in each of them is wrong whichever is meant.
+  // A violation of every candidate is reported by itself.
   const common = only.filter((one) =>
     others.every((each) => each.some((other) => sentence(other) === sentence(one))),
   )
-  const rest = forms.map((each) =>
+  const rest = candidates.map((each) =>
     each.filter((one) => !common.some((other) => sentence(other) === sentence(one))),
   )
   if (rest.some((each) => each.length === 0)) return common
-  return [...common, ...of(`must fit one of ${forms.length} forms: ${formsText(rest)}`)]
+  return [...common, ...of(`must match one of ${candidates.length} alternatives: ${alternativesText(rest)}`)]
 }
 
-function isOfOtherKind({ error: { keyword, data, params } }: Violation): boolean {
+function isWrongType({ error: { keyword, data, params } }: Violation): boolean {
   if (keyword === 'exactNumber') return typeof data !== 'number' && typeof data !== 'bigint'
   return keyword === 'type' || params.tag === 'no object'
 }
 
-function eitherProblem(violations: readonly Violation[]): string {
-  const nouns = violations.filter(isOfOtherKind).map(({ problem }) => problem.replace(/^must be /, ''))
+function typesProblem(violations: readonly Violation[]): string {
+  const nouns = violations.filter(isWrongType).map(({ problem }) => problem.replace(/^must be /, ''))
   return `must be ${[...new Set(nouns)].join(' or ')}`
 }
 
-function formsText(forms: readonly Violation[][]): string {
-  const texts = forms.slice(0, formsMax).map((each) => {
+function alternativesText(candidates: readonly Violation[][]): string {
+  const texts = candidates.slice(0, alternativesMax).map((each) => {
     const more = each.length - problemsMax
     return [...each.slice(0, problemsMax).map(sentence), ...(more > 0 ? [`${more} more`] : [])].join(' and ')
   })
-  const text = `${texts.join(', or ')}${forms.length > formsMax ? ', or others' : ''}`
-  return text.length > formsLengthMax ? `${text.slice(0, formsLengthMax)}…` : text
+  const text = `${texts.join(', or ')}${candidates.length > alternativesMax ? ', or others' : ''}`
+  return text.length > alternativesLengthMax ? `${text.slice(0, alternativesLengthMax)}…` : text
 }
 
 function unknown(part: string, { instancePath }: ErrorObject): string {
@@ -153,9 +153,10 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'enum':
       return oneOf(params.allowedValues)
     case 'oneOf':
-      return 'must be an object' // of a discriminator, for the others are told by alternative
     case 'anyOf':
-      return 'must be an object'
+      return 'must be an object' // with a discriminator; without one, see alternatives()
+    case 'false schema':
+      return 'must be absent'
     case 'const':
       return `must be ${stringify(params.allowedValue)}`
     case 'minLength':
@@ -173,17 +174,17 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'maxProperties':
       return `must have at most ${count(params.limit, 'field')}`
     case 'contains':
-      return `must have ${range(params.minContains, params.maxContains)} of the form that is wanted`
+      return `must contain ${range(params.minContains, params.maxContains)} matching the schema in contains`
     case 'uniqueItems':
-      return 'must not have the same item twice'
-    case 'pattern':
-      return `must be ${parentSchema?.['x-pattern-description'] ?? `of the pattern ${params.pattern}`}`
-    case 'false schema':
-      return 'must be absent'
+      return 'must not contain the same item twice'
+    case 'pattern': {
+      const description = parentSchema?.['x-pattern-description']
+      return description === undefined ? `must match the pattern ${params.pattern}` : `must be ${description}`
+    }
     case 'not':
-      return 'is of a form that is not allowed'
+      return 'must not match the schema in not'
     case 'format':
-      return `must be of the format ${params.format}`
+      return `must match the format ${params.format}`
     default:
       return String(message)
   }
@@ -208,7 +209,7 @@ function propertyPath(pointer: string): string {
   return names.map((name) => property(name.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
 }
 
-// The name is the caller's own text: quoted where it is not plain, and cut.
+// The name comes from the client: quote it unless it is plain, and cut it.
 function property(name: string): string {
   if (/^\d+$/.test(name)) return `[${name}]`
   const shown = name.length > nameLengthMax ? `${name.slice(0, nameLengthMax)}…` : name

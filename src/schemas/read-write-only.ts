@@ -1,20 +1,22 @@
-// What goes one way only: `readOnly` is in answers and never in requests, `writeOnly` the other way round (OpenAPI
-// 3.1, via JSON Schema Validation, section 9.4).
+// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation, section 9.4).
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/types.js'
 import { compilable } from './ajv.js'
-import { type AnySchema, mapSchemas } from './exact-numbers.js'
 import type { Resolve } from './references.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** What must not be there: `readOnly` in a request, `writeOnly` in an answer. */
+/** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
 export type Forbidden = 'readOnly' | 'writeOnly'
 
-const problems = { readOnly: 'is set by the service and must not be sent', writeOnly: 'must not be answered' }
+const problems = {
+  readOnly: 'is set by the service and must not be sent',
+  writeOnly: 'is writeOnly and must not be returned',
+}
 
-/** Teaches Ajv to refuse what goes the other way. */
+/** Makes an Ajv reject values whose schema has the forbidden keyword. */
 export function forbid(ajv: Ajv, forbidden: Forbidden): void {
-  ajv.removeKeyword(forbidden) // to Ajv it is an annotation
+  ajv.removeKeyword(forbidden) // Ajv's own is an annotation
   ajv.addKeyword({
     keyword: forbidden,
     schemaType: 'boolean',
@@ -23,7 +25,7 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
   })
 }
 
-/** What prepares schemas that are to refuse what is forbidden: there it is neither required nor has a default. */
+/** Prepares schemas for `forbid`: a forbidden property is neither required nor has a default. */
 export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (schema: Schema) => Schema {
   return (resolve) => {
     const namesOf = createNamesOf(forbidden, resolve)
@@ -42,7 +44,7 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-// The fields of a schema, and of what it is made of, that are forbidden.
+// The forbidden properties of a schema and of its `allOf`.
 function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema) => ReadonlySet<string> {
   const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
   const isForbidden = once((schema): boolean => schema[forbidden] === true || allOf(schema).some(isForbidden))
@@ -54,7 +56,7 @@ function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema)
   return namesOf
 }
 
-// `required` may stand in one part and the property in another. A part that requires none of the names stays as it is.
+// `required` may be in one subschema and the property in another. A subschema that requires none of the names is returned unchanged.
 function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
   const without = once((each): Schema => {
     const changes: Record<string, unknown> = {}
@@ -75,14 +77,14 @@ function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Re
   return without(schema)
 }
 
-// A part that many others have in common is looked at once.
-function once<Found>(look: (schema: Schema) => Found): (schema: Schema) => Found {
-  const found = new WeakMap<Schema, Found>()
+// Memoized, because many schemas share their subschemas.
+function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
+  const results = new WeakMap<Schema, Result>()
   return (schema) => {
-    const known = found.get(schema)
+    const known = results.get(schema)
     if (known !== undefined) return known
-    const value = look(schema)
-    found.set(schema, value)
-    return value
+    const result = compute(schema)
+    results.set(schema, result)
+    return result
   }
 }

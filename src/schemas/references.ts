@@ -1,17 +1,18 @@
-// Schemas that refer to others of their document: each of these is compiled once, however many refer to it.
+// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer to it.
 
 import type { Ajv } from 'ajv'
 import { ContractError } from '../contract/contract-error.js'
-import { keysOf, lookUp } from '../contract/pointer.js'
+import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
-import { type AnySchema, asCondition, mapSchemas } from './exact-numbers.js'
+import { asCondition } from './exact-numbers.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** What a schema refers to; itself where that is nothing, or no more than `true` or `false`. */
+/** The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`. */
 export type Resolve = (schema: Schema) => Schema
 
 /**
- * What makes a schema of the document one that this Ajv can compile: what it refers to is added to the Ajv, under names of its own.
- * @param prepare gives what each of them is changed by before that
+ * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s under new names.
+ * @param prepare returns the change to make to each schema before it is added
  */
 export function createReferences(
   ajv: Ajv,
@@ -28,23 +29,23 @@ export function createReferences(
   }
   const change = prepare(resolve)
   const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
-  // A schema of its own where a value is only looked at: Ajv knows that of what stands there, not of what that refers to.
+  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not its `$ref` target.
   const add = (target: AnySchema, isCondition: boolean) => {
     const added = isCondition ? conditions : values
     const known = added.get(target)
     if (known !== undefined) return known
     const schema = isCondition ? asCondition(prepared(target)) : prepared(target)
     const entry = { name: `schema-${names++}`, schema }
-    added.set(target, entry) // before what it refers to, which may be itself
+    added.set(target, entry) // before its own references, which may include itself
     try {
       ajv.addSchema(withNames(schema, isCondition), entry.name)
     } catch (error) {
-      added.delete(target) // for the next that refers to it to say why, too
+      added.delete(target) // so that the next schema that refers to it reports the error, too
       throw error
     }
     return entry
   }
-  // A default is given where the reference stands, for Ajv looks for it there.
+  // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
   const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
     mapSchemas(
       whole,
@@ -59,26 +60,25 @@ export function createReferences(
   return (schema) => withNames(prepared(schema), false)
 }
 
-// Whatever refers to a schema, a fault in it is its own.
+// Reports an error in a target with the target's place, not that of the schema that refers to it.
 function within<Result>(ref: string, add: () => Result): Result {
   try {
     return add()
   } catch (error) {
     if (error instanceof ContractError) throw error
-    throw new ContractError([{ text: `${ref}: ${(error as Error).message}`, at: keysOf(ref) ?? [] }])
+    throw new ContractError([{ text: `${ref}: ${(error as Error).message}`, at: pointerKeys(ref) ?? [] }])
   }
 }
 
 type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>
 
-// By pointer, or by the name of a `$dynamicAnchor`: of these a document has one of a name. What is no more than a reference is that
-// which it refers to.
+// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and follows chains of references.
 function createTargetOf(document: object): (ref: string) => AnySchema {
   const targets = new Map<string, AnySchema>()
   const targetOf = (ref: string): AnySchema => {
     const known = targets.get(ref)
     if (known !== undefined) return known
-    const found = (lookUp(document, ref) ?? anchored(document, ref)) as AnySchema
+    const found = (resolvePointer(document, ref) ?? anchored(document, ref)) as AnySchema
     const target = typeof found === 'object' && typeof found.$ref === 'string' ? targetOf(found.$ref) : found
     targets.set(ref, target)
     return target

@@ -1,10 +1,10 @@
-// Text as it arrives, and what it may stand for.
+// Text bodies and form fields: decoding bytes, and converting text to the types of a schema.
 
 import { numberFromText } from './exact-numbers.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text that bytes stand for, to the letter; undefined where they are no UTF-8, or hold NUL, which PostgreSQL cannot. */
+/** The text, byte for byte; undefined if it is not UTF-8, or contains NUL, which PostgreSQL cannot store. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     const text = decoder.decode(bytes)
@@ -14,7 +14,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** What a text stands for, by the types that it may be of; where it is none of them, the text itself, which validation refuses. */
+/** A text converted to one of the types; unchanged if it is none of them, for validation to reject. */
 export function readText(text: string, types: readonly string[] | undefined): unknown {
   if (types === undefined) return text
   if (text === '' && types.includes('null') && !types.includes('string')) return null

@@ -6,7 +6,7 @@ import { contract, createDatabase } from '../fixtures/service.js'
 const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null }
 const agreed = { perMinute: 5, perDay: 50 }
 const limits = (plans: ReadonlyMap<string, typeof agreed | 'custom'>) => ({
-  isMetered: true,
+  hasRateLimits: true,
   rateLimits: { ...contract.rateLimits, plans },
 })
 
@@ -30,14 +30,14 @@ t.test('keys that the contract gives no quotas stop a start', async (t) => {
     message:
       /^The contract's x-rate-limits give no quotas to keys of the plan custom \(1 key\), gold \(2 keys\)\.\n/,
   })
-  await checkPlans(sql, { ...limits(plans), isMetered: false })
+  await checkPlans(sql, { ...limits(plans), hasRateLimits: false })
   await revokeApiKey(sql, gold)
   await t.rejects(checkPlans(sql, limits(plans)), { message: /gold \(1 key\)/ })
 })
 
 t.test('where nothing is counted, a key of any plan may call', async (t) => {
   const key = { ...terms, id: 7n, plan: 'gold' }
-  const { isMetered: _, ...rest } = limits(new Map())
-  t.match(toClient(key, { ...rest, isMetered: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })
-  t.throws(() => toClient(key, { ...rest, isMetered: true }), { code: 'unavailable' })
+  const { hasRateLimits: _, ...rest } = limits(new Map())
+  t.match(toClient(key, { ...rest, hasRateLimits: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })
+  t.throws(() => toClient(key, { ...rest, hasRateLimits: true }), { code: 'unavailable' })
 })

@@ -1,4 +1,4 @@
-// Where a part of the contract stands: by line and column, in YAML and in JSON, however it is laid out.
+// Locations of parts of the contract, in YAML and JSON in any layout.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -27,17 +27,13 @@ const layouts: [title: string, text: string, tag: string, path: string][] = [
 ]
 
 for (const [title, text, tag, toys] of layouts) {
-  t.test(`a place in ${title}`, async (t) => {
+  t.test(`parts are located in ${title}`, async (t) => {
     const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
     const { locate } = await readSource(file)
     const shown = path.relative(process.cwd(), file)
     t.equal(locate(['tags', 1]), shown + tag)
     t.equal(locate(['paths', '/toys']), shown + toys)
-    t.equal(
-      locate(['paths', '/toys', 'put', 'responses', 200]),
-      shown + toys,
-      'of what is not there, what would hold it',
-    )
+    t.equal(locate(['paths', '/toys', 'put', 'responses', 200]), shown + toys, 'the parent of a missing part')
     t.equal(locate(['webhooks', 'made']), shown)
   })
 }
@@ -53,9 +49,9 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
     Buffer.from('\ufeffopenapi: 3.1.0\n', 'utf16le'),
     ':1:1: the file is not UTF-8, or holds U+FFFD',
   ],
-  ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is no number of JSON'],
-  ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is no number of JSON'],
-  ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is no number of JSON'],
+  ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is not a JSON number'],
+  ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is not a JSON number'],
+  ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is not a JSON number'],
 ]
 
 for (const [title, text, message] of unreadable) {

@@ -12,11 +12,11 @@ function read(t: Test, text: string): Promise<Contract> {
   return readContract(path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml'))
 }
 
-// What is wrong with it, or what the server could not read of its operations.
+// The problems of a contract, or what its operations declare that is not supported.
 async function problemsOf(t: Test, text: string): Promise<string[]> {
   try {
     const { operations } = await read(t, text)
-    return [...operations.values()].flatMap(({ unread }) => unread)
+    return [...operations.values()].flatMap(({ unsupported }) => unsupported)
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     return error.message.split('\n').map((line) => line.replace(/^.*openapi\.yaml(:\d+:\d+)?: /, ''))
@@ -36,7 +36,7 @@ const post = ['paths', '/pets', 'post']
 const get = ['paths', '/pets/{petId}', 'get']
 const codes = ['components', 'schemas', 'ErrorCode']
 
-// The contract of the service, with facts that are known here, whatever it says of them itself.
+// The service's contract with fixed values, so that the tests do not depend on its own.
 const known = edited((document) => {
   const facts = {
     servers: [{ url: 'https://pets.example/v1' }],
@@ -64,7 +64,7 @@ const known = edited((document) => {
   document.setIn([...list, 'parameters'], document.createNode(parameters))
 })
 
-t.test('a contract is read whole', async (t) => {
+t.test('a contract is read completely', async (t) => {
   const {
     operations,
     prefix,
@@ -136,7 +136,7 @@ const prefixes: [address: string, prefix: string][] = [
 ]
 
 for (const [address, prefix] of prefixes) {
-  t.test(`of the address ${address} the prefix is "${prefix}"`, async (t) => {
+  t.test(`the prefix of the server ${address} is "${prefix}"`, async (t) => {
     const document = edited((document) => document.set('servers', [{ url: address }]))
     t.equal(toContract({ document: document.toJS(), text: '' }).contract.prefix, prefix)
   })
@@ -146,22 +146,22 @@ const brokenReferences: [title: string, edit: (document: Document) => void, prob
   [
     'a reference to nowhere',
     (document) => document.setIn([...get, 'responses', '404', '$ref'], '#/components/responses/Nothing'),
-    '$ref #/components/responses/Nothing leads nowhere',
+    'cannot resolve $ref #/components/responses/Nothing',
   ],
   [
     'a reference to a file that is not there',
     (document) => document.setIn([...get, 'responses', '404', '$ref'], '/other.yaml#/NotFound'),
-    `there is no file ${path.relative(process.cwd(), '/other.yaml')} to be read`,
+    `cannot read the file ${path.relative(process.cwd(), '/other.yaml')}`,
   ],
   [
     'a reference to an address',
     (document) => document.setIn([...get, 'responses', '404', '$ref'], 'https://pets.example/NotFound.yaml'),
-    '$ref https://pets.example/NotFound.yaml is an address: keep a copy beside the contract',
+    '$ref https://pets.example/NotFound.yaml is a URL, which is not fetched: keep a copy next to the contract',
   ],
   [
     'a reference to nowhere that no operation uses',
     (document) => document.setIn(['components', 'schemas', 'Toy'], { $ref: '#/components/schemas/Nothing' }),
-    '$ref #/components/schemas/Nothing leads nowhere',
+    'cannot resolve $ref #/components/schemas/Nothing',
   ],
 ]
 
@@ -173,17 +173,17 @@ for (const [title, edit, problem] of brokenReferences) {
 
 const broken: [title: string, edit: (document: Document) => void, problem: string][] = [
   [
-    'an operation whose name is no text',
+    'an operationId that is not a string',
     (document) => {
       document.setIn([...list, 'operationId'], '')
       document.deleteIn([...get, 'x-successor'])
     },
-    'GET /pets: its operationId must be a text',
+    'GET /pets: operationId must be a non-empty string',
   ],
   [
     'x-idempotent without the header',
     (document) => document.deleteIn([...post, 'parameters']),
-    'POST /pets: x-idempotent needs the header parameter Idempotency-Key',
+    'POST /pets: x-idempotent requires the header parameter Idempotency-Key',
   ],
   [
     'x-idempotent that is neither true nor false',
@@ -191,44 +191,44 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'POST /pets: x-idempotent must be true or false',
   ],
   [
-    'x-idempotent on what is safe',
+    'x-idempotent on a safe method',
     (document) => {
       document.setIn([...list, 'x-idempotent'], true)
       document.addIn([...list, 'parameters'], { $ref: '#/components/parameters/IdempotencyKey' })
     },
-    'GET /pets: x-idempotent is for what changes something, and GET does not',
+    'GET /pets: x-idempotent is not for GET, which changes nothing',
   ],
   [
-    'x-idempotent without its answers',
+    'x-idempotent without a 409 response',
     (document) => {
       for (const status of ['409', 'default']) document.deleteIn([...post, 'responses', status])
     },
-    'POST /pets: x-idempotent needs an answer 409, for while the first request is under way',
+    'POST /pets: x-idempotent requires a 409 response, for a key whose first request is still in progress',
   ],
   [
-    'x-idempotent without the other answer',
+    'x-idempotent without a 422 response',
     (document) => {
       for (const status of ['422', 'default']) document.deleteIn([...post, 'responses', status])
     },
-    'POST /pets: x-idempotent needs an answer 422, for a key that belongs to another request',
+    'POST /pets: x-idempotent requires a 422 response, for a key that another request has used',
   ],
   [
-    'x-idempotent for anybody',
+    'x-idempotent on a public operation',
     (document) => document.setIn([...post, 'security'], []),
-    'POST /pets: x-idempotent needs to know who calls: security',
+    'POST /pets: x-idempotent requires security: keys are stored per client',
   ],
   [
-    'answers kept for no time',
+    'keepHours of 0',
     (document) => document.setIn(['x-idempotency', 'keepHours'], 0),
-    'x-idempotency needs keepHours, whole numbers above 0',
+    'x-idempotency: keepHours must be an integer above 0',
   ],
   [
-    'two operations of one name',
+    'a duplicate operationId',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
-    'two operations are called listPets',
+    'two operations have the operationId listPets',
   ],
   [
-    'two operations at one place',
+    'two operations with the same route',
     (document) => {
       const own = { operationId: 'findPet', responses: { default: { description: 'Any.' } } }
       document.setIn(['paths', '/pets/{id}'], document.createNode({ get: own }))
@@ -236,19 +236,19 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'getPet and findPet are both GET /pets/{id}',
   ],
   [
-    'two operations in one module',
+    'two operations with the same module name',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'list pets'),
-    'listPets and list pets would both be in the module listPets',
+    'listPets and list pets would share the module listPets: rename one of them',
   ],
   [
-    'an operation of too long a name',
+    'an operationId that is too long',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'a'.repeat(201)),
-    `${'a'.repeat(201)} is longer than the 200 characters that the name of its module may have`,
+    `${'a'.repeat(201)}: the operationId names a file and must have at most 200 characters`,
   ],
   [
     'a method that cannot be served',
     (document) => document.setIn(['paths', '/pets', 'trace'], document.getIn(list)),
-    'TRACE /pets cannot be served',
+    'TRACE /pets: the method TRACE is not supported',
   ],
   [
     "a path with Fastify's own marks",
@@ -256,7 +256,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
       document.setIn(['paths', '/pets*'], document.getIn(['paths', '/pets/{petId}']))
       document.deleteIn(['paths', '/pets/{petId}'])
     },
-    '/pets*: a path cannot hold * or ? or #',
+    '/pets*: a path cannot contain *, ? or #',
   ],
   [
     'no responses',
@@ -266,114 +266,118 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
   [
     'an older version of OpenAPI',
     (document) => document.set('openapi', '2.0'),
-    'openapi must be a version 3.0.x or 3.1.x, not 2.0',
+    'openapi must be 3.0.x or 3.1.x, not 2.0',
   ],
   [
-    'answers that are kept for longer than there are dates',
+    'keepHours beyond the range of dates',
     (document) => document.setIn(['x-idempotency', 'keepHours'], 1_000_000_000),
     'x-idempotency: keepHours must be at most 87600',
   ],
   [
-    'quotas under a name that is nearly theirs',
+    'a misspelt x-rate-limits',
     (document) => {
       document.set('x-rate-limit', document.get('x-rate-limits'))
     },
     'x-rate-limit is not read: is x-rate-limits meant?',
   ],
   [
-    'an end before the deprecation',
+    'a sunset before the deprecation',
     (document) => document.setIn([...get, 'x-sunset'], '2000-01-01'),
-    'GET /pets/{petId} has its x-sunset before its x-deprecated-at',
+    'GET /pets/{petId}: x-sunset is before x-deprecated-at',
   ],
   [
-    'an end that is no date',
+    'a sunset that is not a date',
     (document) => document.setIn([...get, 'x-sunset'], 'soon'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'an end with a time',
+    'a sunset with a time',
     (document) => document.setIn([...get, 'x-sunset'], '2030-12-05T00:00:00Z'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'an end on a day that no calendar has',
+    'a sunset on a day that does not exist',
     (document) => document.setIn([...get, 'x-sunset'], '2031-02-30'),
     'GET /pets/{petId}: x-sunset must be a date like 2030-12-05',
   ],
   [
-    'a deprecation whose date is none',
+    'an x-deprecated-at that is not a date',
     (document) => document.setIn([...get, 'x-deprecated-at'], '2026-13-01'),
     'GET /pets/{petId}: x-deprecated-at must be a date like 2030-12-05',
   ],
   [
     'a deprecation without a date',
     (document) => document.deleteIn([...get, 'x-deprecated-at']),
-    'GET /pets/{petId} is deprecated but has no x-deprecated-at',
+    'GET /pets/{petId}: x-sunset requires x-deprecated-at',
   ],
   [
     'an unknown successor',
     (document) => document.setIn([...get, 'x-successor'], 'findPet'),
-    'getPet: its x-successor findPet is no operation',
+    'getPet: x-successor findPet is not an operationId',
   ],
   [
     'a successor with path parameters',
     (document) => document.setIn([...get, 'x-successor'], 'getPet'),
-    'getPet: its x-successor getPet has path parameters, so no link can lead there',
+    'getPet: x-successor getPet has path parameters, so a Link header cannot refer to it',
   ],
   [
     'a plan without numbers',
     (document) => document.setIn(['x-rate-limits', 'plans', fixedPlan.name], 'plenty'),
-    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
+    `x-rate-limits: plan ${fixedPlan.name}: perMinute and perDay must be integers above 0`,
   ],
   [
     'a plan with half its numbers',
     (document) => document.deleteIn(['x-rate-limits', 'plans', fixedPlan.name, 'perDay']),
-    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
+    `x-rate-limits: plan ${fixedPlan.name}: perDay must be an integer above 0`,
   ],
   [
-    'a plan of nothing',
+    'a plan with a quota of 0',
     (document) => document.setIn(['x-rate-limits', 'plans', fixedPlan.name, 'perMinute'], 0),
-    `x-rate-limits: plan ${fixedPlan.name} needs perMinute and perDay, whole numbers above 0`,
+    `x-rate-limits: plan ${fixedPlan.name}: perMinute must be an integer above 0`,
   ],
   [
-    'no allowance for callers without a key',
+    'no limit for clients without a key',
     (document) => document.deleteIn(['x-rate-limits', 'anonymous']),
-    'x-rate-limits: anonymous needs perMinute, whole numbers above 0',
+    'x-rate-limits: anonymous: perMinute must be an integer above 0',
   ],
   [
     'a ban without an end',
     (document) => document.deleteIn(['x-rate-limits', 'ban', 'banSeconds']),
-    'x-rate-limits: ban needs rejections and withinSeconds and banSeconds, whole numbers above 0',
+    'x-rate-limits: ban: banSeconds must be an integer above 0',
   ],
-  ['no plans', (document) => document.deleteIn(['x-rate-limits', 'plans']), 'x-rate-limits names no plans'],
+  [
+    'no plans',
+    (document) => document.deleteIn(['x-rate-limits', 'plans']),
+    'x-rate-limits: plans must name at least one plan',
+  ],
   [
     'an error code without a status',
     (document) => document.addIn([...codes, 'enum'], 'too_fluffy'),
-    'ErrorCode: x-enumStatuses gives too_fluffy no status from 400 to 599',
+    'ErrorCode: x-enumStatuses must map too_fluffy to a status from 400 to 599',
   ],
   [
-    'an error code with a status that is no error',
+    'an error code with a status that is not an error',
     (document) => document.setIn([...codes, 'x-enumStatuses', 'invalid_json'], 200),
-    'ErrorCode: x-enumStatuses gives invalid_json no status from 400 to 599',
+    'ErrorCode: x-enumStatuses must map invalid_json to a status from 400 to 599',
   ],
   [
     'a status for no error code',
     (document) => document.setIn([...codes, 'x-enumStatuses', 'too_fluffy'], 400),
-    'ErrorCode: too_fluffy has a status but is not in the enum',
+    'ErrorCode: x-enumStatuses has too_fluffy, which is not in the enum',
   ],
   [
-    'an error code too few',
+    'a missing error code',
     (document) => {
       const names = document.getIn([...codes, 'enum']) as { items: { value: string }[] }
       document.deleteIn([...codes, 'enum', names.items.findIndex(({ value }) => value === 'invalid_json')])
       document.deleteIn([...codes, 'x-enumStatuses', 'invalid_json'])
     },
-    'ErrorCode lacks invalid_json, which the server answers with',
+    'ErrorCode: the enum must contain invalid_json, which the server sends',
   ],
   [
     'a limit in words',
     (document) => document.setIn(['x-limits', 'bodyBytes'], '64 KiB'),
-    'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
+    'x-limits: bodyBytes must be an integer above 0',
   ],
   [
     'a limit of header bytes that no request is within',
@@ -404,123 +408,123 @@ const json = (schema: object) => ({ content: { 'application/json': { schema } } 
 // Added to those of GET /pets.
 const parameters: [title: string, parameters: object[], problem: string][] = [
   [
-    'a style of another place',
+    'a style of another location',
     [{ name: 'ids', in: 'query', style: 'simple', schema: ids }],
-    'the query parameter ids cannot have the style simple there',
+    'the query parameter ids cannot have the style simple: use form or spaceDelimited or pipeDelimited or deepObject',
   ],
   [
-    'a style that is none',
+    'an unknown style',
     [{ name: 'ids', in: 'header', style: 'fancy', schema: ids }],
-    'the header parameter ids cannot have the style fancy there',
+    'the header parameter ids cannot have the style fancy: use simple',
   ],
   [
-    'bars between parameters of their own',
+    'pipeDelimited with explode',
     [{ name: 'ids', in: 'query', style: 'pipeDelimited', explode: true, schema: ids }],
     'the query parameter ids cannot have the style pipeDelimited with explode: true',
   ],
   [
-    'blanks in one text',
+    'spaceDelimited for a primitive',
     [{ name: 'id', in: 'query', style: 'spaceDelimited', schema: { type: 'string' } }],
-    'the query parameter id has the style spaceDelimited, which is for lists and objects',
+    'the query parameter id has the style spaceDelimited, which is for arrays and objects',
   ],
   [
-    'a deepObject that is no object',
+    'deepObject for an array',
     [{ name: 'ids', in: 'query', style: 'deepObject', schema: ids }],
     'the query parameter ids has the style deepObject, which is for objects',
   ],
   [
-    'a deepObject that is not exploded',
+    'deepObject without explode',
     [{ name: 'color', in: 'query', style: 'deepObject', explode: false, schema: color }],
     'the query parameter color cannot have the style deepObject with explode: false',
   ],
   [
-    'a deepObject of lists',
+    'deepObject with nested arrays',
     [{ name: 'f', in: 'query', style: 'deepObject', schema: { ...color, additionalProperties: ids } }],
-    'the query parameter f holds lists or objects within one, for which OpenAPI has no style: use content',
+    'the query parameter f contains nested arrays or objects, for which OpenAPI has no style: use content',
   ],
   [
-    'a list of references to objects',
+    'an array of objects by reference',
     [{ name: 'pets', in: 'query', schema: { type: 'array', items: { $ref: '#/components/schemas/Pet' } } }],
-    'the query parameter pets holds lists or objects within one, for which OpenAPI has no style: use content',
+    'the query parameter pets contains nested arrays or objects, for which OpenAPI has no style: use content',
   ],
   [
-    'a list of several cookies',
+    'an exploded array in a cookie',
     [{ name: 'ids', in: 'cookie', schema: ids }],
-    'the cookie parameter ids must have explode: false, for a cookie is one value',
+    'the cookie parameter ids must have explode: false, because a cookie has a single value',
   ],
   [
-    'a text or an object',
+    'a string or an object',
     [{ name: 'q', in: 'query', schema: { oneOf: [{ type: 'string' }, color] } }],
-    'the query parameter q may be of several shapes, and its text does not tell which: use content',
+    'the query parameter q allows an object and another type, which its text does not distinguish: use content',
   ],
   [
-    'a text or a list, with commas',
+    'a string or an array, not exploded',
     [{ name: 'q', in: 'query', explode: false, schema: { type: ['string', 'array'] } }],
-    'the query parameter q may be a list or one text, and its text does not tell which',
+    'the query parameter q allows an array and a primitive, which its text does not distinguish: use content',
   ],
   [
-    'what must be there and may be empty',
+    'required with allowEmptyValue',
     [{ name: 'q', in: 'query', required: true, allowEmptyValue: true, schema: { type: 'string' } }],
-    'the query parameter q is required, but by allowEmptyValue an empty one is none',
+    'the query parameter q cannot be both required and allowEmptyValue: an empty value counts as absent',
   ],
   [
-    'a content that is no JSON',
+    'content other than JSON',
     [{ name: 'q', in: 'query', content: { 'text/csv': { schema: ids } } }],
-    'the query parameter q cannot be text/csv: only JSON is read',
+    'the query parameter q has content of type text/csv: only JSON is supported',
   ],
   [
-    'a content beside a schema',
+    'content and schema',
     [{ name: 'q', in: 'query', schema: ids, ...json(ids) }],
-    'the query parameter q must have either a schema or one content',
+    'the query parameter q must have either schema or content with one media type',
   ],
   [
-    'a place that is none',
+    'an unknown location',
     [{ name: 'q', in: 'body', schema: { type: 'string' } }],
-    'the body parameter q is in no place that a parameter can be in',
+    'the body parameter q must be in path, query, header or cookie',
   ],
   [
-    "JavaScript's own name",
+    'a parameter called __proto__',
     [{ name: '__proto__', in: 'query', schema: { type: 'string' } }],
-    'the query parameter __proto__ has a name that JavaScript keeps for itself',
+    'the query parameter __proto__ has a name that JavaScript reserves',
   ],
   [
-    "a field of JavaScript's own name",
+    'a property called __proto__',
     [{ name: 'q', in: 'query', schema: { type: 'object', properties: JSON.parse('{"__proto__":{}}') } }],
-    'the query parameter q has a field __proto__, which JavaScript keeps',
+    'the query parameter q has the property __proto__, a name that JavaScript reserves',
   ],
   [
-    'one name twice',
+    'a duplicate parameter',
     [
       { name: 'X-Id', in: 'header', schema: { type: 'string' } },
       { name: 'x-id', in: 'header', schema: { type: 'string' } },
     ],
-    'two parameters are called header.x-id',
+    'the parameter header.x-id is declared twice',
   ],
   [
-    'a field that is a parameter, too',
+    'a property with the name of a parameter',
     [{ name: 'page', in: 'query', schema: { type: 'object', properties: { limit: { type: 'integer' } } } }],
-    'the query parameters limit and page both take limit',
+    'the query parameters limit and page both match limit',
   ],
   [
-    'a parameter that looks like a field of another',
+    'a parameter named like a deepObject property',
     [
       { name: 'f', in: 'query', style: 'deepObject', schema: color },
       { name: 'f[R]', in: 'query', schema: { type: 'string' } },
     ],
-    'the query parameters f and f[R] both take f[R]',
+    'the query parameters f and f[R] both match f[R]',
   ],
   [
-    'two objects that take any name',
+    'two exploded objects with additional properties',
     [
       { name: 'a', in: 'query', schema: { type: 'object' } },
       { name: 'b', in: 'query', schema: { ...color, additionalProperties: true } },
     ],
-    'the query parameters a and b each take any name: use deepObject',
+    'the query parameters a and b each match any name: use the style deepObject',
   ],
 ]
 
 for (const [title, added, problem] of parameters) {
-  t.test(`what the server cannot read of ${title} is told in one line`, async (t) => {
+  t.test(`${title} is reported as unsupported in one line`, async (t) => {
     const document = edited((document) => {
       for (const each of added) document.addIn([...list, 'parameters'], document.createNode(each))
     })
@@ -528,7 +532,7 @@ for (const [title, added, problem] of parameters) {
   })
 }
 
-t.test('a list in a path has its segment for itself', async (t) => {
+t.test('an array in a path must have its segment to itself', async (t) => {
   const document = edited((document) => {
     document.setIn(['paths', '/herds/{from}-{to}'], {
       get: {
@@ -542,12 +546,12 @@ t.test('a list in a path has its segment for itself', async (t) => {
     await problemsOf(t, String(document)),
     ['from', 'to'].map(
       (name) =>
-        `GET /herds/{from}-{to}: the path parameter ${name} must be the only one in its segment of the path`,
+        `GET /herds/{from}-{to}: the path parameter ${name} must be the only parameter in its path segment`,
     ),
   )
 })
 
-t.test("an operation's own parameters take the place of its path's, each of its own", async (t) => {
+t.test("an operation's parameters override those of its path item", async (t) => {
   const document = edited((document) => {
     const shared = [
       { name: 'shop', in: 'query', schema: { type: 'string' } },
@@ -563,20 +567,20 @@ t.test("an operation's own parameters take the place of its path's, each of its 
   t.strictSame(namesOf('createPet'), ['shop', 'limit', 'Idempotency-Key'])
 })
 
-t.test('every problem of a contract is named at once', async (t) => {
+t.test('all problems of a contract are reported at once', async (t) => {
   const document = edited((document) => {
     document.setIn(['x-limits', 'bodyBytes'], 0)
     document.deleteIn([...get, 'x-deprecated-at'])
     document.deleteIn(['x-rate-limits', 'plans'])
   })
   t.strictSame(await problemsOf(t, String(document)), [
-    'GET /pets/{petId} is deprecated but has no x-deprecated-at',
-    'x-rate-limits names no plans',
-    'x-limits needs bodyBytes and urlBytes and headerBytes, whole numbers above 0',
+    'GET /pets/{petId}: x-sunset requires x-deprecated-at',
+    'x-rate-limits: plans must name at least one plan',
+    'x-limits: bodyBytes must be an integer above 0',
   ])
 })
 
-t.test('a text that is no YAML is refused with the place where it breaks off', async (t) => {
+t.test('invalid YAML is refused with its line and column', async (t) => {
   const text = contract.text.replace(/^ {2}title: .*/m, '  title: "Animal Store Service')
   await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml:\d+:\d+: / })
 })
@@ -587,12 +591,12 @@ for (const [title, text] of [
   ['a word', 'openapi\n'],
   ['a list', '- openapi\n'],
 ] as const) {
-  t.test(`${title} is no contract`, async (t) => {
+  t.test(`${title} is not a contract`, async (t) => {
     await t.rejects(read(t, text), { name: 'ContractError', message: /openapi\.yaml: / })
   })
 }
 
-t.test('a reference that leads back to itself is refused', async (t) => {
+t.test('a circular reference is refused', async (t) => {
   const self = '#/components/responses/NotFound'
   const document = edited((document) =>
     document.setIn(['components', 'responses', 'NotFound'], { $ref: self }),
@@ -600,14 +604,14 @@ t.test('a reference that leads back to itself is refused', async (t) => {
   await t.rejects(read(t, String(document)), { name: 'ContractError', message: self })
 })
 
-t.test('a contract that is not there is named', async (t) => {
+t.test('a missing contract file is named', async (t) => {
   await t.rejects(readContract(path.join(temporaryDirectory(t), 'none.yaml')), {
     name: 'ContractError',
-    message: /there is no file .*none\.yaml to be read/,
+    message: /cannot read the file .*none\.yaml/,
   })
 })
 
-t.test('a link to an operation that is gone is told of', async (t) => {
+t.test('a link to an unknown operation is a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
@@ -616,11 +620,11 @@ t.test('a link to an operation that is gone is told of', async (t) => {
     text: '',
   })
   t.strictSame(problems, [])
-  t.ok(contract.left.includes('listPets: its link next leads to readPet, which is no operation'))
-  t.notOk(contract.left.some((each) => each.includes('link self')))
+  t.ok(contract.warnings.includes('listPets: the link next refers to readPet, which is not an operationId'))
+  t.notOk(contract.warnings.some((each) => each.includes('link self')))
 })
 
-t.test('an operation without an operationId is called by its method and path, which is said', async (t) => {
+t.test('an operation without an operationId gets one from its method and path, with a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       for (const operation of [list, get]) document.deleteIn([...operation, 'operationId'])
@@ -631,14 +635,14 @@ t.test('an operation without an operationId is called by its method and path, wh
   t.strictSame(problems, [])
   t.match(contract.operations.get('getPetsByPetId'), { name: 'getPetsByPetId', method: 'GET' })
   t.match(contract.document, { paths: { '/pets': { get: { operationId: 'getPets' } } } })
-  const said = contract.left.filter((each) => each.includes('no operationId'))
-  t.strictSame(said, [
-    'GET /pets has no operationId: it is called getPets',
-    'GET /pets/{petId} has no operationId: it is called getPetsByPetId',
+  const warnings = contract.warnings.filter((each) => each.includes('no operationId'))
+  t.strictSame(warnings, [
+    'GET /pets has no operationId: the server uses getPets',
+    'GET /pets/{petId} has no operationId: the server uses getPetsByPetId',
   ])
 })
 
-t.test('a made name that another operation has is refused', async (t) => {
+t.test('a derived operationId that another operation has is refused', async (t) => {
   const { problems } = toContract({
     document: edited((document) => {
       document.deleteIn([...list, 'operationId'])
@@ -649,11 +653,11 @@ t.test('a made name that another operation has is refused', async (t) => {
   })
   t.strictSame(
     problems.map(({ text }) => text),
-    ['two operations are called getPets'],
+    ['two operations have the operationId getPets'],
   )
 })
 
-t.test('of addresses that end differently the first counts, and the others are named', async (t) => {
+t.test('of servers with different paths, the first counts and the others are a warning', async (t) => {
   const servers = ['https://a.example/v1', 'https://b.example', 'https://c.example/mock/'].map((url) => ({
     url,
   }))
@@ -663,12 +667,14 @@ t.test('of addresses that end differently the first counts, and the others are n
   })
   t.strictSame(problems, [])
   t.equal(contract.prefix, '/v1')
-  t.match(contract.left, ["the servers' addresses end in /, /mock, too, but operations are served under /v1"])
+  t.match(contract.warnings, [
+    'servers: the path /, /mock is ignored: all operations are served under /v1, the path of the first server',
+  ])
 })
 
 const item: readonly string[] = ['paths', '/pets/{petId}']
 
-t.test('a parameter of a path that nothing declares is text, which is said', async (t) => {
+t.test('an undeclared path parameter is a string, with a warning', async (t) => {
   const { problems, contract } = toContract({
     document: edited((document) => {
       document.deleteIn([...item, 'parameters'])
@@ -679,10 +685,14 @@ t.test('a parameter of a path that nothing declares is text, which is said', asy
   t.strictSame(problems, [])
   const [parameter] = contract.operations.get('getPet')?.parameters ?? []
   t.match(parameter, { name: 'petId', in: 'path', required: true, schema: { type: 'string' } })
-  t.ok(contract.left.includes('GET /pets/{petId} does not declare petId: it is taken as text'))
+  t.ok(
+    contract.warnings.includes(
+      'GET /pets/{petId}: the path parameter petId is not declared: it is read as a string',
+    ),
+  )
 })
 
-t.test('where a path item stands elsewhere, such a parameter is refused', async (t) => {
+t.test('in a referenced path item, an undeclared path parameter is refused', async (t) => {
   const document = original.toJS()
   const { parameters: _, ...operation } = document.paths['/pets/{petId}'].get
   document.paths['/pets/{petId}'] = { $ref: '#/components/pathItems/Pet' }
@@ -690,11 +700,11 @@ t.test('where a path item stands elsewhere, such a parameter is refused', async 
   const { problems } = toContract({ document, text: '' })
   t.strictSame(
     problems.map(({ text }) => text),
-    ['GET /pets/{petId}: its path has the parameter petId, which is not declared'],
+    ['GET /pets/{petId}: the path parameter petId is not declared'],
   )
 })
 
-t.test('a body of GET that may be left out is not taken, which is said', async (t) => {
+t.test('an optional body of GET is ignored, with a warning', async (t) => {
   const content = { 'application/json': { schema: { type: 'object' } } }
   const { problems, contract } = toContract({
     document: edited((document) => document.setIn([...list, 'requestBody'], { content })).toJS(),
@@ -702,10 +712,13 @@ t.test('a body of GET that may be left out is not taken, which is said', async (
   })
   t.strictSame(problems, [])
   t.equal(contract.operations.get('listPets')?.body, undefined)
-  t.match(contract.left.join(), /GET \/pets: a requestBody has no meaning there .*, and is not taken/)
+  t.match(
+    contract.warnings.join(),
+    /GET \/pets: a requestBody has no defined meaning for this method .*: it is ignored/,
+  )
 })
 
-t.test('a $ref to a whole map takes its place', async (t) => {
+t.test('a $ref to a whole map is replaced by the map', async (t) => {
   const { components } = original.toJS()
   const properties = { owner: { type: 'string' } }
   const document = edited((document) => {
@@ -752,7 +765,7 @@ for (const [title, added] of [
   })
 }
 
-t.test('a file of nothing but references is a map, whatever its names', async (t) => {
+t.test('a file with only references is a map, whatever its names', async (t) => {
   const files = {
     'openapi.yaml': `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }

@@ -122,17 +122,13 @@ t.test('adding an animal', async (t) => {
 
   const unfitNames: [title: string, name: string, what: string][] = [
     ['a NUL', '"a\\u0000b"', 'NUL, \\u0000, at position 10'],
-    ['half a surrogate pair', '"a\\ud83d"', 'half of a surrogate pair, \\ud83d, at position 10'],
-    [
-      'a surrogate pair the wrong way round',
-      '"\\ude00\\ud83d"',
-      'half of a surrogate pair, \\ude00, at position 9',
-    ],
+    ['half a surrogate pair', '"a\\ud83d"', 'a lone surrogate, \\ud83d, at position 10'],
+    ['a surrogate pair the wrong way round', '"\\ude00\\ud83d"', 'a lone surrogate, \\ude00, at position 9'],
   ]
   for (const [title, name, what] of unfitNames) {
     t.test(`refuses a name: ${title}`, async (t) => {
       const answer = await create(`{"name":${name},"categoryId":1}`)
-      t.match(answer, { status: 400, body: { code: 'invalid_json', message: `The body holds ${what}.` } })
+      t.match(answer, { status: 400, body: { code: 'invalid_json', message: `The body contains ${what}.` } })
     })
   }
 

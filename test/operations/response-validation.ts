@@ -1,7 +1,7 @@
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Operation } from '../../src/contract/types.js'
-import { toOneDialect } from '../../src/contract/upgrade.js'
+import { toOpenApi31 } from '../../src/contract/upgrade.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { createResponseChecks, ResponseError } from '../../src/operations/response-validation.js'
@@ -296,7 +296,7 @@ t.test('answers whose schemas refer to others', async (t) => {
     required: ['kind', name],
     properties: { kind: ref(kind), [name]: { type: 'integer' } },
   })
-  const document = toOneDialect({
+  const document = toOpenApi31({
     openapi: '3.1.0',
     components: {
       schemas: {
@@ -337,7 +337,7 @@ t.test('answers whose schemas refer to others', async (t) => {
     ['Tree', { leaves: [{ leaves: [{ age: '1' }] }] }, '"/leaves/0/leaves/0/age" must be an integer'],
     ['User', { name: 'a' }, undefined],
     ['User', {}, `"" must have required property 'name'`],
-    ['User', { name: 'a', secret: 'b' }, '"/secret" must not be answered'],
+    ['User', { name: 'a', secret: 'b' }, '"/secret" is writeOnly and must not be returned'],
     ['Closed', { age: 1 }, undefined],
     ['Closed', { size: 1 }, '"" must NOT have unevaluated properties'],
     ['Animal', { kind: 'tom', lives: 7 }, undefined],

@@ -8,7 +8,7 @@ const int64 = { type: 'integer', format: 'int64' }
 
 interface Outcome {
   readonly problems: (string | undefined)[]
-  /** What has become of the value. */
+  /** The value after validation. */
   readonly value: unknown
 }
 
@@ -66,7 +66,7 @@ const noIntegers = [
 ]
 
 for (const text of noIntegers) {
-  t.test(`the text ${JSON.stringify(text.slice(0, 10))} is no integer`, async (t) => {
+  t.test(`the text ${JSON.stringify(text.slice(0, 10))} is not an integer`, async (t) => {
     t.strictSame(check('text', int64, text), { problems: ['must be an integer'], value: text })
   })
 }
@@ -86,7 +86,7 @@ const outside: [value: bigint, format: string | undefined, range: string][] = [
 ]
 
 for (const [value, format, range] of outside) {
-  t.test(`${value} is one beyond an ${format ?? 'integer'}, in every mode`, async (t) => {
+  t.test(`${value} is out of range for an ${format ?? 'integer'}, in every mode`, async (t) => {
     const schema = { type: 'integer', ...(format && { format }) }
     const problems = [`must be an integer from ${range}`]
     t.strictSame(check('text', schema, String(value)).problems, problems)
@@ -95,14 +95,14 @@ for (const [value, format, range] of outside) {
   })
 }
 
-t.test('of JSON, an int64 becomes a bigint and any other integer a number', async (t) => {
+t.test('in JSON, an int64 becomes a bigint and any other integer a number', async (t) => {
   t.strictSame(check('json', int64, 3), { problems: [], value: 3n })
   t.strictSame(check('json', int64, 9223372036854775807n), { problems: [], value: 9223372036854775807n })
   t.strictSame(check('json', { type: 'integer' }, 3n), { problems: [], value: 3 })
   t.strictSame(check('json', { type: 'integer', format: 'int32' }, 3), { problems: [], value: 3 })
 })
 
-t.test('an answer is only checked, never changed', async (t) => {
+t.test('in mode check, the value is never changed', async (t) => {
   for (const value of [3, 3n, 9223372036854775807n, -9223372036854775808n]) {
     t.strictSame(check('check', int64, value), { problems: [], value })
   }
@@ -110,7 +110,7 @@ t.test('an answer is only checked, never changed', async (t) => {
 
 for (const mode of ['json', 'check'] as const) {
   for (const value of ['3', 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, true, null, [3], {}]) {
-    t.test(`in mode ${mode}, ${typeof value} ${JSON.stringify(value)} is no integer`, async (t) => {
+    t.test(`in mode ${mode}, ${typeof value} ${JSON.stringify(value)} is not an integer`, async (t) => {
       t.strictSame(check(mode, int64, value), { problems: ['must be an integer'], value })
     })
   }
@@ -150,7 +150,7 @@ for (const [rule, accepted, refused, problem] of rules) {
   })
 }
 
-t.test('null is an integer only where the contract says so', async (t) => {
+t.test('null is allowed only by the schema', async (t) => {
   for (const type of [
     ['integer', 'null'],
     ['null', 'integer'],
@@ -194,7 +194,7 @@ const strict = (properties: object) => ({
   additionalProperties: false,
 })
 
-// Whichever is tried last, the value is of the kind that the fitting one declares.
+// In either order, the value gets the number type of the alternative that matches.
 const alternatives: [title: string, schemas: [object, object], value: unknown, seen: unknown][] = [
   ['one int64', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1 }, { a: 1n }],
   ['two numbers', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1, b: 2 }, { a: 1, b: 2 }],
@@ -257,7 +257,7 @@ for (const [title, [one, other], value, seen] of alternatives) {
   }
 }
 
-t.test('a schema that only decides converts nothing', async (t) => {
+t.test('a condition converts nothing', async (t) => {
   const decide = (schema: Schema) => check('json', schema, { a: 1 }, { useDefaults: true }).value
   t.strictSame(decide({ not: strict({ a: int64, b: int64 }) }), { a: 1 })
   t.strictSame(decide({ if: strict({ a: int64, b: int64 }), else: { properties: { a: number } } }), { a: 1 })
@@ -269,12 +269,12 @@ t.test('an int64 is exact as a whole body', async (t) => {
   t.notOk(validate('3'))
 })
 
-t.test('a schema for what must not be an integer refuses one', async (t) => {
+t.test('not with an int64 refuses an int64', async (t) => {
   t.strictSame(check('check', { not: int64 }, 2n ** 60n).problems, ['must NOT be valid'])
   t.strictSame(check('check', { not: int64 }, 'a').problems, [])
 })
 
-t.test('fields that are called like keywords are fields', async (t) => {
+t.test('properties named like keywords are properties', async (t) => {
   const properties = { type: int64, default: int64, enum: int64, properties: int64, items: int64 }
   const exact = withExactNumbers({ type: 'object', properties })
   const validate = createAjv('json').compile(exact)
@@ -284,7 +284,7 @@ t.test('fields that are called like keywords are fields', async (t) => {
   t.notOk(validate({ ...data, type: 'integer' }))
 })
 
-t.test('values within a schema are left as they are', async (t) => {
+t.test('data in a schema is left unchanged', async (t) => {
   const value = { type: 'integer', format: 'int64' }
   const schema = { type: 'object', default: value, const: value, enum: [value], examples: [value] }
   t.strictSame(withExactNumbers(schema), schema)
@@ -297,7 +297,7 @@ t.test('a schema that is true or false stays so', async (t) => {
   ])
 })
 
-t.test('the schema that is given is not changed', async (t) => {
+t.test('the given schema is not changed', async (t) => {
   const schema = Object.freeze({
     type: 'object',
     properties: Object.freeze({ a: Object.freeze({ ...int64 }) }),
@@ -331,7 +331,7 @@ for (const [mode, schema, value, after] of numbers) {
 
 const noNumbers: [mode: NumberMode, schema: Schema, value: unknown, problem: string][] = [
   ['json', { type: 'number' }, '1.5', 'must be a number'],
-  ['json', { type: 'number' }, 2n ** 53n + 1n, 'must be a number that a double holds exactly'],
+  ['json', { type: 'number' }, 2n ** 53n + 1n, 'must be a number that a double represents exactly'],
   ['check', { type: 'number' }, Number.NaN, 'must be a number'],
   ['text', { type: 'number' }, '0x10', 'must be a number'],
   ['text', { type: 'number' }, '', 'must be a number'],

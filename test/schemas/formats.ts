@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAjv } from '../../src/schemas/ajv.js'
 
-t.test('a date or a time is one of RFC 3339 that PostgreSQL can store', async (t) => {
+t.test('dates and times are those of RFC 3339 that PostgreSQL can store', async (t) => {
   for (const [format, text, isTaken] of [
     ['date', '2024-02-29', true],
     ['date', '0001-01-01', true],

@@ -52,7 +52,7 @@ t.test('a number of a thousand digits costs a message of a hundred characters', 
   t.throws(() => parse(`${'9'.repeat(1000)}`), { code: 'invalid_json', message: /^.{1,150}$/ })
 })
 
-t.test('a huge exponent is settled without its digits being written out', async (t) => {
+t.test('a huge exponent is refused without expanding its digits', async (t) => {
   const began = process.cpuUsage()
   const zeros = Array.from({ length: 5000 }, () => '0e999999999')
   t.strictSame(
@@ -75,22 +75,22 @@ const duplicates: [title: string, text: string, name: string][] = [
 ]
 
 for (const [title, text, name] of duplicates) {
-  t.test(`a name given twice is refused: ${title}`, async (t) => {
-    const message = `The body names "${name}" twice in one object.`
+  t.test(`a duplicate name is refused: ${title}`, async (t) => {
+    const message = `The body has the name "${name}" twice in one object.`
     t.throws(() => parse(text), { code: 'invalid_json', message })
   })
 }
 
-t.test('a long name given twice is cut in the message', async (t) => {
+t.test('a long duplicate name is cut in the message', async (t) => {
   const name = 'n'.repeat(10_000)
   t.throws(() => parse(`{"${name}":1,"${name}":2}`), { code: 'invalid_json', message: /^.{1,150}$/ })
 })
 
-t.test('one name in two objects is no duplicate', async (t) => {
+t.test('one name in two objects is not a duplicate', async (t) => {
   t.strictSame(parse('[{"a":1},{"a":2,"b":{"a":3}}]'), [{ a: 1 }, { a: 2, b: { a: 3 } }])
 })
 
-t.test('__proto__ is a field like any other and changes no prototype', async (t) => {
+t.test('__proto__ is an ordinary property and does not set the prototype', async (t) => {
   const value = parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as object
   t.strictSame(Object.keys(value), ['__proto__', 'constructor'])
   t.equal(Object.getPrototypeOf(value), Object.prototype)
@@ -116,7 +116,7 @@ for (const [title, broken] of bytes) {
   })
 }
 
-t.test('a byte order mark before the text is passed over, and one within a string is kept', async (t) => {
+t.test('a leading byte order mark is ignored, and one in a string is kept', async (t) => {
   t.strictSame(parse('\ufeff{"a":"\ufeff"}'), { a: '\ufeff' })
   t.throws(() => parse('\ufeff\ufeff1'), { code: 'invalid_json' })
 })
@@ -127,21 +127,21 @@ const unfit: [title: string, text: string, what: string, position: number][] = [
   ['a NUL in a name', '{"a":1,"b\\u0000":2}', 'NUL, \\u0000', 9],
   ['a NUL where a number is exact', '[9007199254740993,"\\u0000"]', 'NUL, \\u0000', 19],
   ['a NUL after a backslash', '"\\\\\\u0000"', 'NUL, \\u0000', 3],
-  ['the first half of a pair', '"\\ud83d"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half in upper case', '"\\uD83D"', 'half of a surrogate pair, \\uD83D', 1],
-  ['the first half before a letter', '"\\ud83dx\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half before another escape', '"\\ud83d\\u0041"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the first half twice', '"\\ud83d\\ud83d\\ude00"', 'half of a surrogate pair, \\ud83d', 1],
-  ['the second half', '"\\ude00"', 'half of a surrogate pair, \\ude00', 1],
-  ['the second half after a pair', '"\\ud83d\\ude00\\ude00"', 'half of a surrogate pair, \\ude00', 13],
-  ['a pair the wrong way round', '"\\ude00\\ud83d"', 'half of a surrogate pair, \\ude00', 1],
-  ['a pair in two texts', '["\\ud83d","\\ude00"]', 'half of a surrogate pair, \\ud83d', 2],
-  ['half a pair in a name', '{"\\udfff":1}', 'half of a surrogate pair, \\udfff', 2],
+  ['the first half of a pair', '"\\ud83d"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half in upper case', '"\\uD83D"', 'a lone surrogate, \\uD83D', 1],
+  ['the first half before a letter', '"\\ud83dx\\ude00"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half before another escape', '"\\ud83d\\u0041"', 'a lone surrogate, \\ud83d', 1],
+  ['the first half twice', '"\\ud83d\\ud83d\\ude00"', 'a lone surrogate, \\ud83d', 1],
+  ['the second half', '"\\ude00"', 'a lone surrogate, \\ude00', 1],
+  ['the second half after a pair', '"\\ud83d\\ude00\\ude00"', 'a lone surrogate, \\ude00', 13],
+  ['a pair the wrong way round', '"\\ude00\\ud83d"', 'a lone surrogate, \\ude00', 1],
+  ['a pair in two texts', '["\\ud83d","\\ude00"]', 'a lone surrogate, \\ud83d', 2],
+  ['half a pair in a name', '{"\\udfff":1}', 'a lone surrogate, \\udfff', 2],
 ]
 
 for (const [title, text, what, position] of unfit) {
-  t.test(`what no text may hold is refused, and where it stands is told: ${title}`, async (t) => {
-    const message = `The body holds ${what}, at position ${position}.`
+  t.test(`a forbidden character is refused with its position: ${title}`, async (t) => {
+    const message = `The body contains ${what}, at position ${position}.`
     t.throws(() => parse(text), { code: 'invalid_json', message })
   })
 }
@@ -165,7 +165,7 @@ for (const [title, text] of [
   })
 }
 
-t.test('a body may be nested 100 deep, with brackets in its texts that count for nothing', async (t) => {
+t.test('a body may be nested 100 deep, not counting brackets in strings', async (t) => {
   const nested = (depth: number) => `${'[{"a":'.repeat(depth / 2)}"[[{{\\"[["${'}]'.repeat(depth / 2)}`
   t.ok(parse(nested(100)))
   t.throws(() => parse(nested(102)), { code: 'invalid_json', message: 'The body is nested too deeply.' })
@@ -186,7 +186,7 @@ t.test('a wide or a long body costs little', async (t) => {
   t.ok(process.cpuUsage(began).user < 1_000_000, 'less than a second of work')
 })
 
-t.test('a text broken off anywhere is refused', async (t) => {
+t.test('a truncated text is refused', async (t) => {
   const text = '{"a":[1.5e1,"\\u00e9\\n",true,null,{"b":false}]}'
   t.strictSame(parse(text), { a: [15, 'é\n', true, null, { b: false }] })
   for (let length = 0; length < text.length; length++) {
@@ -234,7 +234,7 @@ const notJson = [
   '\u20281',
 ]
 
-t.test('what is not JSON is refused, as JSON.parse does', async (t) => {
+t.test('invalid JSON is refused, as by JSON.parse', async (t) => {
   for (const text of notJson) {
     t.throws(() => JSON.parse(text), SyntaxError)
     t.throws(() => parse(text), { code: 'invalid_json' }, encodeURI(text))
@@ -251,6 +251,6 @@ const json = [
   '{"":{"":""}}',
 ]
 
-t.test('what is JSON is read as JSON.parse does', async (t) => {
+t.test('valid JSON is parsed as by JSON.parse', async (t) => {
   for (const text of json) t.strictSame(parse(text), JSON.parse(text))
 })

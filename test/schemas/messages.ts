@@ -28,20 +28,20 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ minLength: 1 }), { a: '' }, 'body.a must have at least 1 character'],
   [field({ minLength: 2 }), { a: '' }, 'body.a must have at least 2 characters'],
   [field({ maxLength: 1 }), { a: 'xx' }, 'body.a must have at most 1 character'],
-  [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must be of the pattern ^x$'],
+  [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must match the pattern ^x$'],
   [field({ pattern: '^x$', 'x-pattern-description': 'an x' }), { a: 'y' }, 'body.a must be an x'],
-  [field({ not: { const: 1 } }), { a: 1 }, 'body.a is of a form that is not allowed'],
-  [field({ format: 'date' }), { a: 'y' }, 'body.a must be of the format date'],
+  [field({ not: { const: 1 } }), { a: 1 }, 'body.a must not match the schema in not'],
+  [field({ format: 'date' }), { a: 'y' }, 'body.a must match the format date'],
   [field({ minItems: 1 }), { a: [] }, 'body.a must have at least 1 item'],
   [field({ maxItems: 2 }), { a: [1, 2, 3] }, 'body.a must have at most 2 items'],
   [{ prefixItems: [{}], items: false }, [1, 2], 'body must have at most 1 item'],
   [{ prefixItems: [{}, {}], unevaluatedItems: false }, [1, 2, 3], 'body must have at most 2 items'],
   [field(false as unknown as Schema), { a: 1 }, 'body.a must be absent'],
-  [field({ uniqueItems: true }), { a: [1, 1] }, 'body.a must not have the same item twice'],
+  [field({ uniqueItems: true }), { a: [1, 1] }, 'body.a must not contain the same item twice'],
   [field({ minProperties: 1 }), { a: {} }, 'body.a must have at least 1 field'],
   [field({ maxProperties: 1 }), { a: { b: 1, c: 1 } }, 'body.a must have at most 1 field'],
-  [{ propertyNames: { pattern: '^x$' } }, { a: 1 }, 'body.a has a name that must be of the pattern ^x$'],
-  [{ dependentRequired: { a: ['b'] } }, { a: 1 }, 'body.b is required beside a'],
+  [{ propertyNames: { pattern: '^x$' } }, { a: 1 }, 'body.a has a name that must match the pattern ^x$'],
+  [{ dependentRequired: { a: ['b'] } }, { a: 1 }, 'body.b is required with a'],
   [list({ type: 'string' }), { a: ['x', 1] }, 'body.a[1] must be a string'],
   [list(field({ type: 'string' })), { a: [{ a: 1 }] }, 'body.a[0].a must be a string'],
 ]
@@ -52,7 +52,7 @@ for (const [schema, value, sentence] of sentences) {
   })
 }
 
-// As the contract's reader leaves a discriminator.
+// A discriminator as upgraded by the contract reader.
 const named = (schema: Schema, ...names: string[]): Schema => ({
   ...schema,
   discriminator: {
@@ -79,12 +79,12 @@ const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][]
     field({ contains: { const: 1 }, items: { type: 'number' } }),
     { a: [2, 'x'] },
     'body.a[1] must be a number',
-    'body.a must have at least 1 item of the form that is wanted',
+    'body.a must contain at least 1 item matching the schema in contains',
   ],
   [
     field({ contains: {}, maxContains: 2 }),
     { a: [1, 2, 3] },
-    'body.a must have 1 to 2 items of the form that is wanted',
+    'body.a must contain 1 to 2 items matching the schema in contains',
   ],
   [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, 1, 'body must be a string or an array'],
   [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, 1, 'body must be a string or null'],
@@ -96,14 +96,18 @@ const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][]
   [
     { anyOf: [has('a'), has('b')] },
     {},
-    'body must fit one of 2 forms: body.a is required, or body.b is required',
+    'body must match one of 2 alternatives: body.a is required, or body.b is required',
   ],
-  [{ oneOf: [has('a'), has('b')] }, { a: 1, b: 1 }, 'body must fit one form alone, and fits 2 of 2'],
+  [
+    { oneOf: [has('a'), has('b')] },
+    { a: 1, b: 1 },
+    'body must match exactly one alternative, but matches 2 of 2',
+  ],
   [
     { anyOf: [{ allOf: [has('a'), has('x')] }, { allOf: [has('a'), has('y')] }] },
     {},
     'body.a is required',
-    'body must fit one of 2 forms: body.x is required, or body.y is required',
+    'body must match one of 2 alternatives: body.x is required, or body.y is required',
   ],
   [{ anyOf: [has('a'), { allOf: [has('a'), has('y')] }] }, {}, 'body.a is required'],
   [{ oneOf: [tagged('x', 'a'), tagged('y', 'b')] }, { k: 'x' }, 'body.a is required'],
@@ -137,7 +141,7 @@ for (const [schema, value, ...expected] of ofAlternatives) {
   })
 }
 
-t.test('many alternatives with many faults are told in a bounded sentence', async (t) => {
+t.test('the sentence about many alternatives is bounded', async (t) => {
   const anyOf = Array.from({ length: 50 }, (_, i) => ({
     type: 'object',
     required: Array.from({ length: 50 }, (_, j) => `${'x'.repeat(60)}${i}_${j}`),
@@ -147,16 +151,16 @@ t.test('many alternatives with many faults are told in a bounded sentence', asyn
   t.ok(only.length < 700, only)
 })
 
-t.test('what is right gives nothing', async (t) => {
+t.test('a valid value has no violations', async (t) => {
   t.strictSame(violationsOf(field({ type: 'string' }), { a: 'x' }), [])
 })
 
-t.test('each place gives one sentence, the first problem of it', async (t) => {
+t.test('each place has one sentence, with its first problem', async (t) => {
   const schema = field({ type: 'string', minLength: 3, pattern: '^x' })
   t.strictSame(violationsOf(schema, { a: 'y' }), ['body.a must have at least 3 characters'])
 })
 
-t.test('every place gives its own', async (t) => {
+t.test('every place has its own sentence', async (t) => {
   const schema = { ...field({ type: 'string' }), required: ['b'], additionalProperties: false }
   t.strictSame(violationsOf(schema, { a: 1, c: 2 }).sort(), [
     'body.a must be a string',
@@ -165,7 +169,7 @@ t.test('every place gives its own', async (t) => {
   ])
 })
 
-t.test('parameters are called so', async (t) => {
+t.test('parameters are called parameters', async (t) => {
   const none = { type: 'object', additionalProperties: false }
   for (const part of ['path', 'query', 'header']) {
     t.strictSame(violationsOf(none, { x: '1' }, part), [`${part}.x is not a known parameter`])

@@ -76,7 +76,7 @@ components:
     Dog: { allOf: [{ $ref: '#/components/schemas/constructor' }], example: { allOf: [{ $ref: '#/definitions/base' }] } }
 `
 
-t.test('what only documentation suffers from, and names of any kind, stop nothing', async (t) => {
+t.test('documentation mistakes and unusual names do not stop generate', async (t) => {
   const other = `  /others: { get: { operationId: constructor, responses: { '204': { description: None. } } } }\ncomponents:`
   const project = projectOf(t, (file) => writeFileSync(file, start.replace('components:', other)))
   const { contract, warnings, differences } = await findDifferences(project)
@@ -92,7 +92,7 @@ t.test('what only documentation suffers from, and names of any kind, stop nothin
   t.match(await send(`${base}/things`, 'GET', auth), { status: 501 })
 })
 
-t.test('the lint of a large document, too, comes before all else, without its examples', async (t) => {
+t.test('a large document is linted first, without its examples', async (t) => {
   const padding = `  x-padding: ${'x'.repeat(2_000_000)}\n`
   const large = start.replace('paths:', `tags: []\n${padding.trimStart()}paths:`)
   const { warnings } = await findDifferences(projectOf(t, (file) => writeFileSync(file, large)))
@@ -105,11 +105,11 @@ t.test('the lint of a large document, too, comes before all else, without its ex
   await t.rejects(refused, { message: /^[^\n]*openapi\.yaml:\d+:\d+ error .*`typ` is not expected here/m })
   const swagger = `swagger: "2.0"\n${padding.trimStart()}`
   const none = findDifferences(projectOf(t, (file) => writeFileSync(file, swagger)))
-  await t.rejects(none, { message: /^[^\n]*Swagger 2\.0 is not served/ })
+  await t.rejects(none, { message: /^[^\n]*Swagger 2\.0 is not supported/ })
 })
 
 // By every way through it, the last would be looked at 2^40 times.
-t.test('a schema that many others lead to is looked at once', async (t) => {
+t.test('a schema with many references is read once', async (t) => {
   const chain = Array.from({ length: 40 }, (_, i) => {
     const next = `{ $ref: '#/components/schemas/S${i + 1}' }`
     return `    S${i}: { type: object, properties: { a: ${next}, b: ${next} } }\n`
@@ -152,17 +152,17 @@ ${get}`,
   t.equal(status, 500, 'a number where the last wants a string')
 })
 
-t.test('what is no contract is told in a line', async (t) => {
+t.test('what is not a contract is refused in one line', async (t) => {
   const refused: [text: string, line: RegExp][] = [
     [
       'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
-      /^[^\n]*Swagger 2\.0 is not served: convert it/,
+      /^[^\n]*Swagger 2\.0 is not supported: convert it/,
     ],
-    ['{"name":"x"}', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
-    ['openapi: 4.0.0\n', /^[^\n]*openapi must be a version 3\.0\.x or 3\.1\.x, not 4\.0\.0$/],
-    ['', /^[^\n]*this is no OpenAPI document: it has no field openapi$/],
+    ['{"name":"x"}', /^[^\n]*this is not an OpenAPI document: it has no field openapi$/],
+    ['openapi: 4.0.0\n', /^[^\n]*openapi must be 3\.0\.x or 3\.1\.x, not 4\.0\.0$/],
+    ['', /^[^\n]*this is not an OpenAPI document: it has no field openapi$/],
     ['openapi: 3.1.0\ninfo: !of { a: b }\n', /^[^\n]*openapi\.yaml:2:\d+: unknown tag !<!of>[^\n]*$/],
-    ['openapi: 3.1.0\ninfo: &a { b: *a }\n', /^[^\n]*openapi\.yaml: an alias leads back to its own anchor$/],
+    ['openapi: 3.1.0\ninfo: &a { b: *a }\n', /^[^\n]*openapi\.yaml: an alias refers to its own anchor$/],
     ['a: [b', /^[^\n]*openapi\.yaml:\d+:\d+: [^\n]*$/],
   ]
   for (const [text, line] of refused) {

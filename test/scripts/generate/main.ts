@@ -37,7 +37,7 @@ async function found(copy: string): Promise<{ file: string; state: string }[]> {
   return differences.map(({ file, state }) => ({ file, state }))
 }
 
-t.test('the command writes, and with --check only tells', async (t) => {
+t.test('the command writes, and with --check only reports', async (t) => {
   const copy = copyProject(t)
   const run = (...args: string[]) => node(copy, ['--import', 'tsx', 'scripts/generate/main.ts', ...args])
   const before = generated(copy)
@@ -63,18 +63,18 @@ t.test('the command writes, and with --check only tells', async (t) => {
   t.match(await run(), {
     code: 1,
     stdout: '',
-    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\} has its x-sunset before its x-deprecated-at\n$/,
+    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at\n$/,
   })
 })
 
-t.test('what was found or done is told a line each', async (t) => {
+t.test('findings and changes are reported one per line', async (t) => {
   const files = (...states: Written['state'][]) => states.map((state) => ({ file: 'f', state }))
   t.equal(toText({ files: [], sunsets: [] }, false, plain), 'generated/ is up to date\n')
   t.equal(toText({ files: [], sunsets: [] }, true, plain), '')
   t.equal(
     toText({ files: files('added', 'orphaned'), sunsets: [] }, false, plain),
-    'f added: a stub that answers 501 until you write it\n' +
-      'f is orphaned: its operation is gone from the contract, so remove it or rename it\n',
+    'f added: a stub that responds with 501 until you implement it\n' +
+      'f is orphaned: the contract has no such operation. Remove or rename the file\n',
   )
   t.equal(
     toText({ files: files('orphaned'), sunsets: ['x is past'] }, true, plain),
@@ -82,7 +82,7 @@ t.test('what was found or done is told a line each', async (t) => {
   )
 })
 
-t.test('a contract that was edited makes what is generated stale, until it is generated anew', async (t) => {
+t.test('an edit of the contract makes the generated files stale until the next run', async (t) => {
   const copy = copyProject(t)
   const before = generated(copy)
   t.strictSame(await found(copy), [], 'as it is it is up to date')
@@ -96,16 +96,16 @@ t.test('a contract that was edited makes what is generated stale, until it is ge
 })
 
 // One project for both: the second check is of what the second edits can have touched.
-t.test('the compiler points at all that an edit leaves to do, and at nothing else', async (t) => {
+t.test('the compiler reports exactly what an edit leaves to do', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
-  await t.test('a new operation gets a stub that compiles, and no handler that exists is touched', (t) =>
+  await t.test('a new operation gets a stub that compiles, and existing handlers are not touched', (t) =>
     addOperation(t, copy),
   )
-  await t.test('parameters have the types of what they hold', (t) => typeParameters(t, copy))
-  await t.test('what is taken away, or may be missing now, does not compile', (t) => takeAway(t, copy))
-  await t.test('what does not fit the contract does not compile', (t) => breakHandlers(t, copy))
-  await t.test('where no operation is left, no more than the handlers is over', (t) => takeAll(t, copy))
+  await t.test('parameters have the types of their schemas', (t) => typeParameters(t, copy))
+  await t.test('using something removed or now optional does not compile', (t) => takeAway(t, copy))
+  await t.test('a handler that violates the contract does not compile', (t) => breakHandlers(t, copy))
+  await t.test('without operations, only the handlers are orphaned', (t) => takeAll(t, copy))
 })
 
 async function addOperation(t: Test, copy: string): Promise<void> {
@@ -271,7 +271,7 @@ t.test('a sunset is a warning 90 days before, and an error after', async (t) => 
   t.match(at('2030-12-05'), { past: [/^getPet is past its sunset, 2030-12-05/], soon: [] })
 })
 
-t.test('mistakes in the contract are named, each with its place', async (t) => {
+t.test('mistakes in the contract are reported with their locations', async (t) => {
   const copy = copyProject(t)
   editContract(copy, (document) => {
     document.deleteIn([...listPets, 'summary'])
@@ -301,7 +301,7 @@ const slips: [title: string, schema: string, problem: RegExp][] = [
   ],
 ]
 for (const [title, schema, message] of slips) {
-  t.test(`${title} is told as what it is`, async (t) => {
+  t.test(`${title} is reported as such`, async (t) => {
     const copy = copyProject(t)
     edit(copy, 'openapi.yaml', '\n    PetName:\n', `\n    Slip: ${schema}\n    PetName:\n`)
     await t.rejects(findDifferences(copy), { message })

@@ -1,4 +1,4 @@
-// Handlers of bodies and answers of every kind, as the compiler sees them.
+// The types of handlers for every kind of body and response, as the compiler checks them.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -242,7 +242,7 @@ export async function call(client: Calls): Promise<void> {
 }
 `
 
-t.test('handlers of bodies and answers', async (t) => {
+t.test('handlers of bodies and responses', async (t) => {
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
   const operations = rows.map(([name, rest]) => operation(name, rest)).join('')
@@ -266,7 +266,7 @@ t.test('handlers of bodies and answers', async (t) => {
   const { differences, warnings } = await findDifferences(copy)
   t.strictSame(
     warnings.filter((line) => line.startsWith('warning: ')),
-    ['warning: POST /bodiless: its answer 204 has no body: the status allows none'],
+    ['warning: POST /bodiless: the response 204 cannot have a body: its content is ignored'],
   )
   await writeDifferences(copy, differences)
 
@@ -296,37 +296,52 @@ type Refused = readonly (readonly [rest: string, problem: string])[]
 const refused: Refused = [
   [
     taking('{application/xml: {schema: {type: object}}}'),
-    'its body application/xml is not taken: the server cannot hold it to its schema: leave the schema out, or say {type: string, format: binary}, for bytes',
+    'the request body application/xml cannot be validated against its schema: remove the schema or use {type: string, format: binary} for raw bytes',
   ],
-  [taking('{text/csv: {schema: {type: array}}}'), 'its body text/csv is not taken'],
+  [
+    taking('{text/csv: {schema: {type: array}}}'),
+    'the request body text/csv cannot be validated against its schema',
+  ],
   [
     taking('{text/plain; charset=utf-16: {schema: {type: string}}}'),
-    'its body text/plain; charset=utf-16 is not taken',
+    'the request body text/plain; charset=utf-16 cannot be validated against its schema',
   ],
-  [taking('{text/*: {schema: {type: string, maxLength: 3}}}'), 'its body text/* is not taken: name a type'],
-  [taking("{'*/*': {schema: {type: object}}}"), 'its body */* is not taken: name a type'],
+  [
+    taking('{text/*: {schema: {type: string, maxLength: 3}}}'),
+    'the request body text/* is not supported with its schema: name a single media type',
+  ],
+  [
+    taking("{'*/*': {schema: {type: object}}}"),
+    'the request body */* is not supported with its schema: name a single media type',
+  ],
   [
     taking('{application/pdf: {schema: {type: string, pattern: a}}}'),
-    'its body application/pdf is not taken',
+    'the request body application/pdf cannot be validated against its schema',
   ],
-  [taking('{application/*+json: {schema: {type: object}}}'), 'its body application/*+json is no media type'],
+  [
+    taking('{application/*+json: {schema: {type: object}}}'),
+    'the request body application/*+json is not a media type',
+  ],
   [
     taking('{application/json; v=1: {schema: {}}, application/json; v=2: {schema: {}}}'),
-    'its body application/json; v=2 is declared twice',
+    'the request body application/json; v=2 is declared twice',
   ],
-  [taking('{multipart/mixed: {schema: {type: object}}}'), 'its body multipart/mixed is not taken'],
+  [
+    taking('{multipart/mixed: {schema: {type: object}}}'),
+    'the request body multipart/mixed cannot be validated against its schema',
+  ],
   [
     taking('{multipart/form-data: {schema: {type: string}}}'),
-    'its body multipart/form-data: a form is of type object',
+    'the request body multipart/form-data: the schema of a form must have type: object',
   ],
   [
     formOf('{a: {type: object}}'),
-    'its body application/x-www-form-urlencoded: the field a is an object: give it an encoding with contentType: application/json',
+    'the request body application/x-www-form-urlencoded: the field a is an object: add an encoding with contentType: application/json',
   ],
-  [formOf('{a: {type: array, items: {type: array}}}'), 'the field a is a list of lists'],
-  [formOf('{a: {type: [string, array]}}'), 'the field a may be a list or something else'],
+  [formOf('{a: {type: array, items: {type: array}}}'), 'the field a is an array of arrays'],
+  [formOf('{a: {type: [string, array]}}'), 'the field a allows an array and another type'],
   [formOf('{a: {type: string}}', '{a: {style: deepObject}}'), 'the field a has the style deepObject'],
-  [formOf('{a: {type: string}}', '{b: {style: form}}'), 'encoding.b is of no field'],
+  [formOf('{a: {type: string}}', '{b: {style: form}}'), 'encoding.b is not a property of the schema'],
   [
     formOf('{a: {type: string}}', '{a: {contentType: application/xml}}'),
     'the field a has the contentType application/xml',
@@ -335,7 +350,7 @@ const refused: Refused = [
     partsOf('{a: {type: object}}', '{a: {contentType: application/xml}}'),
     'the field a is an object as application/xml',
   ],
-  [partsOf('{a: {type: [object, string]}}'), 'the field a may be an object or something else'],
+  [partsOf('{a: {type: [object, string]}}'), 'the field a allows an object and another type'],
   [
     partsOf('{a: {type: string}}', '{a: {headers: {X-A: {schema: {type: string}}}}}'),
     'the field a has an encoding with headers, which are not supported',
@@ -343,24 +358,26 @@ const refused: Refused = [
   [partsOf('{a: {type: string}}', '{a: {explode: false}}'), 'the field a has a style'],
   [
     partsOf('{a: {type: string, format: binary, pattern: x}}'),
-    'the field a is a file with more than a length to check',
+    'the field a is a file: only its minLength and maxLength can be validated',
   ],
   [
     answering(`'200': ${one('{application/xml: {schema: {type: object}}}')}`),
-    'its answer 200 application/xml is not given',
+    'the response 200 application/xml cannot be validated against its schema',
   ],
   [
     answering(`'200': ${one("{'*/*': {schema: {type: object}}}")}`),
-    'its answer 200 */* is not given: name a type',
+    'the response 200 */* is not supported with its schema: name a single media type',
   ],
   [
     partsOf('{}').replace('properties: {}', 'additionalProperties: {type: string, format: binary}'),
-    'the field of any other name is a file: files need names',
+    'additionalProperties is a file, which is not supported: declare each file in properties',
   ],
 ]
 
-// Of planned operations, too.
-const malformed: Refused = [[answering(`'101': {description: It.}`), '101 is no status of an answer']]
+// Refused even for stubs.
+const malformed: Refused = [
+  [answering(`'101': {description: It.}`), 'the response 101 must be a status from 200 to 599'],
+]
 
 function formOf(properties: string, encoding = '{}'): string {
   const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`
@@ -372,10 +389,10 @@ function partsOf(properties: string, encoding = '{}'): string {
 }
 
 for (const [title, rows, areWritten] of [
-  ['what a written operation cannot be served of', refused, true],
-  ['what is no contract', malformed, false],
+  ['an unsupported declaration of an implemented operation', refused, true],
+  ['an invalid declaration of any operation', malformed, false],
 ] as const) {
-  t.test(`${title} stops generate, with its place`, async (t) => {
+  t.test(`${title} stops generate, with its location`, async (t) => {
     const copy = copyProject(t)
     const names = rows.map((_, i) => `refused${i}`)
     const operations = rows.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
@@ -395,7 +412,7 @@ for (const [title, rows, areWritten] of [
   })
 }
 
-t.test('what can be left out beside others is a warning', async (t) => {
+t.test('an unsupported media type beside a supported one is a warning', async (t) => {
   const copy = copyProject(t)
   const xml = '{application/json: {schema: {type: object}}, application/xml: {schema: {type: object}}}'
   const rest = `requestBody: {required: true, content: ${xml}}\nresponses: {'200': ${one(xml)}}`
@@ -403,12 +420,12 @@ t.test('what can be left out beside others is a warning', async (t) => {
   const { warnings } = await findDifferences(copy)
   const own = warnings.filter((line) => line.startsWith('warning: '))
   t.match(own, [
-    /^warning: POST \/mixed: its body application\/xml is not taken/,
-    /^warning: POST \/mixed: its answer 200 application\/xml is not given/,
+    /^warning: POST \/mixed: the request body application\/xml cannot be validated/,
+    /^warning: POST \/mixed: the response 200 application\/xml cannot be validated/,
   ])
 })
 
-t.test('a refusal of a status that the operation does not declare stops generate', async (t) => {
+t.test('an ApiError whose status the operation does not declare stops generate', async (t) => {
   const copy = copyProject(t)
   const file = path.join(copy, 'openapi.yaml')
   const text = readFileSync(file, 'utf8')
@@ -418,11 +435,11 @@ t.test('a refusal of a status that the operation does not declare stops generate
   writeFileSync(file, `${before}      operationId: getPet\n${without}\ncomponents:\n${components}`)
   await t.rejects(findDifferences(copy), {
     name: 'ContractError',
-    message: 'src/handlers/getPet.ts: refuses with pet_not_found, but getPet declares no answer 404',
+    message: 'src/handlers/getPet.ts: throws ApiError pet_not_found, but getPet declares no 404 response',
   })
 })
 
-t.test('nothing is imported that is not used', async (t) => {
+t.test('only used types are imported', async (t) => {
   const bare = `openapi: 3.1.0
 info: { title: Bare, version: 1.0.0 }
 paths:

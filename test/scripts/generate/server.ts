@@ -139,19 +139,19 @@ for (const [title, ...edits] of kept) {
 
 const broken: [title: string, edits: readonly Edit[], message: RegExp | string][] = [
   [
-    'a pattern that JavaScript does not know',
+    'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
-    'openapi.yaml:28:5: addToy: the pattern (?i)abc is no regular expression of JavaScript',
+    'openapi.yaml:28:5: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
   ],
   [
-    'such a pattern in an answer',
+    'such a pattern in a response',
     [[[...ok, 'headers', 'Link', 'schema', 'pattern'], '\\Aabc\\Z']],
-    /^openapi\.yaml:\d+:5: listToys: the pattern \\Aabc\\Z is no regular expression of JavaScript$/,
+    /^openapi\.yaml:\d+:5: listToys: the pattern \\Aabc\\Z is not a valid JavaScript regular expression$/,
   ],
   [
-    'a body where none has a meaning',
+    'a body of GET',
     [[[...get, 'requestBody'], { required: true, content: {} }]],
-    /^openapi\.yaml:\d+:\d+: GET \/toys: a requestBody has no meaning there \(RFC 9110, section 9\.3\.1\)$/m,
+    /^openapi\.yaml:\d+:\d+: GET \/toys: a requestBody has no defined meaning for this method \(RFC 9110, section 9\.3\.1\): remove it$/m,
   ],
   [
     'a $ref that is no URL, to what is there',
@@ -159,12 +159,12 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
       [['components', 'schemas', '100%'], { type: 'string' }],
       [name, { $ref: '#/components/schemas/100%' }],
     ],
-    /^openapi\.yaml:\d+:\d+: \$ref #\/components\/schemas\/100% leads nowhere$/,
+    /^openapi\.yaml:\d+:\d+: cannot resolve \$ref #\/components\/schemas\/100%$/,
   ],
   [
     'a $ref that is no URL, to what is not',
     [[name, { $ref: '#/components/schemas/%Name' }]],
-    'openapi.yaml: a $ref is no URL: a % in it is written %25',
+    'openapi.yaml: a $ref is not a valid URL: write % as %25',
   ],
   [
     'a path of the service',
@@ -177,7 +177,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
   [
     'a server under another path',
     [[[...get, 'servers'], [{ url: 'https://toys.example/v2' }]]],
-    /^openapi\.yaml:\d+:5: GET \/toys: its own servers end in \/v2, but all operations are served under \/v1$/,
+    /^openapi\.yaml:\d+:5: GET \/toys: the path of its servers is \/v2, but all operations are served under \/v1$/,
   ],
   [
     'a header that the server does not set',
@@ -241,7 +241,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
   [
     'ids of requests of several forms',
     [[[...refused, 'headers', 'X-Request-Id'], { schema: { type: 'string', format: 'uuid' } }]],
-    /^openapi\.yaml:\d+:5: listToys: X-Request-Id has another schema elsewhere$/,
+    /^openapi\.yaml:\d+:5: listToys: the header X-Request-Id must have the same schema in every response$/,
   ],
   [
     'a successor that its Link may not name',
@@ -267,14 +267,14 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
 ]
 
 for (const [title, edits, message] of broken) {
-  t.test(`${title} is refused, and its place is named`, async (t) => {
+  t.test(`${title} is refused with its location`, async (t) => {
     const { refused } = await generate(t, edits, everyOperation)
     if (typeof message === 'string') t.equal(refused, message)
     else t.match(refused, message)
   })
 }
 
-// What would keep an operation from being written, in the words of generate.
+// What keeps an operation from being implemented.
 const unreadable: [title: string, edits: readonly Edit[], operation: string, problem: string][] = [
   [
     'a list as deepObject',
@@ -301,58 +301,58 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
       ],
     ],
     'addToy',
-    'POST /toys: its body application/x-www-form-urlencoded: the field owner has the style deepObject, which is not supported in a form',
+    'POST /toys: the request body application/x-www-form-urlencoded: the field owner has the style deepObject, which is not supported in a form',
   ],
   [
-    'a body where none has a meaning',
+    'a body of GET',
     [[[...get, 'requestBody'], { required: true, content: { 'application/json': {} } }]],
     'listToys',
-    'GET /toys: a requestBody has no meaning there (RFC 9110, section 9.3.1)',
+    'GET /toys: a requestBody has no defined meaning for this method (RFC 9110, section 9.3.1): remove it',
   ],
   [
-    'an answer that nothing could hold to its schema',
+    'a response that cannot be validated',
     [[[...ok, 'content'], { 'application/xml': { schema: { type: 'object', properties: {} } } }]],
     'listToys',
-    'GET /toys: its answer 200 application/xml is not given: the server cannot hold it to its schema: leave the schema out, or say {type: string, format: binary}, for bytes',
+    'GET /toys: the response 200 application/xml cannot be validated against its schema: remove the schema or use {type: string, format: binary} for raw bytes',
   ],
   [
-    'one type of an answer twice',
+    'a media type of a response twice',
     [[[...ok, 'content'], { 'application/json': {}, 'application/json;stream=watch': {} }]],
     'listToys',
-    'GET /toys: its answer 200 application/json;stream=watch is declared twice: parameters tell no types apart',
+    'GET /toys: the response 200 application/json;stream=watch is declared twice: parameters do not distinguish media types',
   ],
   [
-    'a body under what is no media type',
+    'a body under a name that is not a media type',
     [[[...post, 'requestBody', 'content', 'examples'], {}]],
     'addToy',
-    'POST /toys: its body examples is no media type',
+    'POST /toys: the request body examples is not a media type',
   ],
   [
     'a name of two lines',
     [[[...ok, 'headers', 'X\nY'], { schema: { type: 'string' } }]],
     'listToys',
-    'GET /toys: its header X Y has a name that HTTP does not allow',
+    'GET /toys: the response header X Y has a name that HTTP does not allow',
   ],
   [
     'a header of the connection',
     [[[...ok, 'headers', 'Transfer-Encoding'], { schema: { type: 'string' } }]],
     'listToys',
-    'GET /toys: its header Transfer-Encoding is for the connection: the server sets it, and a handler cannot',
+    'GET /toys: the response header Transfer-Encoding is set by the HTTP server: a handler cannot set it',
   ],
   [
     'a default outside its schema',
     [[name, { type: 'string', maxLength: 2, default: 'ball' }]],
     'addToy',
-    'addToy: the default "ball" of body.name must have at most 2 characters',
+    'addToy: the default "ball" is invalid: body.name must have at most 2 characters',
   ],
   [
     'an enum with a value of another type',
     [[name, { type: 'string', enum: ['3', 4] }]],
     'addToy',
-    'addToy: the value 4 of an enum is not of the type string',
+    'addToy: the enum value 4 is not of type string',
   ],
   [
-    'such an enum in an answer',
+    'such an enum in a response',
     [
       [
         [...ok, 'content', 'application/json', 'schema', 'items', 'enum'],
@@ -360,45 +360,45 @@ const unreadable: [title: string, edits: readonly Edit[], operation: string, pro
       ],
     ],
     'listToys',
-    'listToys: the value null of an enum is not of the type string',
+    'listToys: the enum value null is not of type string',
   ],
   [
-    'bounds that no value is between',
+    'a minimum above the maximum',
     [[name, { type: 'string', minLength: 3, maxLength: 2 }]],
     'addToy',
-    'addToy: its minLength 3 is above its maxLength 2',
+    'addToy: minLength 3 is greater than maxLength 2',
   ],
   [
-    'a bound that doubles would not tell from the other',
+    'bounds that differ only beyond double precision',
     [[name, { type: 'integer', format: 'int64', minimum: 9007199254740993n, maximum: 9007199254740992n }]],
     'addToy',
-    'addToy: its minimum 9007199254740993 is above its maximum 9007199254740992',
+    'addToy: minimum 9007199254740993 is greater than maximum 9007199254740992',
   ],
   [
-    'a pattern that JavaScript does not know',
+    'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
     'addToy',
-    'addToy: the pattern (?i)abc is no regular expression of JavaScript',
+    'addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
   ],
 ]
 
 for (const [title, edits, operation, problem] of unreadable) {
   t.test(
-    `${title} is a warning while its operation is planned, and refused once it is written`,
+    `${title} is a warning while its operation is a stub, and refused once it is implemented`,
     async (t) => {
       const others = everyOperation.filter((each) => each !== operation)
       const planned = await generate(t, edits, others)
       t.equal(planned.refused, '')
       const [warning = ''] = planned.warnings.filter((each) => each.includes(problem))
-      t.match(warning, /^warning: openapi\.yaml:\d+:\d+: .*: it can only answer 501$/)
+      t.match(warning, /^warning: openapi\.yaml:\d+:\d+: .*: it can only respond with 501$/)
       const { refused } = await generate(t, edits, [operation])
       t.equal((await generate(t, edits, [], operation)).refused, refused, 'nor may an edit bring it')
-      t.equal(refused, warning.replace(/^warning: (.*): it can only answer 501$/, '$1'))
+      t.equal(refused, warning.replace(/^warning: (.*): it can only respond with 501$/, '$1'))
     },
   )
 }
 
-t.test('what is wrong with several operations is told at once', async (t) => {
+t.test('problems of several operations are reported at once', async (t) => {
   const edits: Edit[] = [
     [name, { type: 'string', default: 1 }],
     [
@@ -413,14 +413,14 @@ t.test('what is wrong with several operations is told at once', async (t) => {
   t.strictSame(
     refused.split('\n').map((line) => line.replace(/^openapi\.yaml:\d+:\d+: /, '')),
     [
-      'listToys: the pattern [ is no regular expression of JavaScript',
-      'listToys: the default 0 of query.page must be at least 1',
-      'addToy: the default 1 of body.name must be a string',
+      'listToys: the pattern [ is not a valid JavaScript regular expression',
+      'listToys: the default 0 is invalid: query.page must be at least 1',
+      'addToy: the default 1 is invalid: body.name must be a string',
     ],
   )
 })
 
-t.test('a fault of a schema that several refer to is told once, where it stands', async (t) => {
+t.test('an error in a shared schema is reported once, at its own place', async (t) => {
   const edits: Edit[] = [
     [
       ['components', 'schemas', 'Name'],
@@ -432,11 +432,11 @@ t.test('a fault of a schema that several refer to is told once, where it stands'
   const { refused } = await generate(t, edits, everyOperation)
   t.match(
     refused,
-    /^openapi\.yaml:\d+:\d+: #\/components\/schemas\/Name: its minItems 2 is above its maxItems 1$/,
+    /^openapi\.yaml:\d+:\d+: #\/components\/schemas\/Name: minItems 2 is greater than maxItems 1$/,
   )
 })
 
-t.test('of warnings that are alike the first five are shown, and the others counted', async (t) => {
+t.test('the first five warnings of a kind are shown, and the others counted', async (t) => {
   const parameter = { in: 'query', style: 'deepObject', schema: { type: 'array', items: {} } }
   const parameters = Array.from({ length: 7 }, (_, i) => ({ ...parameter, name: `field${i}` }))
   const { warnings } = await generate(t, [[[...get, 'parameters'], parameters]], [])
@@ -445,18 +445,18 @@ t.test('of warnings that are alike the first five are shown, and the others coun
   t.equal(ours[5], 'warning: and 2 more like these')
 })
 
-t.test('an operation that no one can be let into is refused once it is written', async (t) => {
+t.test('an operation with only unsupported security is refused once it is implemented', async (t) => {
   const edits: Edit[] = [[['components', 'securitySchemes', 'apiKey'], { type: 'http', scheme: 'basic' }]]
-  const text = 'listToys asks for apiKey (http basic), which the server cannot check'
+  const text = 'listToys requires apiKey (http basic), which the server cannot check'
   const planned = await generate(t, edits, [])
-  t.ok(planned.warnings.includes(`warning: ${text}: it can only answer 501`))
+  t.ok(planned.warnings.includes(`warning: ${text}: it can only respond with 501`))
   const { refused } = await generate(t, edits, ['listToys'])
   t.match(refused, new RegExp(`^openapi\\.yaml:\\d+:\\d+: ${text.replace(/[()]/g, '\\$&')}$`))
   const added = await generate(t, edits, [], 'listToys')
-  t.ok(added.warnings.includes(`warning: ${text}: it can only answer 501`), 'it may be planned')
+  t.ok(added.warnings.includes(`warning: ${text}: it can only respond with 501`), 'it may be planned')
 })
 
-t.test('a way in that is not checked is told of where there is another', async (t) => {
+t.test('an unsupported security alternative is a warning', async (t) => {
   const edits: Edit[] = [
     [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
     [
@@ -464,13 +464,13 @@ t.test('a way in that is not checked is told of where there is another', async (
       [{ apiKey: [] }, { query: [] }],
     ],
   ]
-  const text = 'GET /toys takes query, too, which the server cannot check: it lets nobody in by that'
+  const text = 'GET /toys: the security alternative query is ignored: the server cannot check it'
   t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}`))
 })
 
-t.test('an operation that an edit adds cannot ask for a scheme that nobody declared', async (t) => {
+t.test('a new operation cannot require an undeclared security scheme', async (t) => {
   const edits: Edit[] = [[[...get, 'security'], [{ nobody: [] }]]]
-  const text = 'listToys asks for nobody (not declared), which the server cannot check'
-  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only answer 501`))
+  const text = 'listToys requires nobody (not declared), which the server cannot check'
+  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
   t.match((await generate(t, edits, [], 'listToys')).refused, text)
 })

@@ -1,9 +1,9 @@
-// Of many findings that say the same of other places, the first few and how many there are.
+// Shortens lists of warnings: the first few of each kind, and the number of the others.
 
 const shownMax = 5
 
-/** The lines of the first of each kind, and after them one that counts the others. */
-export function firstOfKind<Each>(
+/** The lines of the first five of each kind, followed by a line with the number of the others. */
+export function summarizeByKind<Each>(
   all: readonly Each[],
   kindOf: (each: Each) => string,
   lineOf: (each: Each) => string,
@@ -23,9 +23,9 @@ export function firstOfKind<Each>(
   })
 }
 
-/** What a sentence about an operation says, whichever operation, parameter or field it is about. */
+/** The kind of a warning: its text without the names of the operation, parameter or field. */
 export function withoutNames(text: string): string {
   return text
     .replace(/^(\S+:\d+:\d+: )?([A-Z]+ )?\S+ /, '')
-    .replace(/\b(default|of|field|parameter|header|answer|body|declare|called) \S+/g, '$1')
+    .replace(/\b(default|of|field|parameter|header|response|body|uses|alternative|called) \S+/g, '$1')
 }
