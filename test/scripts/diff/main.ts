@@ -864,7 +864,7 @@ t.test('what cannot be compared is told in one line', async (t) => {
   writeFileSync(file, 'paths: [')
   await refused('HEAD', /^[^\n]*openapi\.yaml:\d+:\d+: .+$/)
   writeFileSync(file, '')
-  await refused('HEAD', /openapi\.yaml: it holds no document$/)
+  await refused('HEAD', /openapi\.yaml: the file must contain a mapping$/)
   await git(path.dirname(file), 'rm', '--quiet', '--cached', 'openapi.yaml')
   await git(path.dirname(file), 'commit', '--quiet', '--message', 'Remove')
   await refused('HEAD', 'there is no openapi.yaml at HEAD')
