@@ -1,7 +1,7 @@
 // Callbacks and webhooks: requests that the service sends. Clients read the request and write the response, so the directions are
 // reversed.
 
-import { type Comparison, compareKeys, type Location, report } from './comparison.js'
+import { type Comparison, compareKeys, report, type Spot } from './comparison.js'
 import { compareContent } from './content.js'
 import type { Pair } from './node.js'
 import { child, same } from './references.js'
@@ -12,50 +12,40 @@ export function compareWebhooks(comparison: Comparison): void {
 }
 
 /** Reports changes of an operation's callbacks. */
-export function compareCallbacks(comparison: Comparison, { place }: Location, callbacks: Pair): void {
+export function compareCallbacks(comparison: Comparison, { place }: Spot, callbacks: Pair): void {
   const at = (name: string) => ({ place, where: `callback.${name}` })
   compareKeys(comparison, callbacks, at, (name) =>
     compareItems(comparison, at(name), child(comparison, callbacks, name)),
   )
 }
 
-function compareItems(comparison: Comparison, { place, where }: Location, items: Pair): void {
+function compareItems(comparison: Comparison, { place, where }: Spot, items: Pair): void {
   const at = (name: string) => ({ place, where: [where, name].filter(Boolean).join('.') })
   compareKeys(comparison, items, at, (name) =>
     compareItem(comparison, at(name), child(comparison, items, name)),
   )
 }
 
-function compareItem(comparison: Comparison, location: Location, item: Pair): void {
-  const compareMethod = (method: string) =>
-    compareRequest(comparison, location, child(comparison, item, method))
-  compareKeys(
-    comparison,
-    item,
-    () => location,
-    compareMethod,
-    (method) => `${method} `,
-  )
+function compareItem(comparison: Comparison, spot: Spot, item: Pair): void {
+  const compareMethod = (method: string) => compareRequest(comparison, spot, child(comparison, item, method))
+  const prefixOf = (method: string) => `${method} `
+  compareKeys(comparison, item, () => spot, compareMethod, prefixOf)
 }
 
-function compareRequest(comparison: Comparison, { place, where }: Location, operation: Pair): void {
+function compareRequest(comparison: Comparison, spot: Spot, operation: Pair): void {
+  const { place, where } = spot
   const body = child(comparison, operation, 'requestBody')
   const at = { place, where: `${where}.body` }
   compareContent(comparison, at, 'response', child(comparison, body, 'content'))
   for (const key of ['parameters', 'security']) {
     if (same(comparison, operation.before[key], operation.after[key])) continue
-    report(comparison, { place, where }, 'major', `${key} changed`, operation, key)
+    report(comparison, spot, 'major', `${key} changed`, operation, key)
   }
   const responses = child(comparison, operation, 'responses')
   const compareResponse = (status: string) => {
     const content = child(comparison, child(comparison, responses, status), 'content')
     compareContent(comparison, { place, where: `${where}.${status} body` }, 'request', content)
   }
-  compareKeys(
-    comparison,
-    responses,
-    () => ({ place, where }),
-    compareResponse,
-    (status) => `response ${status} `,
-  )
+  const prefixOf = (status: string) => `response ${status} `
+  compareKeys(comparison, responses, () => spot, compareResponse, prefixOf)
 }

@@ -26,7 +26,7 @@ export interface Change {
 export type Path = readonly (string | number)[]
 
 /** The location that a rule is comparing. */
-export interface Location {
+export interface Spot {
   readonly place: string
   readonly where: string
   /** The response's status. The same change in several responses is reported once, with all of their statuses. */
@@ -87,15 +87,15 @@ function collectPaths(paths: WeakMap<object, Path>, value: unknown, path: Path, 
 /** Reports a change, and claims the keys of the pair that it covers. */
 export function report(
   comparison: Comparison,
-  location: Location,
+  spot: Spot,
   bump: Bump,
   what: string,
   pair: Pair,
   ...keys: readonly string[]
 ): void {
-  const { place, where, status } = location
+  const { place, where, status } = spot
   const at =
-    location.at ?? pathOf(comparison, pair.after, keys[0]) ?? pathOf(comparison, pair.before, keys[0]) ?? []
+    spot.at ?? pathOf(comparison, pair.after, keys[0]) ?? pathOf(comparison, pair.before, keys[0]) ?? []
   comparison.found.push({ status, change: { bump, place, where, what, at } })
   for (const key of keys) claimBoth(comparison, pair, key)
 }
@@ -104,12 +104,12 @@ export function report(
 export function compareKeys(
   comparison: Comparison,
   pair: Pair,
-  locationOf: (key: string) => Location,
+  spotOf: (key: string) => Spot,
   compare: (key: string) => void,
   prefixOf: (key: string) => string = () => '',
 ): void {
   const reportKey = (bump: Bump, what: string) => (key: string) =>
-    report(comparison, locationOf(key), bump, `${prefixOf(key)}${what}`, pair, key)
+    report(comparison, spotOf(key), bump, `${prefixOf(key)}${what}`, pair, key)
   eachKey(pair, { removed: reportKey('major', 'removed'), added: reportKey('minor', 'added'), kept: compare })
 }
 

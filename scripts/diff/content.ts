@@ -1,6 +1,6 @@
 // The content of requests and responses: media types, each with its schema.
 
-import { type Comparison, type Location, report } from './comparison.js'
+import { type Comparison, report, type Spot } from './comparison.js'
 import type { Direction } from './keywords.js'
 import { eachKey, type Pair } from './node.js'
 import { child, same } from './references.js'
@@ -9,7 +9,7 @@ import { compareSchemas } from './schemas.js'
 /** Reports changes of media types and their schemas. */
 export function compareContent(
   comparison: Comparison,
-  location: Location,
+  spot: Spot,
   direction: Direction,
   content: Pair,
 ): void {
@@ -18,23 +18,16 @@ export function compareContent(
     removed: (type) => {
       const range = direction === 'request' ? rangeOf(type, after) : undefined
       const isNarrowed = direction === 'response' && after.some((other) => rangeOf(other, [type]) === type)
-      if (range !== undefined) compareMedia(comparison, location, direction, content, [type, range])
+      if (range !== undefined) compareMedia(comparison, spot, direction, content, [type, range])
       else
-        report(
-          comparison,
-          location,
-          isNarrowed ? 'minor' : 'major',
-          `media type ${type} removed`,
-          content,
-          type,
-        )
+        report(comparison, spot, isNarrowed ? 'minor' : 'major', `media type ${type} removed`, content, type)
     },
     added: (type) => {
       const range = direction === 'response' ? rangeOf(type, before) : undefined
-      if (range !== undefined) compareMedia(comparison, location, direction, content, [range, type])
-      else report(comparison, location, 'minor', `media type ${type} added`, content, type)
+      if (range !== undefined) compareMedia(comparison, spot, direction, content, [range, type])
+      else report(comparison, spot, 'minor', `media type ${type} added`, content, type)
     },
-    kept: (type) => compareMedia(comparison, location, direction, content, [type, type]),
+    kept: (type) => compareMedia(comparison, spot, direction, content, [type, type]),
   })
 }
 
@@ -45,18 +38,18 @@ function rangeOf(type: string, types: readonly string[]): string | undefined {
 
 function compareMedia(
   comparison: Comparison,
-  location: Location,
+  spot: Spot,
   direction: Direction,
   content: Pair,
   [was, is]: readonly [string, string],
 ): void {
   const media = between(comparison, content, was, is)
-  compareSchemas(comparison, { ...location, direction, trail: [] }, child(comparison, media, 'schema'))
+  compareSchemas(comparison, { ...spot, direction, trail: [] }, child(comparison, media, 'schema'))
   const key = 'encoding'
   if (!same(comparison, media.before[key], media.after[key])) {
-    report(comparison, location, 'major', `encoding of ${is} changed`, media, key)
+    report(comparison, spot, 'major', `encoding of ${is} changed`, media, key)
   }
-  if (was !== is) report(comparison, location, 'minor', `media type ${was} -> ${is}`, content, is, was)
+  if (was !== is) report(comparison, spot, 'minor', `media type ${was} -> ${is}`, content, is, was)
 }
 
 /** The pair of the value under one key before and under another key after. */

@@ -1,24 +1,24 @@
 // Deprecation: `deprecated`, and the dates of an operation.
 
-import { type Comparison, type Location, report } from './comparison.js'
+import { type Comparison, report, type Spot } from './comparison.js'
 import { describeChange, type Pair } from './node.js'
 
 /** Reports a change of `deprecated`. */
-export function compareDeprecated(comparison: Comparison, location: Location, pair: Pair): void {
+export function compareDeprecated(comparison: Comparison, spot: Spot, pair: Pair): void {
   const [before, after] = [pair.before.deprecated === true, pair.after.deprecated === true]
   if (before === after) return
-  report(comparison, location, 'minor', after ? 'deprecated' : 'no longer deprecated', pair, 'deprecated')
+  report(comparison, spot, 'minor', after ? 'deprecated' : 'no longer deprecated', pair, 'deprecated')
 }
 
 /**
  * Reports changes of an operation's deprecation and its dates. Only an earlier sunset is breaking.
  */
-export function compareDeprecation(comparison: Comparison, location: Location, operation: Pair): void {
-  compareDeprecated(comparison, location, operation)
+export function compareDeprecation(comparison: Comparison, spot: Spot, operation: Pair): void {
+  compareDeprecated(comparison, spot, operation)
   const { before, after } = operation
   if (before['x-deprecated-at'] !== after['x-deprecated-at']) {
     const what = describeChange('deprecation', before['x-deprecated-at'], after['x-deprecated-at'])
-    report(comparison, location, 'minor', what, operation, 'x-deprecated-at')
+    report(comparison, spot, 'minor', what, operation, 'x-deprecated-at')
   }
   const [was, is] = [before['x-sunset'], after['x-sunset']]
   if (was === is) return
@@ -26,7 +26,7 @@ export function compareDeprecation(comparison: Comparison, location: Location, o
   const isEarlier = was !== undefined && is !== undefined && String(is) < String(was)
   report(
     comparison,
-    location,
+    spot,
     isEarlier ? 'major' : 'minor',
     describeChange('sunset', was, is),
     operation,

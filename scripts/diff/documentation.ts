@@ -2,7 +2,7 @@
 // operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Comparison, isClaimed, type Location, report, wholeNode } from './comparison.js'
+import { type Comparison, isClaimed, report, type Spot, wholeNode } from './comparison.js'
 import { describeChange, isNode, type Node, type Pair } from './node.js'
 
 /** Reports all unclaimed differences as changes of the documentation. */
@@ -69,13 +69,13 @@ function reportDifference(
   parent: Pair,
 ): void {
   const key = path.at(-1) ?? ''
-  const location = { ...locationOf(path.slice(0, -1)), at: path }
+  const spot = { ...spotOf(path.slice(0, -1)), at: path }
   // Claimed, since it may have been merged into several schemas.
-  report(comparison, location, 'patch', describe(key, before, after), parent, key)
+  report(comparison, spot, 'patch', describe(key, before, after), parent, key)
 }
 
 // Operations are located by method and path.
-function locationOf([part = '', second, third, ...rest]: readonly string[]): Location {
+function spotOf([part = '', second, third, ...rest]: readonly string[]): Spot {
   if (part !== 'paths' || second === undefined) {
     return { place: part, where: [second, third, ...rest].filter(Boolean).join('.') }
   }

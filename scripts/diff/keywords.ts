@@ -2,7 +2,7 @@
 // response schema must not become wider, since clients must still understand the responses.
 
 import { integerRanges } from '../../src/lib/exact-number.js'
-import { type Comparison, claimBoth, type Location, report } from './comparison.js'
+import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { describeChange, eachKey, eachName, isNode, type Node, type Pair, toJson } from './node.js'
 import { child, same } from './references.js'
 import { typesOf } from './simplify.js'
@@ -10,7 +10,7 @@ import { typesOf } from './simplify.js'
 export type Direction = 'request' | 'response'
 
 /** The location of a schema, the direction of its values, and the pairs of schemas that lead there. */
-export interface SchemaLocation extends Location {
+export interface SchemaSpot extends Spot {
   readonly direction: Direction
   readonly trail: readonly Pair[]
 }
@@ -19,31 +19,31 @@ export interface SchemaLocation extends Location {
 export type Effect = 'narrows' | 'widens'
 
 /** Reports the changes of a schema, without its subschemas. */
-export function compareKeywords(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
-  compareTypes(comparison, location, pair)
-  compareValues(comparison, location, pair)
-  compareStatuses(comparison, location, pair)
-  compareBounds(comparison, location, pair)
-  compareConstraints(comparison, location, pair)
-  compareDefault(comparison, location, pair)
-  compareDiscriminator(comparison, location, pair)
-  compareOthers(comparison, location, pair)
+export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+  compareTypes(comparison, spot, pair)
+  compareValues(comparison, spot, pair)
+  compareStatuses(comparison, spot, pair)
+  compareBounds(comparison, spot, pair)
+  compareConstraints(comparison, spot, pair)
+  compareDefault(comparison, spot, pair)
+  compareDiscriminator(comparison, spot, pair)
+  compareOthers(comparison, spot, pair)
 }
 
 /** Reports a change: narrowing is breaking in requests, widening in responses. */
 export function reportEffect(
   comparison: Comparison,
-  location: SchemaLocation,
+  spot: SchemaSpot,
   effects: readonly Effect[],
   what: string,
   pair: Pair,
   ...keys: readonly string[]
 ): void {
-  const breaking = location.direction === 'request' ? 'narrows' : 'widens'
-  report(comparison, location, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
+  const breaking = spot.direction === 'request' ? 'narrows' : 'widens'
+  report(comparison, spot, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
 }
 
-function compareTypes(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const effects = new Set<Effect>()
   eachName(typesOf(pair.before), typesOf(pair.after), {
     removed: () => effects.add('narrows'),
@@ -56,17 +56,17 @@ function compareTypes(comparison: Comparison, location: SchemaLocation, pair: Pa
   const hasValues = [pair.before.enum, pair.after.enum].map((values) => values !== undefined)
   const isImplied = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
   if (isImplied || hasValues.every(Boolean)) claimBoth(comparison, pair, 'type')
-  else reportEffect(comparison, location, [...effects], describeChange('type', before, after), pair, 'type')
+  else reportEffect(comparison, spot, [...effects], describeChange('type', before, after), pair, 'type')
 }
 
 function describe(type: unknown): unknown {
   return Array.isArray(type) ? type.join('|') : type
 }
 
-function compareValues(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [valuesOf(pair.before), valuesOf(pair.after)]
   const reportValues = (effect: Effect, what: string) =>
-    reportEffect(comparison, location, [effect], what, pair, 'enum')
+    reportEffect(comparison, spot, [effect], what, pair, 'enum')
   if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
   if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
@@ -74,7 +74,7 @@ function compareValues(comparison: Comparison, location: SchemaLocation, pair: P
     removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
       const what = `enum value ${value} added`
-      if (isOpen(pair.before)) report(comparison, location, 'minor', what, pair, 'enum')
+      if (isOpen(pair.before)) report(comparison, spot, 'minor', what, pair, 'enum')
       else reportValues('widens', what)
     },
   })
@@ -91,20 +91,13 @@ function isOpen(schema: Node): boolean {
 }
 
 // The status of each error code. Clients branch on either.
-function compareStatuses(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareStatuses(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const statuses = child(comparison, pair, 'x-enumStatuses')
   eachKey(statuses, {
     kept: (code) => {
       const [before, after] = [statuses.before[code], statuses.after[code]]
       if (before === after) return
-      report(
-        comparison,
-        location,
-        'major',
-        describeChange(`status of ${code}`, before, after),
-        statuses,
-        code,
-      )
+      report(comparison, spot, 'major', describeChange(`status of ${code}`, before, after), statuses, code)
     },
   })
 }
@@ -132,7 +125,7 @@ const bounds: readonly Bound[] = [
   { keyword: 'maxProperties', ...highest },
 ]
 
-function compareBounds(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const bound of bounds) {
     const [was, is] = [boundOf(pair.before, bound), boundOf(pair.after, bound)]
     if (was.limit === is.limit && was.keyword === is.keyword) continue
@@ -143,15 +136,7 @@ function compareBounds(comparison: Comparison, location: SchemaLocation, pair: P
     const what = isKeywordChanged
       ? `${was.keyword} ${was.limit} -> ${is.keyword} ${is.limit}`
       : describeChange(keyword, pair.before[keyword], pair.after[keyword])
-    reportEffect(
-      comparison,
-      location,
-      [isStricter ? 'narrows' : 'widens'],
-      what,
-      pair,
-      is.keyword,
-      was.keyword,
-    )
+    reportEffect(comparison, spot, [isStricter ? 'narrows' : 'widens'], what, pair, is.keyword, was.keyword)
   }
 }
 
@@ -169,14 +154,14 @@ function boundOf(
 // Keywords whose changes both narrow and widen, with a few exceptions: which of two patterns accepts more is not decided.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
-function compareConstraints(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of constraints) {
     // `uniqueItems: false` is the default.
     const [before, after] = [pair.before[keyword] || undefined, pair.after[keyword] || undefined]
     if (before === after) continue
     reportEffect(
       comparison,
-      location,
+      spot,
       effectsOf(before, after),
       describeChange(keyword, before, after),
       pair,
@@ -206,15 +191,15 @@ function isMultiple(a: unknown, b: unknown): boolean {
  * Reports a changed default, which changes the meaning of the same request. An added default may only document the existing behaviour.
  * In responses, defaults have no effect.
  */
-export function compareDefault(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+export function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [pair.before.default, pair.after.default]
-  if (location.direction === 'response' || same(comparison, before, after)) return
+  if (spot.direction === 'response' || same(comparison, before, after)) return
   const bump = before === undefined ? 'minor' : 'major'
-  report(comparison, location, bump, describeChange('default', before, after), pair, 'default')
+  report(comparison, spot, bump, describeChange('default', before, after), pair, 'default')
 }
 
 // It rejects no value, but clients select the variant by it.
-function compareDiscriminator(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareDiscriminator(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const key = 'discriminator'
   const [before, after] = [pair.before[key], pair.after[key]]
   if (same(comparison, before, after)) return
@@ -222,7 +207,7 @@ function compareDiscriminator(comparison: Comparison, location: SchemaLocation, 
   const [was, is] = [before, after].map((one) => (isNode(one) && isNode(one.mapping) ? one.mapping : {}))
   const isExtended = isSameProperty && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
   const isMajor = before !== undefined && !isExtended
-  report(comparison, location, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, pair, key)
+  report(comparison, spot, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, pair, key)
 }
 
 // Keywords without a rule, any change of which is breaking.
@@ -231,9 +216,9 @@ const others = [
   ...['dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentEncoding', 'contentMediaType'],
 ]
 
-function compareOthers(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareOthers(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of others) {
     if (same(comparison, pair.before[keyword], pair.after[keyword])) continue
-    report(comparison, location, 'major', `keyword "${keyword}" changed`, pair, keyword)
+    report(comparison, spot, 'major', `keyword "${keyword}" changed`, pair, keyword)
   }
 }

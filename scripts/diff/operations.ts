@@ -7,8 +7,8 @@ import {
   claim,
   claimBoth,
   compareKeys,
-  type Location,
   report,
+  type Spot,
   wholeNode,
 } from './comparison.js'
 import { between, compareContent } from './content.js'
@@ -56,13 +56,13 @@ function operationsOf(comparison: Comparison, document: Node): Map<string, Opera
   return operations
 }
 
-function locationOf({ method, path }: Operation): Location {
+function spotOf({ method, path }: Operation): Spot {
   return { place: `${method.toUpperCase()} ${path}`, where: '' }
 }
 
 function reportOperation(comparison: Comparison, bump: Bump, what: string, operation: Operation): void {
   const { method, path, item } = operation
-  report(comparison, locationOf(operation), bump, what, alone(item), method)
+  report(comparison, spotOf(operation), bump, what, alone(item), method)
   // A path added or removed with its operations is not reported separately.
   const paths = child(comparison, comparison, 'paths')
   if (paths.before[path] === undefined) claim(comparison, paths.after, path)
@@ -70,54 +70,41 @@ function reportOperation(comparison: Comparison, bump: Bump, what: string, opera
 }
 
 function compareOperation(comparison: Comparison, before: Operation, after: Operation): void {
-  const location = locationOf(after)
+  const spot = spotOf(after)
   const pair = { before: before.node, after: after.node }
   if (before.path !== after.path) {
     const paths = child(comparison, comparison, 'paths')
-    report(
-      comparison,
-      location,
-      'patch',
-      `path ${before.path} -> ${after.path}`,
-      paths,
-      before.path,
-      after.path,
-    )
+    report(comparison, spot, 'patch', `path ${before.path} -> ${after.path}`, paths, before.path, after.path)
   }
   if (pair.before.operationId !== pair.after.operationId) {
     const what = `operationId ${pair.before.operationId} -> ${pair.after.operationId}`
     // It is not sent, but generated clients use it as a function name.
-    report(comparison, location, 'minor', what, pair, 'operationId')
+    report(comparison, spot, 'minor', what, pair, 'operationId')
   }
-  compareIdempotency(comparison, location, pair)
-  compareDeprecation(comparison, location, pair)
-  compareSecurity(comparison, location, pair)
-  compareOwnServers(comparison, location, pair, { before: before.item, after: after.item })
-  compareParameters(comparison, location, before, after)
-  compareBody(comparison, location, pair)
-  compareResponses(comparison, location, child(comparison, pair, 'responses'))
-  compareCallbacks(comparison, location, child(comparison, pair, 'callbacks'))
+  compareIdempotency(comparison, spot, pair)
+  compareDeprecation(comparison, spot, pair)
+  compareSecurity(comparison, spot, pair)
+  compareOwnServers(comparison, spot, pair, { before: before.item, after: after.item })
+  compareParameters(comparison, spot, before, after)
+  compareBody(comparison, spot, pair)
+  compareResponses(comparison, spot, child(comparison, pair, 'responses'))
+  compareCallbacks(comparison, spot, child(comparison, pair, 'callbacks'))
 }
 
 // Without it, a client that repeats requests would repeat their effects.
-function compareIdempotency(comparison: Comparison, location: Location, pair: Pair): void {
+function compareIdempotency(comparison: Comparison, spot: Spot, pair: Pair): void {
   const [before, after] = [pair.before['x-idempotent'] === true, pair.after['x-idempotent'] === true]
   if (before === after) return
   const what = after ? 'idempotent' : 'no longer idempotent'
-  report(comparison, location, after ? 'minor' : 'major', what, pair, 'x-idempotent')
+  report(comparison, spot, after ? 'minor' : 'major', what, pair, 'x-idempotent')
 }
 
 const alone = (node: Node): Pair => ({ before: node, after: node })
 
-function compareParameters(
-  comparison: Comparison,
-  location: Location,
-  before: Operation,
-  after: Operation,
-): void {
+function compareParameters(comparison: Comparison, spot: Spot, before: Operation, after: Operation): void {
   const was = parametersOf(comparison, comparison.before, before)
   const is = parametersOf(comparison, comparison.after, after)
-  const at = ({ in: place, name }: Node) => ({ ...location, where: `${place}.${name}` })
+  const at = ({ in: place, name }: Node) => ({ ...spot, where: `${place}.${name}` })
   eachName(was.keys(), is.keys(), {
     removed: (key) => {
       const node = was.get(key) as Node
@@ -156,33 +143,33 @@ function parametersOf(comparison: Comparison, document: Node, operation: Operati
   return new Map(entries.filter(([key]) => !ignored.has(key.toLowerCase())))
 }
 
-function compareParameter(comparison: Comparison, location: Location, pair: Pair): void {
-  compareRequired(comparison, location, 'request', pair)
-  compareDeprecated(comparison, location, pair)
+function compareParameter(comparison: Comparison, spot: Spot, pair: Pair): void {
+  compareRequired(comparison, spot, 'request', pair)
+  compareDeprecated(comparison, spot, pair)
   const key = 'allowEmptyValue'
   const [before, after] = [pair.before[key], pair.after[key]]
   if (before !== after) {
-    report(comparison, location, after ? 'minor' : 'major', describeChange(key, before, after), pair, key)
+    report(comparison, spot, after ? 'minor' : 'major', describeChange(key, before, after), pair, key)
   }
-  compareValue(comparison, location, 'request', pair)
+  compareValue(comparison, spot, 'request', pair)
 }
 
 // The schema and serialisation of a parameter or header.
-function compareValue(comparison: Comparison, location: Location, direction: Direction, pair: Pair): void {
+function compareValue(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
   const schema = child(comparison, pair, 'schema')
   const before = serialisationOf(pair.before, schema.before)
   const after = serialisationOf(pair.after, schema.after)
   if (before !== after) {
     const what = `serialisation ${before} -> ${after}`
-    report(comparison, location, 'major', what, pair, 'style', 'explode', 'allowReserved')
+    report(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
     // A schema is not compared with a content.
     if ([before, after].includes(byContent))
       for (const key of ['schema', 'content']) claimBoth(comparison, pair, key)
   }
   if (before === byContent && after === byContent) {
-    compareContent(comparison, location, direction, child(comparison, pair, 'content'))
+    compareContent(comparison, spot, direction, child(comparison, pair, 'content'))
   } else if (![before, after].includes(byContent)) {
-    compareSchemas(comparison, { ...location, direction, trail: [] }, schema)
+    compareSchemas(comparison, { ...spot, direction, trail: [] }, schema)
   }
 }
 
@@ -198,32 +185,32 @@ function serialisationOf(parameter: Node, schema: Node): string {
   return [style, isExploded && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
 }
 
-function compareRequired(comparison: Comparison, location: Location, direction: Direction, pair: Pair): void {
+function compareRequired(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
   const [before, after] = [pair.before.required === true, pair.after.required === true]
   if (before === after) return
   const isBreaking = after === (direction === 'request')
   const what = after ? 'optional -> required' : 'required -> optional'
-  report(comparison, location, isBreaking ? 'major' : 'minor', what, pair, 'required')
+  report(comparison, spot, isBreaking ? 'major' : 'minor', what, pair, 'required')
 }
 
-function compareBody(comparison: Comparison, { place }: Location, operation: Pair): void {
-  const location = { place, where: 'body' }
+function compareBody(comparison: Comparison, { place }: Spot, operation: Pair): void {
+  const spot = { place, where: 'body' }
   const key = 'requestBody'
   const body = child(comparison, operation, key)
   const [had, has] = [operation.before[key] !== undefined, operation.after[key] !== undefined]
   if (had && has) {
-    compareRequired(comparison, location, 'request', body)
-    compareContent(comparison, location, 'request', child(comparison, body, 'content'))
-  } else if (had) report(comparison, location, 'major', 'removed', operation, key)
-  else if (has) report(comparison, location, ...additionOf(body.after), operation, key)
+    compareRequired(comparison, spot, 'request', body)
+    compareContent(comparison, spot, 'request', child(comparison, body, 'content'))
+  } else if (had) report(comparison, spot, 'major', 'removed', operation, key)
+  else if (has) report(comparison, spot, ...additionOf(body.after), operation, key)
 }
 
-function compareResponses(comparison: Comparison, location: Location, responses: Pair): void {
+function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): void {
   const [before, after] = [Object.keys(responses.before), Object.keys(responses.after)]
   const reportAt = (status: string, bump: Bump, what: string) =>
-    report(comparison, { ...location, status }, bump, what, responses, status)
+    report(comparison, { ...spot, status }, bump, what, responses, status)
   const compareAt = (status: string, was: string, is: string) =>
-    compareResponse(comparison, { ...location, status }, between(comparison, responses, was, is))
+    compareResponse(comparison, { ...spot, status }, between(comparison, responses, was, is))
   eachKey(responses, {
     removed: (status) => {
       const range = classOf(status)
@@ -256,22 +243,17 @@ function bumpOfResponse(status: string): Bump {
   return /^[123]/.test(status) ? 'major' : 'minor'
 }
 
-function compareResponse(comparison: Comparison, location: Location, response: Pair): void {
+function compareResponse(comparison: Comparison, spot: Spot, response: Pair): void {
   const headers = child(comparison, response, 'headers')
-  const at = (name: string) => ({ ...location, where: `header.${name}` })
+  const at = (name: string) => ({ ...spot, where: `header.${name}` })
   compareKeys(comparison, headers, at, (name) =>
     compareHeader(comparison, at(name), child(comparison, headers, name)),
   )
-  compareContent(
-    comparison,
-    { ...location, where: 'body' },
-    'response',
-    child(comparison, response, 'content'),
-  )
+  compareContent(comparison, { ...spot, where: 'body' }, 'response', child(comparison, response, 'content'))
 }
 
-function compareHeader(comparison: Comparison, location: Location, header: Pair): void {
-  compareRequired(comparison, location, 'response', header)
-  compareDeprecated(comparison, location, header)
-  compareValue(comparison, location, 'response', header)
+function compareHeader(comparison: Comparison, spot: Spot, header: Pair): void {
+  compareRequired(comparison, spot, 'response', header)
+  compareDeprecated(comparison, spot, header)
+  compareValue(comparison, spot, 'response', header)
 }

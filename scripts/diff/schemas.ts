@@ -5,19 +5,13 @@
 
 import { type Comparison, claimBoth, report, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
-import {
-  compareDefault,
-  compareKeywords,
-  type Effect,
-  reportEffect,
-  type SchemaLocation,
-} from './keywords.js'
+import { compareDefault, compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
 import { child, isInTrail, same } from './references.js'
 import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
 
 /** Reports the changes of a schema. */
-export function compareSchemas(comparison: Comparison, at: SchemaLocation, pair: Pair): void {
+export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
   const unchanged = comparison.unchanged[at.direction]
   if (pair.before === pair.after || unchanged.get(pair.before)?.has(pair.after)) return
   if (isInTrail(at.trail, pair)) {
@@ -31,33 +25,27 @@ export function compareSchemas(comparison: Comparison, at: SchemaLocation, pair:
   unchanged.set(pair.before, (unchanged.get(pair.before) ?? new WeakSet()).add(pair.after))
 }
 
-function compareSchema(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
-  if (compareChoice(comparison, location, pair)) return
-  compareKeywords(comparison, location, pair)
-  compareDeprecated(comparison, location, pair)
-  compareProperties(comparison, location, pair)
-  compareSchemas(comparison, { ...location, where: `${location.where}[]` }, child(comparison, pair, 'items'))
-  compareConditions(comparison, location, pair, 'patternProperties')
-  compareConditions(comparison, location, pair, 'prefixItems')
-  compareConditions(comparison, location, pair, 'dependentRequired')
-  for (const variants of lists) compareVariants(comparison, location, pair, variants)
+function compareSchema(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+  if (compareChoice(comparison, spot, pair)) return
+  compareKeywords(comparison, spot, pair)
+  compareDeprecated(comparison, spot, pair)
+  compareProperties(comparison, spot, pair)
+  compareSchemas(comparison, { ...spot, where: `${spot.where}[]` }, child(comparison, pair, 'items'))
+  compareConditions(comparison, spot, pair, 'patternProperties')
+  compareConditions(comparison, spot, pair, 'prefixItems')
+  compareConditions(comparison, spot, pair, 'dependentRequired')
+  for (const variants of lists) compareVariants(comparison, spot, pair, variants)
 }
 
 // Keywords with conditions on some properties or items: an added condition narrows.
-function compareConditions(
-  comparison: Comparison,
-  location: SchemaLocation,
-  pair: Pair,
-  keyword: string,
-): void {
+function compareConditions(comparison: Comparison, spot: SchemaSpot, pair: Pair, keyword: string): void {
   const conditions = child(comparison, withListsAsMappings(pair, keyword), keyword)
   eachKey(conditions, {
     removed: (name) =>
-      reportEffect(comparison, location, ['widens'], `${keyword} ${name} removed`, pair, keyword),
-    added: (name) =>
-      reportEffect(comparison, location, ['narrows'], `${keyword} ${name} added`, pair, keyword),
+      reportEffect(comparison, spot, ['widens'], `${keyword} ${name} removed`, pair, keyword),
+    added: (name) => reportEffect(comparison, spot, ['narrows'], `${keyword} ${name} added`, pair, keyword),
     kept: (name) => {
-      const at = { ...location, where: `${location.where}.${name}` }
+      const at = { ...spot, where: `${spot.where}.${name}` }
       if (keyword !== 'dependentRequired')
         return compareSchemas(comparison, at, child(comparison, conditions, name))
       eachName([conditions.before[name]].flat(), [conditions.after[name]].flat(), {
@@ -75,22 +63,22 @@ function withListsAsMappings({ before, after }: Pair, keyword: string): Pair {
   return { before: listed(before), after: listed(after) }
 }
 
-function compareProperties(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const properties = child(comparison, pair, 'properties')
-  const at = (name: string) => ({ ...location, where: `${location.where}.${name}` })
+  const at = (name: string) => ({ ...spot, where: `${spot.where}.${name}` })
   const reportRemoved = (name: string, ...reported: readonly [Pair, string]) => {
     // A removed property is still accepted, unless the schema forbids additional properties.
-    const isBreaking = location.direction === 'response' || pair.after.additionalProperties === false
+    const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
     report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', ...reported)
   }
   const reportAdded = (name: string, ...reported: readonly [Pair, string]) => {
     const isRequired = requiredOf(pair.after).includes(name)
-    const isBreaking = isRequired && location.direction === 'request'
+    const isBreaking = isRequired && spot.direction === 'request'
     const what = isRequired ? 'added, required' : 'added'
     report(comparison, at(name), isBreaking ? 'major' : 'minor', what, ...reported)
   }
   // Such a property is not part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
-  const key = location.direction === 'request' ? 'readOnly' : 'writeOnly'
+  const key = spot.direction === 'request' ? 'readOnly' : 'writeOnly'
   const fieldOf = (name: string) => child(comparison, properties, name)
   eachKey(properties, {
     removed: (name) => {
@@ -108,18 +96,13 @@ function compareProperties(comparison: Comparison, location: SchemaLocation, pai
       else compareSchemas(comparison, at(name), field)
     },
   })
-  compareRequired(comparison, location, pair, properties)
-  compareAdditional(comparison, location, pair)
+  compareRequired(comparison, spot, pair, properties)
+  compareAdditional(comparison, spot, pair)
 }
 
-function compareRequired(
-  comparison: Comparison,
-  location: SchemaLocation,
-  pair: Pair,
-  properties: Pair,
-): void {
+function compareRequired(comparison: Comparison, spot: SchemaSpot, pair: Pair, properties: Pair): void {
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
-    const at = { ...location, where: `${location.where}.${name}` }
+    const at = { ...spot, where: `${spot.where}.${name}` }
     // A removed or added property is reported together with `required`.
     const isKept = name in properties.before === name in properties.after
     if (isKept) reportEffect(comparison, at, [effect], what, pair, 'required')
@@ -137,14 +120,14 @@ function requiredOf({ required }: Node): string[] {
 
 // Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any time, so allowing them is not
 // breaking.
-function compareAdditional(comparison: Comparison, location: SchemaLocation, pair: Pair): void {
+function compareAdditional(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const key = 'additionalProperties'
   const [before, after] = [pair.before[key] !== false, pair.after[key] !== false]
   if (before && after) {
-    compareSchemas(comparison, { ...location, where: `${location.where}.*` }, child(comparison, pair, key))
+    compareSchemas(comparison, { ...spot, where: `${spot.where}.*` }, child(comparison, pair, key))
   } else if (before) {
-    reportEffect(comparison, location, ['narrows'], 'unknown fields are rejected', pair, key)
-  } else if (after) report(comparison, location, 'minor', 'unknown fields are allowed', pair, key)
+    reportEffect(comparison, spot, ['narrows'], 'unknown fields are rejected', pair, key)
+  } else if (after) report(comparison, spot, 'minor', 'unknown fields are allowed', pair, key)
 }
 
 interface Variants {
@@ -159,42 +142,32 @@ const lists: readonly Variants[] = [
   { keyword: 'oneOf', onAdded: 'widens', onRemoved: 'narrows' },
 ]
 
-function compareVariants(
-  comparison: Comparison,
-  location: SchemaLocation,
-  pair: Pair,
-  variants: Variants,
-): void {
+function compareVariants(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
   const { keyword } = variants
   const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
   // An added list narrows, whatever its variants.
   if (was.length === 0 && is.length > 0) {
-    reportEffect(comparison, location, ['narrows'], `${keyword} added`, pair, keyword)
+    reportEffect(comparison, spot, ['narrows'], `${keyword} added`, pair, keyword)
   } else if (was.length > 0 && is.length === 0) {
-    reportEffect(comparison, location, ['widens'], `${keyword} removed`, pair, keyword)
-  } else compareLists(comparison, location, pair, variants)
+    reportEffect(comparison, spot, ['widens'], `${keyword} removed`, pair, keyword)
+  } else compareLists(comparison, spot, pair, variants)
 }
 
-function compareLists(
-  comparison: Comparison,
-  location: SchemaLocation,
-  pair: Pair,
-  variants: Variants,
-): void {
+function compareLists(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
   const { keyword, onAdded, onRemoved } = variants
   const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
   const { kept, removed, added } = matched(comparison, was, is)
   const isChoice = keyword !== 'allOf'
   for (const [name, variant] of kept) {
-    compareSchemas(comparison, { ...location, where: `${location.where}(${name})` }, variant)
+    compareSchemas(comparison, { ...spot, where: `${spot.where}(${name})` }, variant)
   }
   for (const [name, node] of removed) {
-    const effects = isChoice && isCovered(comparison, location, node, is) ? [] : [onRemoved]
-    reportEffect(comparison, location, effects, `${keyword} ${name} removed`, pair, keyword)
+    const effects = isChoice && isCovered(comparison, spot, node, is) ? [] : [onRemoved]
+    reportEffect(comparison, spot, effects, `${keyword} ${name} removed`, pair, keyword)
   }
   for (const [name, node] of added) {
-    const effects = isChoice && isWithin(comparison, location, node, was) ? [] : [onAdded]
-    reportEffect(comparison, location, effects, `${keyword} ${name} added`, pair, keyword)
+    const effects = isChoice && isWithin(comparison, spot, node, was) ? [] : [onAdded]
+    reportEffect(comparison, spot, effects, `${keyword} ${name} added`, pair, keyword)
   }
 }
 
@@ -234,7 +207,7 @@ function nameOf(node: Node, list: readonly Node[]): string {
 }
 
 // Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, or the other way round, or one kind of choice with the other.
-function compareChoice(comparison: Comparison, location: SchemaLocation, pair: Pair): boolean {
+function compareChoice(comparison: Comparison, spot: SchemaSpot, pair: Pair): boolean {
   const [before, after] = [choiceOf(pair.before), choiceOf(pair.after)]
   if (before?.keyword === after?.keyword) return false
   // Beside other keywords, a choice narrows; `compareVariants` reports it.
@@ -242,15 +215,15 @@ function compareChoice(comparison: Comparison, location: SchemaLocation, pair: P
   const was = before?.variants ?? [assertionsOf(pair.before)]
   const is = after?.variants ?? [assertionsOf(pair.after)]
   const isMinor =
-    location.direction === 'request'
-      ? was.every((node) => isCovered(comparison, location, node, is)) && !mayOverlap(comparison, after)
-      : is.every((node) => isWithin(comparison, location, node, was))
-  compareDefault(comparison, location, pair)
-  compareDeprecated(comparison, location, pair)
+    spot.direction === 'request'
+      ? was.every((node) => isCovered(comparison, spot, node, is)) && !mayOverlap(comparison, after)
+      : is.every((node) => isWithin(comparison, spot, node, was))
+  compareDefault(comparison, spot, pair)
+  compareDeprecated(comparison, spot, pair)
   const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')
   const change = before && after ? what : `${what} ${after ? 'added' : 'removed'}`
   const keys = Object.keys({ ...pair.before, ...pair.after })
-  report(comparison, location, isMinor ? 'minor' : 'major', change, pair, ...keys)
+  report(comparison, spot, isMinor ? 'minor' : 'major', change, pair, ...keys)
   return true
 }
 
@@ -278,32 +251,22 @@ function mayOverlap(comparison: Comparison, choice: Choice | undefined): boolean
 }
 
 // Whether one of the new schemas accepts everything that the old schema did.
-function isCovered(
-  comparison: Comparison,
-  location: SchemaLocation,
-  before: Node,
-  after: readonly Node[],
-): boolean {
+function isCovered(comparison: Comparison, spot: SchemaSpot, before: Node, after: readonly Node[]): boolean {
   return after.some((node) =>
-    isCompatible(comparison, { ...location, direction: 'request' }, { before, after: node }),
+    isCompatible(comparison, { ...spot, direction: 'request' }, { before, after: node }),
   )
 }
 
 // Whether one of the old schemas accepted everything that the new schema does.
-function isWithin(
-  comparison: Comparison,
-  location: SchemaLocation,
-  after: Node,
-  before: readonly Node[],
-): boolean {
+function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before: readonly Node[]): boolean {
   return before.some((node) =>
-    isCompatible(comparison, { ...location, direction: 'response' }, { before: node, after }),
+    isCompatible(comparison, { ...spot, direction: 'response' }, { before: node, after }),
   )
 }
 
-function isCompatible(comparison: Comparison, location: SchemaLocation, { before, after }: Pair): boolean {
+function isCompatible(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
   const trial = trialOf(comparison)
   const pair = child(trial, { before: { node: before }, after: { node: after } }, 'node')
-  compareSchemas(trial, location, pair)
+  compareSchemas(trial, spot, pair)
   return trial.found.every(({ change }) => change.bump !== 'major')
 }

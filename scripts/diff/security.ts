@@ -1,6 +1,6 @@
 // Security schemes, and the security requirements of operations.
 
-import { type Bump, type Comparison, claimBoth, type Location, report } from './comparison.js'
+import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachKey, eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
 import { child, same } from './references.js'
 
@@ -12,12 +12,12 @@ export function compareSecuritySchemes(comparison: Comparison): void {
   eachKey(schemes, {
     kept: (name) => {
       const scheme = child(comparison, schemes, name)
-      const location = { place: 'components', where: `securitySchemes.${name}` }
+      const spot = { place: 'components', where: `securitySchemes.${name}` }
       for (const keyword of schemeKeywords) {
         if (same(comparison, scheme.before[keyword], scheme.after[keyword])) continue
-        report(comparison, location, 'major', `${keyword} changed`, scheme, keyword)
+        report(comparison, spot, 'major', `${keyword} changed`, scheme, keyword)
       }
-      compareFlows(comparison, location, scheme)
+      compareFlows(comparison, spot, scheme)
     },
   })
 }
@@ -27,8 +27,8 @@ function schemesOf(comparison: Comparison): Pair {
 }
 
 // OAuth 2.0: the URLs and scopes of each flow. Descriptions of scopes are documentation.
-function compareFlows(comparison: Comparison, location: Location, scheme: Pair): void {
-  const reportFlow = (bump: Bump, what: string) => report(comparison, location, bump, what, scheme, 'flows')
+function compareFlows(comparison: Comparison, spot: Spot, scheme: Pair): void {
+  const reportFlow = (bump: Bump, what: string) => report(comparison, spot, bump, what, scheme, 'flows')
   eachName(flowsOf(scheme.before), flowsOf(scheme.after), {
     removed: (part) => reportFlow('major', `${part} removed`),
     added: (part) => reportFlow('minor', `${part} added`),
@@ -47,14 +47,14 @@ function flowsOf({ flows }: Node): string[] {
 }
 
 /** Reports changed security requirements of an operation: breaking, unless the credentials of every client still suffice. */
-export function compareSecurity(comparison: Comparison, location: Location, operation: Pair): void {
+export function compareSecurity(comparison: Comparison, spot: Spot, operation: Pair): void {
   const names = renamedSchemes(comparison)
   const before = alternativesOf(comparison.before, operation.before, names)
   const after = alternativesOf(comparison.after, operation.after)
   const [was, is] = [describe(before), describe(after)]
   if (was === is) return
   const bump = before.every((alternative) => suffices(alternative, after)) ? 'minor' : 'major'
-  report(comparison, location, bump, `security ${was} -> ${is}`, operation, 'security')
+  report(comparison, spot, bump, `security ${was} -> ${is}`, operation, 'security')
   // Operations inherit the document's requirements.
   claimBoth(comparison, comparison, 'security')
 }

@@ -1,14 +1,14 @@
 // Server URLs. Only the paths of the document's servers are compared; a changed host is reported as documentation.
 
-import { type Bump, type Comparison, claimBoth, type Location, report } from './comparison.js'
+import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
 
 /** Reports removed server paths, which break every client, and added ones. */
 export function compareServers(comparison: Comparison): void {
-  const location = { place: 'servers', where: '' }
+  const spot = { place: 'servers', where: '' }
   const [before, after] = [serverPaths(comparison.before), serverPaths(comparison.after)]
   const reportPath = (bump: Bump, what: string) =>
-    report(comparison, location, bump, `path ${what}`, comparison, 'servers')
+    report(comparison, spot, bump, `path ${what}`, comparison, 'servers')
   if (before.join() === after.join()) return
   if (before.length === 1 && after.length === 1) reportPath('major', `${before} -> ${after}`)
   else {
@@ -22,12 +22,7 @@ export function compareServers(comparison: Comparison): void {
 /**
  * Reports changed servers of an operation, if it or its path item overrides those of the document (OpenAPI 3.1, section 4.8.10).
  */
-export function compareOwnServers(
-  comparison: Comparison,
-  location: Location,
-  operation: Pair,
-  item: Pair,
-): void {
+export function compareOwnServers(comparison: Comparison, spot: Spot, operation: Pair, item: Pair): void {
   const own = {
     before: operation.before.servers ?? item.before.servers,
     after: operation.after.servers ?? item.after.servers,
@@ -36,8 +31,8 @@ export function compareOwnServers(
   const before = urlsOf(own.before ?? comparison.before.servers)
   const after = urlsOf(own.after ?? comparison.after.servers)
   eachName(before, after, {
-    removed: (url) => report(comparison, location, 'major', `server ${url} removed`, operation, 'servers'),
-    added: (url) => report(comparison, location, 'minor', `server ${url} added`, operation, 'servers'),
+    removed: (url) => report(comparison, spot, 'major', `server ${url} removed`, operation, 'servers'),
+    added: (url) => report(comparison, spot, 'minor', `server ${url} added`, operation, 'servers'),
   })
   claimBoth(comparison, item, 'servers')
 }
