@@ -1,4 +1,4 @@
-// Builds what changed of the service, with a word before the first time, which takes a few seconds.
+// Compiles the service into dist/, incrementally.
 'use strict'
 
 require('./check-setup.cjs')
@@ -9,13 +9,13 @@ const path = require('node:path')
 
 const root = path.join(__dirname, '..')
 if (!existsSync(path.join(root, 'dist/src/main.js'))) {
-  console.error('Building the service …')
-  rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that is not there any more
+  console.error('Building the service …') // a full build takes a few seconds
+  rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const { status, signal, error } = spawnSync(process.execPath, [compiler, '-b', 'tsconfig.build.json'], {
   cwd: root,
   stdio: 'inherit',
 })
-if (status === null) console.error(`The compiler was ended: ${signal ?? error}`)
+if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 process.exit(status ?? 1)

@@ -1,21 +1,21 @@
-// Says what is missing before a start: the right Node, in words that an old one can read, for later syntax would break before it could be
-// said; and the packages.
+// Checks the Node version and that the dependencies are installed. The syntax is old on purpose: an old Node must be able to parse
+// this file to print its message.
 'use strict'
 
 const { engines } = require('../package.json')
 
-const wanted = engines.node.replace('>=', '')
+const required = engines.node.replace('>=', '')
 
-if (isOlder(process.version.slice(1), wanted)) {
-  console.error(`This service needs Node ${wanted} or newer, and this is ${process.version}.`)
-  console.error('Install it from https://nodejs.org, or by a version manager: nvm install 22 && nvm use 22')
+if (isOlder(process.version.slice(1), required)) {
+  console.error(`Node ${required} or newer is required; this is ${process.version}.`)
+  console.error('Install it from https://nodejs.org, or with a version manager: nvm install 22 && nvm use 22')
   process.exit(1)
 }
 
 try {
-  require.resolve('@typescript/native/package.json') // what everything here needs, and an installation without it is not whole
+  require.resolve('@typescript/native/package.json') // every command uses it
 } catch (_) {
-  console.error('The packages are not installed yet: npm ci')
+  console.error('The dependencies are not installed. Run: npm ci')
   process.exit(1)
 }
 

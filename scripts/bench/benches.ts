@@ -1,4 +1,4 @@
-// What can be measured: each bench is a plan for the runner, or a course of its own, and a table of what came of it.
+// The benchmarks. Each one measures and returns a table of the results.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
 import { makeTemporaryDirectory } from '../lib/directory.js'
@@ -7,16 +7,16 @@ import { generateLoad, type LoadResult } from './generator.js'
 import { type Load, listFromDepth, mixedLoad, overloads } from './loads.js'
 import { pgbench } from './pgbench.js'
 import { plot } from './plot.js'
-import { comparisonTables, decimal, rateCells, rateColumns, table, whole } from './report.js'
-import { type Environment, measure, type Schedule, usualConnections, withSubjects } from './runner.js'
+import { comparisonTables, formatDecimal, formatInteger, rateCells, rateColumns, table } from './report.js'
+import { defaultConnections, type Environment, measure, type Schedule } from './runner.js'
 import { spreadOf } from './statistics.js'
 import { buildSubjects, type Subject, service, startSubject } from './subjects.js'
 
 export interface Bench {
-  /** Of the files of its results. */
+  /** Base name of its result files. */
   readonly name: string
   readonly title: string
-  /** Animals in the database. */
+  /** Rows of the table of animals. */
   readonly rows: number
   run(environment: Environment): Promise<Results>
 }
@@ -32,7 +32,7 @@ const rows = 1_000_000
 const quick: Schedule = { rounds: 3, slices: 2, sliceMs: 250, warmUpMs: 500 }
 const thorough: Schedule = { rounds: 7, slices: 6, sliceMs: 300, warmUpMs: 2_000 }
 
-/** The service beside baselines. */
+/** Compares the service with baselines. */
 export function compareSubjects(
   baselines: readonly Subject[],
   loads: readonly Load[],
@@ -55,7 +55,7 @@ export function compareSubjects(
 
 const countersGoals = { list: 0.8, 'list-by-status': 0.8, get: 0.8, create: 0.8 }
 
-/** The service with its counters in Redis, beside the service with them in memory. */
+/** Compares rate-limit counters in Redis with counters in memory. */
 export function compareCounters(loads: readonly Load[], isQuick: boolean): Bench {
   return {
     name: 'redis',
@@ -81,7 +81,7 @@ export function compareCounters(loads: readonly Load[], isQuick: boolean): Bench
 const growthRows = 10_000_000
 const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000, warmUpMs: 2_000 }
 
-/** Whether a page costs the same wherever it stands: lists at several depths of a table that has grown. */
+/** Measures lists at several depths of a large table: with keyset pagination, all of them should cost the same. */
 export const growth: Bench = {
   name: 'growth',
   title: 'Growth',
@@ -93,27 +93,27 @@ export const growth: Bench = {
     const plan = { ...growthSchedule, subjects: [service], loads: cases.map(({ load }) => load) }
     const measurements = await measure(environment, plan)
     const lines = cases.map(({ depth, load: { name, title } }) => {
-      return [title, whole(depth), ...rateCells(measurements.filter(({ load }) => load === name))]
+      return [title, formatInteger(depth), ...rateCells(measurements.filter(({ load }) => load === name))]
     })
-    const heading = `${whole(growthRows)} animals; medians of ${growthSchedule.rounds} interleaved rounds.`
+    const heading = `${formatInteger(growthRows)} animals; medians of ${growthSchedule.rounds} interleaved rounds.`
     return { text: `${heading}\n\n${table(['status', 'depth', ...rateColumns], lines)}` }
   },
 }
 
 const sustainedSliceMs = 30_000
 
-/** Minutes of load: the rate and the memory, as they go on. */
+/** Measures throughput and memory every half minute under continuous load. */
 export function sustain(minutes: number): Bench {
   return {
     name: 'sustained',
-    title: `Unbroken load for ${minutes} min`,
+    title: `Sustained load for ${minutes} min`,
     rows,
     run: async (environment) => {
       const rounds = Math.round((minutes * 60_000) / sustainedSliceMs)
       const schedule: Schedule = { rounds, slices: 1, sliceMs: sustainedSliceMs, warmUpMs: 1_000 }
       const plan = { ...schedule, subjects: [service], loads: [mixedLoad] }
       const lines = (await measure(environment, plan)).map(({ round, requestsPerSecond, residentMiB }) =>
-        [(round * sustainedSliceMs) / 1000, requestsPerSecond, residentMiB].map(whole),
+        [(round * sustainedSliceMs) / 1000, requestsPerSecond, residentMiB].map(formatInteger),
       )
       return { text: table(['after s', 'requests/s', 'resident MiB'], lines) }
     },
@@ -122,7 +122,7 @@ export function sustain(minutes: number): Bench {
 
 const starts = 5
 
-/** From the start of the process to its first response, on either kind of database. */
+/** Measures the time from process start to the first response, with an embedded and an external database. */
 export const start: Bench = {
   name: 'start',
   title: 'Start',
@@ -137,17 +137,17 @@ export const start: Bench = {
       const times: number[] = []
       while (times.length < starts) times.push(await startTime(env))
       const { median, min, max } = spreadOf(times)
-      return `${whole(median)} (${whole(min)} to ${whole(max)})`
+      return `${formatInteger(median)} (${formatInteger(min)} to ${formatInteger(max)})`
     }
     const { directory, remove } = await makeTemporaryDirectory()
     try {
       const embedded = { DATA_DIR: directory }
-      await startTime(embedded) // makes the database
+      await startTime(embedded) // creates the database
       const lines = [
-        ['embedded, made before, not running', await startTimes(embedded)],
+        ['embedded, existing, not running', await startTimes(embedded)],
         ['`DATABASE_URL`', await startTimes(database.env)],
       ]
-      return { text: table(['database', 'ms to the first answer, median (minimum to maximum)'], lines) }
+      return { text: table(['database', 'ms to the first response, median (minimum to maximum)'], lines) }
     } finally {
       await remove()
     }
@@ -155,46 +155,51 @@ export const start: Bench = {
 }
 
 const overloadFactor = 4
-// Fewer and more than the requests that the service takes at a time.
-const crowds = [1_000, 8_000]
+// Below and above WORK_MAX, the number of requests that the service handles at a time.
+const connectionCounts = [1_000, 8_000]
 
-/** Four times what the service can serve: what becomes of those it admits, of those it refuses, and of the time after. */
+/** Offers four times the service's capacity, and measures served and refused requests, and the recovery. */
 export const overload: Bench = {
   name: 'overload',
   title: 'Overload',
   rows,
-  run: (environment) =>
-    withSubjects(environment, [service], async (running) => {
+  run: async (environment) => {
+    const { database, folder, interruption } = environment
+    const { port, stop } = await startSubject(service, database.env, `${folder}/overload.log`, interruption)
+    try {
       const lines: string[][] = []
-      for (const { port } of running) {
-        for (const load of overloads) lines.push(...(await overloadBy(environment, port, load)))
-      }
-      const heading = `${usualConnections} connections find the rate, closed-loop; ${crowds.map(whole).join(' and ')} carry ${overloadFactor} times that, open-loop:
-a request whose time comes while all of them wait is not sent. Latencies are from the sending of a request to the end of its response.`
+      for (const load of overloads) lines.push(...(await overloadWith(environment, port, load)))
+      const heading = `The capacity is measured closed-loop with ${defaultConnections} connections. ${overloadFactor} times the capacity is offered open-loop on ${connectionCounts.map(formatInteger).join(' and ')} connections:
+a request that is due while all connections are busy is not sent. Latencies are measured from the sending of a request to the end of its response.`
       const columns = ['offered/s', 'sent/s', 'served/s', 'served p50 ms', 'p99 ms', 'refused/s (503)']
       return { text: `${heading}\n\n${table(['', ...columns, 'refused p50 ms', 'p99 ms', 'other'], lines)}` }
-    }),
+    } finally {
+      await stop()
+    }
+  },
 }
 
-async function overloadBy({ database, interruption, log }: Environment, port: number, load: Load) {
+async function overloadWith({ database, interruption, log }: Environment, port: number, load: Load) {
   log(`overload: ${load.title}`)
   const nextRequest = load.requests(database)
   const run = (connections: number, durationMs: number, rate?: number) => {
     const job = { port, nextRequest, connections, durationMs, interruption }
     return generateLoad({ ...job, ...(rate !== undefined && { rate }) })
   }
-  await run(usualConnections, 3_000) // warms up
-  const able = await run(usualConnections, 5_000)
-  const rate = (able.served.count / able.durationMs) * 1000
-  const [half, many] = [rate / 2, rate * overloadFactor]
+  await run(defaultConnections, 3_000) // warm-up
+  const capacity = await run(defaultConnections, 5_000)
+  const rate = (capacity.served.count / capacity.durationMs) * 1000
+  const [half, excess] = [rate / 2, rate * overloadFactor]
   const lines = [
-    overloadCells(`${load.title}, what it can serve`, able, Number.NaN),
-    overloadCells('half of it', await run(usualConnections, 3_000, half), half),
+    overloadCells(`${load.title}, capacity`, capacity, Number.NaN),
+    overloadCells('half the capacity', await run(defaultConnections, 3_000, half), half),
   ]
-  for (const crowd of crowds) {
-    const title = `${overloadFactor} times it, ${whole(crowd)} connections`
-    lines.push(overloadCells(title, await run(crowd, 10_000, many), many))
-    lines.push(overloadCells('half of it, at once after', await run(usualConnections, 3_000, half), half))
+  for (const connections of connectionCounts) {
+    const title = `${overloadFactor} times the capacity, ${formatInteger(connections)} connections`
+    lines.push(overloadCells(title, await run(connections, 10_000, excess), excess))
+    lines.push(
+      overloadCells('half the capacity, right after', await run(defaultConnections, 3_000, half), half),
+    )
   }
   return lines
 }
@@ -202,12 +207,14 @@ async function overloadBy({ database, interruption, log }: Environment, port: nu
 function overloadCells(title: string, result: LoadResult, offered: number): string[] {
   const { served, refused, durationMs } = result
   const others = Object.values(result.others).reduce((sum, count) => sum + count, 0)
-  const perSecond = (count: number) => whole((count / durationMs) * 1000)
+  const perSecond = (count: number) => formatInteger((count / durationMs) * 1000)
   const percentiles = (latencies: RecordableHistogram) =>
-    [50, 99].map((each) => (latencies.count === 0 ? '-' : decimal(latencies.percentile(each) / 1000, 1)))
+    [50, 99].map((each) =>
+      latencies.count === 0 ? '-' : formatDecimal(latencies.percentile(each) / 1000, 1),
+    )
   const sent = served.count + refused.count + others
   return [
-    ...[title, whole(offered), perSecond(sent), perSecond(served.count), ...percentiles(served)],
-    ...[perSecond(refused.count), ...percentiles(refused), whole(others)],
+    ...[title, formatInteger(offered), perSecond(sent), perSecond(served.count), ...percentiles(served)],
+    ...[perSecond(refused.count), ...percentiles(refused), formatInteger(others)],
   ]
 }

@@ -1,9 +1,9 @@
-// One HTTP/1.1 connection of the load generator: it writes ready-made requests and only looks for where a response ends.
-// On two cores the generator competes with what it measures; a full HTTP client takes several times as much.
+// One HTTP/1.1 connection of the load generator. It writes ready-made requests, and parses responses only far enough to find their end:
+// on two cores the generator competes with what it measures, and a full HTTP client costs several times as much CPU.
 
 import net from 'node:net'
 
-// A socket is done with its bytes when its callback returns, so all sockets read into the same memory.
+// All sockets read into one buffer, since the bytes are consumed or copied before the callback returns.
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 const empty = Buffer.alloc(0)
 const headEnd = Buffer.from('\r\n\r\n')
@@ -16,7 +16,7 @@ export class Connection {
 
   constructor(readonly port: number) {}
 
-  /** Connects; rejects where nothing listens. */
+  /** Connects; rejects if the connection is refused. */
   open(): Promise<void> {
     const socket = net.connect({
       port: this.port,
@@ -44,7 +44,7 @@ export class Connection {
     })
   }
 
-  /** Sends a request and resolves to the status of its response; connects first if the server has closed meanwhile. */
+  /** Sends a request and resolves to the status of the response. Reconnects first if the server closed the connection. */
   async exchange(request: string): Promise<number> {
     if (this.#socket === undefined) await this.open()
     const status = new Promise<number>((resolve, reject) => {
@@ -66,16 +66,16 @@ export class Connection {
   }
 }
 
-// Of a whole response; undefined while some of it is missing.
+// The status of a complete response; undefined while it is incomplete.
 function statusOf(response: Buffer): number | undefined {
   const end = response.indexOf(headEnd)
   if (end < 0) return undefined
   const head = response.toString('latin1', 0, end)
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-  // Without a length the body comes in chunks, the last of which is empty.
-  const isWhole =
+  // Without a length the body is chunked, and the last chunk is empty.
+  const isComplete =
     length === undefined
       ? response.subarray(-lastChunk.length).equals(lastChunk)
       : response.length >= end + headEnd.length + Number(length)
-  return isWhole ? Number(head.slice(9, 12)) : undefined
+  return isComplete ? Number(head.slice(9, 12)) : undefined
 }

@@ -1,5 +1,5 @@
-// The database of a run: a server of its own in a temporary directory, or the one that is named; in it a database of its
-// own, migrated as the service does it, filled, with API keys whose quotas no load uses up.
+// The database of a benchmark: on an embedded server in a temporary directory, or on the server of --database-url. It is created for
+// the run, migrated, filled, and has API keys with unlimited quotas.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -17,15 +17,16 @@ import { makeTemporaryDirectory } from '../lib/directory.js'
 import { nameOf, parentOf } from '../lib/processes.js'
 
 export interface BenchDatabase {
-  /** How every subject reaches it: DATABASE_URL, and libpq's variables for what a URL cannot say. */
+  /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what a URL cannot express (a socket). */
   readonly env: Readonly<Record<string, string>>
   readonly key: string
-  /** Several, the first of which is `key`. */
+  /** Several API keys; the first is `key`. */
   readonly keys: readonly string[]
-  /** Animals; their ids are 1 to `rows`. */
+  /** Number of animals; their ids are 1 to `rows`. */
   readonly rows: number
+  /** Of PostgreSQL. */
   readonly version: string
-  /** The server's first process, where it runs on this machine. */
+  /** The server's main process, if it runs on this machine. */
   readonly serverPid: number | undefined
   readonly sql: RootSql
   close(): Promise<void>
@@ -35,15 +36,15 @@ const quotaMax = 2 ** 31 - 1
 const keyCount = 16
 
 /**
- * Makes the database with so many animals, a quarter of them of each status and of none.
- * @param interruption ends it; nothing is left behind
+ * Creates a database with so many animals: a quarter of them of each status, a quarter without one.
+ * @param interruption cancels it and removes the database
  */
 export async function startDatabase(
   url: string | undefined,
   rows: number,
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<BenchDatabase> {
-  const server = url === undefined ? await ownServer(interruption) : namedServer(url)
+  const server = url === undefined ? await embeddedServer(interruption) : externalServer(url)
   const name = `animal_store_bench_${randomBytes(4).toString('hex')}`
   const admin = server.connect(undefined)
   const sql = server.connect(name)
@@ -90,7 +91,7 @@ const options = {
   onnotice: () => {},
 }
 
-async function ownServer(interruption: AbortSignal): Promise<Server> {
+async function embeddedServer(interruption: AbortSignal): Promise<Server> {
   const { directory, remove } = await makeTemporaryDirectory()
   const log = pino({ level: 'silent' })
   const server = await startEmbedded(directory, log, interruption).catch(async (error) => {
@@ -114,20 +115,20 @@ async function ownServer(interruption: AbortSignal): Promise<Server> {
   }
 }
 
-function namedServer(url: string): Server {
-  const of = (database: string | undefined) => {
+function externalServer(url: string): Server {
+  const urlOf = (database: string | undefined) => {
     const target = new URL(url)
     if (database !== undefined) target.pathname = `/${database}`
     return target.href
   }
   return {
-    connect: (database) => postgres(of(database), options),
-    envOf: (database) => ({ DATABASE_URL: of(database) }),
+    connect: (database) => postgres(urlOf(database), options),
+    envOf: (database) => ({ DATABASE_URL: urlOf(database) }),
     stop: async () => {},
   }
 }
 
-/** Adds a key that no load uses up, and gives it. */
+/** Creates and returns an API key whose quotas are never used up. */
 export async function addKey(sql: RootSql): Promise<string> {
   const key = createApiKey()
   const plan = customPlan(await readContract(contractFile)) ?? ''
@@ -145,7 +146,7 @@ async function fill(sql: RootSql, rows: number): Promise<void> {
   await sql`checkpoint`
 }
 
-// Each connection has a process, and all of them one parent; a server elsewhere may have the same number for it.
+// Backends are children of the server's main process. The name is checked because the pid may be of another machine.
 function serverOf(backend: number | undefined): number | undefined {
   const parent = backend === undefined ? undefined : parentOf(backend)
   return parent !== undefined && nameOf(parent).startsWith('postgres') ? parent : undefined

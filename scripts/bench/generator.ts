@@ -1,5 +1,5 @@
-// The load generator, closed-loop (each connection sends on when it is answered) or open-loop (at a rate, whether or not
-// responses come). Nothing is pipelined.
+// The load generator: closed-loop (each connection sends the next request after the response) or open-loop (at a constant rate,
+// independent of responses). Requests are not pipelined.
 
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,43 +9,42 @@ export interface Job {
   readonly port: number
   readonly connections: number
   readonly durationMs: number
-  /** Gives the next request, as it goes over the wire. */
+  /** Returns the next request as sent. */
   nextRequest(): string
-  /** Requests a second, open-loop. Undefined: closed-loop. */
+  /** Requests per second, open-loop. Undefined: closed-loop. */
   readonly rate?: number
-  /** Ends the job early. */
+  /** Aborts the job. */
   readonly interruption: AbortSignal
 }
 
-/** What came back. Histograms are in microseconds, from the sending of a request to the end of its response. */
+/** The outcomes. Latency histograms are in microseconds, from the sending of a request to the end of its response. */
 export interface LoadResult {
   readonly durationMs: number
   /** 2xx. */
   readonly served: RecordableHistogram
   /** 503. */
   readonly refused: RecordableHistogram
-  /** How often each other outcome came: a status, or a lost connection. */
+  /** Counts of other outcomes, by status or error message. */
   readonly others: Readonly<Record<string, number>>
-  /** Responses in all, including those before and after the time that is measured. */
+  /** All responses, including those before and after the measured time. */
   readonly total: number
 }
 
-// How long responses are awaited after the end.
+// How long to wait for outstanding responses at the end.
 const drainMs = 2_000
-// Until the connections are accepted, and those of the job before are closed.
+// A closed-loop job starts measuring after this time, when the connections of the job before are closed and its own accepted.
 const leadInMs = 50
 const tickMs = 1
 const latencyMaxUs = 60_000_000
 
-/** A histogram of latencies in microseconds, exact to three digits. */
+/** Creates a histogram of latencies in microseconds, with three significant digits. */
 export function createLatencies(): RecordableHistogram {
   return createHistogram({ lowest: 1, highest: latencyMaxUs, figures: 3 })
 }
 
 /**
- * Runs a job; resolves when its time is over and what was sent is answered, rejects with the reason of an interruption. Closed-loop,
- * it measures what is answered from the end of the lead-in to the end of the time; open-loop, whatever was sent in time, however
- * late the response.
+ * Runs a job, and resolves after its duration and the outstanding responses. Closed-loop, it measures responses received between the
+ * lead-in and the end; open-loop, it measures all requests sent, however late the response. Rejects with the reason if interrupted.
  */
 export async function generateLoad(job: Job): Promise<LoadResult> {
   const connections = Array.from({ length: job.connections }, () => new Connection(job.port))
@@ -74,7 +73,7 @@ class Run {
     const { durationMs, rate, interruption } = this.job
     const drained =
       rate === undefined ? await this.#startClosedLoop(connections) : this.#startOpenLoop(connections, rate)
-    await delay(durationMs, undefined, { signal: interruption }).catch(() => {}) // the connections are drained either way
+    await delay(durationMs, undefined, { signal: interruption }).catch(() => {}) // drain also after an interruption
     const over = performance.now()
     if (rate === undefined) this.#end = over
     this.#isOver = true
@@ -97,7 +96,7 @@ class Run {
     return () => Promise.all(loops)
   }
 
-  // A request whose time comes while every connection waits is not sent.
+  // A request that is due while every connection is busy is not sent.
   #startOpenLoop(connections: readonly Connection[], rate: number): () => Promise<unknown> {
     const idle = [...connections]
     const pending = new Set<Promise<unknown>>()

@@ -1,9 +1,9 @@
-// What is asked of every subject: the same requests, byte for byte, and pgbench's form of the same statements.
+// The loads: ready-made requests, the same byte for byte for every subject, and the equivalent pgbench scripts.
 
 import { randomUUID } from 'node:crypto'
 import { writeCursor } from '../../src/handlers/listPets.js'
 
-/** What a table has a row or a column for. */
+/** A subject or a load, as named in flags and in the tables. */
 export interface Titled {
   readonly name: string
   readonly title: string
@@ -12,21 +12,21 @@ export interface Titled {
 export interface Load extends Titled {
   /** Only subjects with this feature are measured. */
   readonly needs?: Feature
-  /** Makes the source of a run's requests. */
+  /** Returns a function that returns the next request. */
   requests(target: Target): () => string
-  /** The script that pgbench runs. */
+  /** The pgbench script. */
   readonly statement?: string
 }
 
-/** What not every subject has: API keys, and requests that are done once however often they are sent. */
+/** Features that not every subject has. */
 export type Feature = 'api-keys' | 'idempotency-keys'
 
-/** What requests are made for. */
+/** The database that requests are made for. */
 export interface Target {
   readonly key: string
-  /** Several, the first of which is `key`. */
+  /** Several API keys; the first is `key`. */
   readonly keys: readonly string[]
-  /** Animals; their ids are 1 to `rows`. */
+  /** Number of animals; their ids are 1 to `rows`. */
   readonly rows: number
 }
 
@@ -93,7 +93,7 @@ export const loads: readonly Load[] = [
   },
 ]
 
-/** The loads that every subject takes, a request of each in turn. */
+/** The loads that need no feature, one request of each in turn. */
 export const mixedLoad: Load = {
   name: 'mixed',
   title: 'Loads in turn',
@@ -104,13 +104,13 @@ export const mixedLoad: Load = {
   },
 }
 
-/** The loads of an overload: a read that no response is shared for, and a write. */
+/** The loads of the overload benchmark: a read whose responses cannot be coalesced, and a write. */
 export const overloads: readonly Load[] = [listPages, create]
 
 const depthPages = 1_000
 const pageSize = 20
 
-/** Lists of different pages that begin at a depth, of all animals or those of one status. */
+/** Lists of different pages from a depth on, of all animals or of one status. */
 export function listFromDepth(depth: number, status: string | undefined): Load {
   return {
     name: `list-${status ?? 'all'}-${depth}`,
@@ -122,7 +122,7 @@ export function listFromDepth(depth: number, status: string | undefined): Load {
   }
 }
 
-// Positions in the table, each far from the one before it.
+// Ids spread over the table, each far from the one before.
 function ids(rows: number): number[] {
   return Array.from({ length: variants }, (_, i) => Math.floor((rows / variants) * ((i * 2_347) % variants)))
 }
@@ -131,7 +131,7 @@ function pages(rows: number, ofStatuses: readonly (string | undefined)[] = [unde
   return ids(rows).map((id, i) => pageAfter(id, at(ofStatuses, i)))
 }
 
-// A client follows links; walking to the middle of the table would take the whole run, so the cursor is made here.
+// Clients follow links, but walking to the middle of the table would take the whole run, so the cursor is built here.
 function pageAfter(id: number, status: string | undefined): string {
   const query = { ...(status && { status }), cursor: writeCursor(BigInt(id), status) }
   return `/v1/pets?${new URLSearchParams(query)}`
@@ -161,7 +161,7 @@ function cycle<Each>(values: readonly Each[]): () => Each {
   return () => at(values, next++)
 }
 
-// The index wraps around; no list here is empty.
+// The index wraps around. The lists are never empty.
 function at<Each>(values: readonly Each[], index: number): Each {
   return values[index % values.length] as Each
 }

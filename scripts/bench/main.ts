@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Measures the service, built and with everything on, beside what people would pick instead, on this machine.
+// Benchmarks the built service, with all features on, and the alternatives that people would choose instead.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import os from 'node:os'
@@ -14,35 +14,35 @@ import { hasRedis } from '../lib/redis.js'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
 import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'
-import { whole } from './report.js'
-import { type Environment, usualConnections } from './runner.js'
+import { formatInteger } from './report.js'
+import { defaultConnections, type Environment } from './runner.js'
 import { baselines } from './subjects.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
                      [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
 
-  (nothing)     the service and the baselines, in interleaved rounds; about twenty minutes
-  --quick       the same with short rounds; less than four minutes
-  --redis       the service with its counters in Redis, to the service with them in memory; with --quick, in short rounds
-  --start       from the start to the first response
-  --growth      lists at several depths of 10,000,000 animals
+  (none)        the service and the baselines, in interleaved rounds; about 20 minutes
+  --quick       the same with short rounds; less than 4 minutes
+  --redis       rate-limit counters in Redis compared with counters in memory; with --quick, in short rounds
+  --start       time from process start to the first response
+  --growth      lists at several depths of a table with 10,000,000 rows
   --overload    four times the rate that the service can serve
-  --sustained   so many minutes of unbroken load: rate and memory
-  --memory      the same for ten minutes
+  --sustained   throughput and memory over so many minutes of continuous load
+  --memory      same as --sustained 10
 
-  --database-url  a PostgreSQL to use, in a database of the run's own; otherwise one is started
-  --only          these baselines alone: ${namesOf(baselines)}
-  --loads         these loads alone: ${namesOf(loads)}
-  --out           where the results go; scripts/bench/results
-  --help          this
+  --database-url  a PostgreSQL server to use, in a temporary database; by default one is started
+  --only          only these baselines: ${namesOf(baselines)}
+  --loads         only these loads: ${namesOf(loads)}
+  --out           folder for the results; default scripts/bench/results
+  --help          print this help
 
-The first run installs and builds the baselines; those of Go and Rust are skipped where there is no \`go\` or \`cargo\`.
+The first run installs and builds the baselines. Those in Go and Rust are skipped if \`go\` or \`cargo\` is missing.
 
 Examples:
   npm run bench -- --quick --only fastify-pg --loads get,create
   npm run bench -- --sustained 60
 
-Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 `
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
@@ -51,9 +51,9 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   await withEnvironment(flags['database-url'], rows, interruption, async (environment) => {
     const { text, picture } = await run(environment)
     const command = ['npm run bench', ...(args.length > 0 ? ['--'] : []), ...args].join(' ')
-    const origin = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}. ${machine(environment.database)}`
-    const image = picture === undefined ? [] : [`![Requests a second](${name}.svg)`]
-    const page = [`# ${title}`, origin, ...image, text].join('\n\n')
+    const provenance = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}. ${machine(environment.database)}`
+    const image = picture === undefined ? [] : [`![Requests per second](${name}.svg)`]
+    const page = [`# ${title}`, provenance, ...image, text].join('\n\n')
     await mkdir(flags.out, { recursive: true })
     await writeFile(path.join(flags.out, `${name}.md`), page)
     if (picture !== undefined) await writeFile(path.join(flags.out, `${name}.svg`), picture)
@@ -79,7 +79,7 @@ function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
   if (flags.overload) return overload
   if (flags.memory) return sustain(10)
   if (flags.sustained !== undefined) return sustain(minutesOf(flags.sustained))
-  if (flags.redis && !hasRedis) throw new OperatorError('There is no redis-server in PATH.')
+  if (flags.redis && !hasRedis) throw new OperatorError('redis-server is not in PATH.')
   const chosenLoads = choose('--loads', loads, flags.loads)
   if (flags.redis) return compareCounters(chosenLoads, flags.quick)
   return compareSubjects(choose('--only', baselines, flags.only), chosenLoads, flags.quick)
@@ -93,7 +93,7 @@ function choose<Each extends Titled>(
   const wanted = names?.split(',')
   const unknown = wanted?.find((name) => !all.some((each) => each.name === name))
   if (unknown !== undefined)
-    throw new UsageError(`${flag} must be of ${namesOf(all)}; "${unknown}" is none of them`)
+    throw new UsageError(`${flag}: unknown name "${unknown}"; the names are ${namesOf(all)}`)
   return all.filter(({ name }) => wanted?.includes(name) ?? true)
 }
 
@@ -101,7 +101,7 @@ function namesOf(all: readonly Titled[]): string {
   return all.map(({ name }) => name).join(', ')
 }
 
-// A round takes half a minute.
+// One round takes half a minute.
 function minutesOf(text: string): number {
   const minutes = Number(text)
   if (minutes >= 0.5) return minutes
@@ -120,7 +120,7 @@ async function withEnvironment<T>(
 ): Promise<T> {
   const { directory: folder, remove } = await makeTemporaryDirectory()
   try {
-    log(`making a database with ${whole(rows)} animals`)
+    log(`creating a database with ${formatInteger(rows)} animals`)
     const database = await startDatabase(databaseUrl, rows, interruption)
     try {
       return await work({ database, folder, interruption, log })
@@ -137,7 +137,7 @@ function machine({ version }: BenchDatabase): string {
   return [
     `${cpus.length} cores (${cpus[0]?.model.trim()}), shared by the load generator, the subjects and the database;`,
     `${Math.round(os.totalmem() / 2 ** 30)} GiB of memory, ${os.type()} ${os.machine()}, Node ${process.versions.node}, PostgreSQL ${version};`,
-    `${usualConnections} connections without pipelining.`,
+    `${defaultConnections} connections without pipelining.`,
   ].join(' ')
 }
 

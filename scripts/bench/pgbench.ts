@@ -1,4 +1,4 @@
-// The limit of the database: pgbench with the same statements, where it is installed.
+// Measures the database alone: pgbench with the same statements.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -7,10 +7,10 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Whether there is one in PATH. */
+/** Whether pgbench is in PATH. */
 export const hasPgbench: boolean = spawnSync('pgbench', ['--version']).error === undefined
 
-// As many as a pool commonly has.
+// A common pool size.
 const clients = 10
 
 /** Name and title in the tables. */
@@ -19,12 +19,12 @@ export const pgbench = { name: 'pgbench', title: `pgbench, ${clients} clients: t
 export interface Script {
   readonly name: string
   readonly statement: string
-  /** The variable `:rows` of the statement. */
+  /** The pgbench variable `:rows`. */
   readonly rows: number
   readonly durationMs: number
 }
 
-/** Runs one statement, prepared. */
+/** Runs a statement, prepared, for the duration (rounded to seconds). */
 export async function runPgbench(
   { name, statement, rows, durationMs }: Script,
   env: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
-// The comparison as a picture: for each load a group of bars, requests a second.
+// Draws a comparison as a bar chart: a group of bars for each load, in requests per second.
 
-import { type Comparison, whole } from './report.js'
+import { type Comparison, formatInteger } from './report.js'
 import { type Spread, spreadOf } from './statistics.js'
 
 const width = 860
@@ -12,7 +12,7 @@ const labelWidth = 400
 const numberWidth = 70
 const [ownColor, otherColor, textColor] = ['#1f6feb', '#8b949e', '#1b1f24']
 
-/** An SVG image of the medians, with whiskers from the slowest to the fastest round. */
+/** Returns an SVG of the medians, with whiskers from the slowest to the fastest round. */
 export function plot({ measurements, subjects, loads }: Comparison): string {
   let y = 8
   const groups = loads.map((load) => {
@@ -29,7 +29,7 @@ export function plot({ measurements, subjects, loads }: Comparison): string {
     return [heading, ...drawn].join('\n')
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" font-family="system-ui, sans-serif" font-size="12">
-<title>Requests a second of each service under each load</title>
+<title>Requests per second of each service under each load</title>
 <rect width="${width}" height="${y}" fill="#ffffff"/>
 ${groups.join('\n')}
 </svg>
@@ -50,7 +50,7 @@ function drawBar({ title, color, spread }: Bar, y: number, longest: number): str
     text(labelWidth - 8, y + 12, title, 'text-anchor="end"'),
     `<rect x="${labelWidth}" y="${y}" width="${length(spread.median).toFixed(1)}" height="${barHeight}" fill="${color}"/>`,
     `<line x1="${from.toFixed(1)}" x2="${to.toFixed(1)}" y1="${middle}" y2="${middle}" stroke="${textColor}"/>`,
-    text(Math.max(to, labelWidth + length(spread.median)) + 6, y + 12, whole(spread.median), ''),
+    text(Math.max(to, labelWidth + length(spread.median)) + 6, y + 12, formatInteger(spread.median), ''),
   ].join('\n')
 }
 

@@ -1,18 +1,18 @@
-// The tables of the results, in Markdown.
+// Tables of the results, in Markdown.
 
 import type { Titled } from './loads.js'
 import type { Measurement } from './runner.js'
 import { type Spread, spreadOf } from './statistics.js'
 import type { Goals } from './subjects.js'
 
-/** A comparison of its first subject to the others. */
+/** A comparison of the first subject with the others. */
 export interface Comparison {
   readonly measurements: readonly Measurement[]
   readonly subjects: readonly (Titled & { readonly goals?: Goals })[]
   readonly loads: readonly Titled[]
 }
 
-/** The tables: each subject under each load, and the ratios of the first subject to the others. */
+/** Tables of each subject under each load, and of the ratios of the first subject to the others. */
 export function comparisonTables(comparison: Comparison): string {
   const { measurements, subjects, loads } = comparison
   return [
@@ -21,7 +21,7 @@ export function comparisonTables(comparison: Comparison): string {
       return `### ${title}\n\n${loadTable(own, subjects)}`
     }),
     '### Ratios\n',
-    `${subjects[0]?.title}, to each of the others: median of the rounds (minimum to maximum). A goal is named where it is missed.\n`,
+    `${subjects[0]?.title}, relative to each of the others: median of the rounds (minimum to maximum). A missed goal is shown.\n`,
     ratioTable(comparison),
   ].join('\n')
 }
@@ -29,7 +29,7 @@ export function comparisonTables(comparison: Comparison): string {
 function loadTable(measurements: readonly Measurement[], subjects: readonly Titled[]): string {
   const rows = subjects.flatMap(({ name, title }) => {
     const own = measurements.filter(({ subject }) => subject === name)
-    const cpu = (['cpu', 'databaseCpu'] as const).map((figure) => decimal(medianOf(own, figure), 3))
+    const cpu = (['cpu', 'databaseCpu'] as const).map((figure) => formatDecimal(medianOf(own, figure), 3))
     return own.length === 0 ? [] : [[title, ...rateCells(own), ...cpu]]
   })
   return table([...['', ...rateColumns], 'CPU s per 1,000, process', 'CPU s per 1,000, database'], rows)
@@ -50,7 +50,7 @@ function ratioTable(comparison: Comparison): string {
   return table(['to', ...compared.map(({ title }) => title)], rows)
 }
 
-// Of the first subject's rate to a baseline's, round by round.
+// The ratios of the first subject's rate to a baseline's, round by round.
 function ratios({ measurements, subjects }: Comparison, baseline: string, load: string): Spread | undefined {
   const ratesOf = (name: string | undefined) =>
     measurements.filter((each) => each.load === load && each.subject === name)
@@ -68,13 +68,15 @@ function ratioText(spread: Spread | undefined, goal: number): string {
   return `${median} (${min} to ${max})${spread.median < goal ? `, goal ${goal}` : ''}`
 }
 
-/** The columns of `rateCells`. */
+/** Column headings for `rateCells`. */
 export const rateColumns = ['requests/s', 'p50 ms', 'p99 ms']
 
-/** Medians of several measurements: the rate and the latencies. */
+/** Cells with the median rate and latencies. */
 export function rateCells(measurements: readonly Measurement[]): string[] {
-  const latencies = (['p50', 'p99'] as const).map((figure) => decimal(medianOf(measurements, figure), 1))
-  return [whole(medianOf(measurements, 'requestsPerSecond')), ...latencies]
+  const latencies = (['p50', 'p99'] as const).map((figure) =>
+    formatDecimal(medianOf(measurements, figure), 1),
+  )
+  return [formatInteger(medianOf(measurements, 'requestsPerSecond')), ...latencies]
 }
 
 type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'cpu' | 'databaseCpu'
@@ -83,19 +85,19 @@ function medianOf(measurements: readonly Measurement[], figure: Figure): number 
   return spreadOf(measurements.map((each) => each[figure])).median
 }
 
-/** A table in Markdown; all columns but the first hold numbers. */
+/** A Markdown table; all columns but the first are numeric. */
 export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = columns.map((_, i) => (i === 0 ? '---' : '--:')).join('|')
   const [head, ...lines] = [columns, ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   return `${[head, `|${rule}|`, ...lines].join('\n')}\n`
 }
 
-/** A number with thousands apart; a dash where nothing was measured. */
-export function whole(value: number): string {
+/** Formats a number with thousands separators; a dash for NaN. */
+export function formatInteger(value: number): string {
   return Number.isNaN(value) ? '-' : Math.round(value).toLocaleString('en-US')
 }
 
-/** A number with so many decimals; a dash where nothing was measured. */
-export function decimal(value: number, digits: number): string {
+/** Formats a number with so many decimals; a dash for NaN. */
+export function formatDecimal(value: number, digits: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(digits)
 }

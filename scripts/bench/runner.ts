@@ -1,5 +1,5 @@
-// Measures subjects under loads in interleaved rounds: a ratio is made of two measurements of one round, and a measurement of
-// slices taken in turn with the others', so that whatever else the machine does meanwhile, it does to all of them.
+// Measures subjects under loads in interleaved rounds. In a round, each measurement is the sum of slices taken in turn with those of the
+// other subjects, so that noise of the machine affects all of them alike. Ratios compare measurements of the same round.
 
 import path from 'node:path'
 import { cpuSeconds, residentBytes } from '../lib/processes.js'
@@ -9,51 +9,51 @@ import type { Load } from './loads.js'
 import { hasPgbench, pgbench, runPgbench } from './pgbench.js'
 import { type RunningSubject, type Subject, startSubject } from './subjects.js'
 
-/** Where a run takes place. */
+/** What a benchmark runs with. */
 export interface Environment {
   readonly database: BenchDatabase
-  /** Temporary: logs and pgbench's scripts. */
+  /** A temporary folder for logs and pgbench scripts. */
   readonly folder: string
-  /** Ends the run early. */
+  /** Aborts the run. */
   readonly interruption: AbortSignal
   log(text: string): void
 }
 
-/** What is measured, and for how long. */
+/** The subjects and loads to measure, and for how long. */
 export interface Plan extends Schedule {
   readonly subjects: readonly Subject[]
   readonly loads: readonly Load[]
-  /** Whether the database is measured alone too, where pgbench is installed. */
+  /** Whether to measure the database alone too, if pgbench is installed. */
   readonly withPgbench?: boolean
 }
 
 export interface Schedule {
   readonly rounds: number
-  /** Of a measurement. */
+  /** Slices of a measurement. */
   readonly slices: number
   readonly sliceMs: number
   readonly warmUpMs: number
 }
 
-/** One subject under one load in one round; what cannot be told is NaN. */
+/** One subject under one load in one round. Figures that cannot be measured are NaN. */
 export interface Measurement {
   readonly subject: string
   readonly load: string
   readonly round: number
   readonly requestsPerSecond: number
-  /** Of all slices together, in milliseconds. */
+  /** Latency percentiles over all slices, in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Seconds of processor time for 1,000 requests. */
+  /** Seconds of CPU time for 1,000 requests, of the subject's process and of the database. */
   readonly cpu: number
   readonly databaseCpu: number
-  /** Memory of the subject's process at the end. */
+  /** Resident memory of the subject's process at the end. */
   readonly residentMiB: number
 }
 
-/** Connections of a load, where nothing else is said. */
-export const usualConnections = 64
-// What runs for the first time is slow, the more so on a busy machine: time alone does not warm up.
+/** Connections of a load, unless stated otherwise. */
+export const defaultConnections = 64
+// A warm-up also lasts until so many requests were served: on a busy machine, its time alone may not be enough.
 const warmUpRequests = 1_000
 
 /** Runs all rounds of a plan. */
@@ -79,8 +79,7 @@ export function measure(environment: Environment, plan: Plan): Promise<Measureme
   })
 }
 
-/** Starts subjects on the environment's database, and stops them when the work is done. */
-export async function withSubjects<T>(
+async function withSubjects<T>(
   { database, folder, interruption }: Environment,
   subjects: readonly Subject[],
   work: (running: RunningSubject[]) => Promise<T>,
@@ -97,7 +96,7 @@ export async function withSubjects<T>(
   }
 }
 
-/** A subject and a load that it takes. */
+/** A subject under a load. */
 interface Cell {
   readonly subject: RunningSubject
   readonly load: Load
@@ -106,8 +105,8 @@ interface Cell {
 
 function cellsOf(load: Load, running: readonly RunningSubject[], nextRequest: () => string): Cell[] {
   const { needs } = load
-  const takers = running.filter(({ features }) => needs === undefined || features?.includes(needs))
-  return takers.map((subject) => ({ subject, load, nextRequest }))
+  const able = running.filter(({ features }) => needs === undefined || features?.includes(needs))
+  return able.map((subject) => ({ subject, load, nextRequest }))
 }
 
 async function interleave(
@@ -118,7 +117,7 @@ async function interleave(
 ): Promise<Measurement[]> {
   const taken = new Map(cells.map((cell) => [cell, [] as Slice[]]))
   for (let slice = 0; slice < slices; slice++) {
-    // Another begins each time: a place in the order may be worth something.
+    // Rotate the order, since the position in it may matter.
     const first = (round + slice) % cells.length
     for (const cell of [...cells.slice(first), ...cells.slice(0, first)]) {
       taken.get(cell)?.push(await takeSlice(environment, cell, sliceMs))
@@ -127,7 +126,7 @@ async function interleave(
   return [...taken].map(([cell, each]) => summarize(cell, each, round))
 }
 
-/** A slice's load, and the processor time it took in seconds. */
+/** The result of a slice, with CPU times in seconds. */
 interface Slice extends LoadResult {
   readonly cpu: number
   readonly databaseCpu: number
@@ -139,12 +138,12 @@ async function takeSlice(
   durationMs: number,
 ): Promise<Slice> {
   const before = { cpu: cpuSeconds(pid), databaseCpu: databaseSeconds(database) }
-  const job = { port, nextRequest, connections: usualConnections, durationMs, interruption }
+  const job = { port, nextRequest, connections: defaultConnections, durationMs, interruption }
   const result = await generateLoad(job)
-  // A subject that refuses quickly must not look fast.
+  // A subject that fails fast must not look fast.
   const failures = { ...(result.refused.count > 0 && { 503: result.refused.count }), ...result.others }
   if (Object.keys(failures).length > 0) {
-    throw new Error(`${name}, ${load.name}: answered ${JSON.stringify(failures)}`)
+    throw new Error(`${name}, ${load.name}: failed responses ${JSON.stringify(failures)}`)
   }
   return {
     ...result,
@@ -171,7 +170,7 @@ function summarize({ subject, load }: Cell, slices: readonly Slice[], round: num
   }
 }
 
-const untold = { p50: Number.NaN, p99: Number.NaN, cpu: Number.NaN, residentMiB: Number.NaN }
+const notMeasured = { p50: Number.NaN, p99: Number.NaN, cpu: Number.NaN, residentMiB: Number.NaN }
 
 async function measureDatabase(
   { database, folder, interruption }: Environment,
@@ -184,7 +183,7 @@ async function measureDatabase(
   const script = { name, statement, rows: database.rows, durationMs: slices * sliceMs }
   const { transactionsPerSecond, count } = await runPgbench(script, database.env, folder, interruption)
   const databaseCpu = ((databaseSeconds(database) - before) / count) * 1000
-  const figures = { ...untold, requestsPerSecond: transactionsPerSecond, databaseCpu }
+  const figures = { ...notMeasured, requestsPerSecond: transactionsPerSecond, databaseCpu }
   return [{ subject: pgbench.name, load: name, round, ...figures }]
 }
 

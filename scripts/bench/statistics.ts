@@ -1,11 +1,11 @@
-/** What stands for several measurements of the same thing. */
+/** A summary of repeated measurements. */
 export interface Spread {
   readonly min: number
   readonly median: number
   readonly max: number
 }
 
-/** The spread of at least one number. */
+/** Summarizes at least one number. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b)
   const at = (index: number) => sorted[index] ?? Number.NaN

@@ -1,4 +1,4 @@
-// What is measured: the service as it is built and run, and what people would pick instead.
+// The subjects of the benchmarks: the built service, and the baselines it is compared with.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,21 +16,20 @@ export interface Subject extends Titled {
   readonly env?: Readonly<Record<string, string>>
   readonly features?: readonly Feature[]
   readonly goals?: Goals
-  /** Makes what is run. */
   readonly build?: Build
 }
 
-/** The least that the ratio of the service's rate to the subject's is to be, by load. */
+/** The minimum ratio of the service's rate to the subject's, by load. */
 export type Goals = Readonly<Record<string, number>>
 
 interface Build {
   readonly command: readonly [string, ...string[]]
   readonly folder: string
-  /** Not built again where this file exists. */
+  /** If this file exists, the build is skipped. */
   readonly output?: string
 }
 
-/** The service, everything on; its log goes to a file. */
+/** The service with all features on, logging to a file. */
 export const service: Subject = {
   name: 'service',
   title: 'This service, everything on',
@@ -38,7 +37,7 @@ export const service: Subject = {
   features: ['api-keys', 'idempotency-keys'],
 }
 
-// On every core, which it shares with the load and the database.
+// One process per core. The load generator and the database share the cores.
 const workers: Subject = {
   ...service,
   name: 'workers',
@@ -52,14 +51,14 @@ const [goFolder, rustFolder] = [
   path.join(benchFolder, 'baselines/rust'),
 ]
 
-// In a folder of their own, with a lock of their own: the service's install knows nothing of them.
+// The baselines have a package.json of their own, so that `npm ci` of the service does not install them.
 const npmCi: Build = {
   command: ['npm', 'ci', '--no-audit', '--no-fund'],
   folder: benchFolder,
   output: path.join(benchFolder, 'node_modules/.package-lock.json'),
 }
 
-/** The service on every core, and what people would pick instead. */
+/** The service on every core, and the alternatives that people would choose instead. */
 export const baselines: readonly Subject[] = [
   workers,
   {
@@ -104,7 +103,7 @@ function module(name: string, title: string): Subject {
   return { name, title, command: [process.execPath, file], build: npmCi }
 }
 
-/** Builds what needs it and returns the subjects that can run: a toolchain that is missing, or fails, costs its subjects alone. */
+/** Builds the subjects and returns those that can run. If a toolchain is missing or a build fails, its subjects are skipped. */
 export async function buildSubjects(
   subjects: readonly Subject[],
   log: (text: string) => void,
@@ -135,7 +134,7 @@ async function runBuild(
     return code === 0
   } catch (error) {
     signal.throwIfAborted()
-    log(`there is no ${program}: ${(error as Error).message}`)
+    log(`${program} is not available: ${(error as Error).message}`)
     return false
   }
 }
@@ -143,7 +142,7 @@ async function runBuild(
 export interface RunningSubject extends Subject {
   readonly pid: number
   readonly port: number
-  /** From its start to its first response. */
+  /** Time from process start to the first response. */
   readonly startMs: number
   stop(): Promise<void>
 }
@@ -152,7 +151,10 @@ const startTimeoutMs = 60_000
 const stopTimeoutMs = 10_000
 const retryMs = 5
 
-/** Starts a subject as a process of its own and waits for its first response, or stops it. Its output goes to the file. */
+/**
+ * Starts a subject and waits for its first response. Its output goes to the file.
+ * @throws {Error} if it does not respond in time, or when interrupted; the process is stopped
+ */
 export async function startSubject(
   subject: Subject,
   env: Readonly<Record<string, string>>,
@@ -163,7 +165,7 @@ export async function startSubject(
   const { PATH = '', HOME = '' } = process.env
   const log = openSync(logFile, 'a')
   const [program, ...args] = subject.command
-  const begin = performance.now()
+  const beginMs = performance.now()
   const child = spawn(program, args, {
     cwd: projectRoot,
     env: { PATH, HOME, NODE_ENV: 'production', ...env, ...subject.env, PORT: String(port) },
@@ -172,9 +174,9 @@ export async function startSubject(
   closeSync(log)
   try {
     while (!(await responds(port))) {
-      const elapsedMs = performance.now() - begin
+      const elapsedMs = performance.now() - beginMs
       if (hasEnded(child) || elapsedMs > startTimeoutMs) {
-        throw new Error(`${subject.name} does not start:\n${readFileSync(logFile, 'utf8')}`)
+        throw new Error(`${subject.name} failed to start:\n${readFileSync(logFile, 'utf8')}`)
       }
       await delay(retryMs, undefined, { signal: interruption })
     }
@@ -182,7 +184,7 @@ export async function startSubject(
     await stop(child)
     throw error
   }
-  const startMs = performance.now() - begin
+  const startMs = performance.now() - beginMs
   return { ...subject, pid: child.pid ?? 0, port, startMs, stop: () => stop(child) }
 }
 
@@ -195,7 +197,7 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-// Whatever the status: 404 is what those without the route say.
+// Any status will do: subjects without the route respond with 404.
 async function responds(port: number): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/readyz`)

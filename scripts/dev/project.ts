@@ -1,5 +1,4 @@
-// What follows an edit: generate, check types, let the new server take over, and say so. Whatever goes wrong is said,
-// and leaves the last good server up.
+// Handles each edit: generate, type-check, restart the server. A failure is reported and leaves the last good server running.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,50 +9,50 @@ import { contractFile, projectRoot } from '../../src/paths.js'
 import { diffContracts } from '../diff/contract.js'
 import type { Node } from '../diff/node.js'
 import { lineOf } from '../diff/report.js'
-import { errors, say, sayMore } from './report.js'
+import { countErrors, report, reportDetails } from './report.js'
 import { Server } from './server.js'
 import { checkTypes } from './types.js'
 import { isContractFile } from './watch.js'
 
-// A server that keeps ending waits for an edit.
-const revivalsMax = 3
+// After this many crashes the server is not restarted until the next edit.
+const crashRestartsMax = 3
 
 export class Project {
-  readonly server = new Server((how) => void this.#inTurn(() => this.#revive(how)))
-  /** Whether the server that runs is what the files say. */
+  readonly server = new Server((how) => void this.#enqueue(() => this.#restartCrashed(how)))
+  /** Whether the running server has the current files. */
   #isServed = false
   #mustGenerate = true
-  /** The contract as generated from, and as served. */
+  /** The contract last generated from, and the one the server runs with. */
   #contract: Node = {}
   #servedContract: Node | undefined
-  /** Handlers that nobody edited: they were generated. */
+  /** Handlers just written by the generator, whose change is not an edit. */
   readonly #stubs = new Set<string>()
   /** Whether the last check found errors in tests and scripts. */
   #hadOthers = false
-  #revivals = 0
+  #crashRestarts = 0
   #queue = Promise.resolve()
 
-  /** `stopping` ends what is under way. */
+  /** An abort of `stopping` cancels the running generator. */
   constructor(readonly stopping: AbortSignal) {}
 
   start(): Promise<void> {
-    say('checking the contract and the sources')
-    return this.#inTurn(() => this.#update())
+    report('checking the contract and the sources')
+    return this.#enqueue(() => this.#update())
   }
 
-  /** Takes the edited files up. */
+  /** Handles one burst of edited files. */
   async follow(burst: readonly string[]): Promise<void> {
     const edits = burst.filter((file) => !this.#stubs.delete(file))
     if (edits.length === 0) return
-    say(`${edits.length > 3 ? `${edits.length} files` : edits.join(', ')} edited`)
-    this.#revivals = 0
+    report(`${edits.length > 3 ? `${edits.length} files` : edits.join(', ')} changed`)
+    this.#crashRestarts = 0
     this.#mustGenerate ||= edits.some(isGeneratedFrom)
     this.#isServed &&= !edits.some(isServed)
-    await this.#inTurn(() => this.#update())
+    await this.#enqueue(() => this.#update())
   }
 
-  #inTurn(task: () => Promise<void>): Promise<void> {
-    this.#queue = this.#queue.then(task).catch((error) => this.#conclude(error.message))
+  #enqueue(task: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(task).catch((error) => this.#fail(error.message))
     return this.#queue
   }
 
@@ -61,15 +60,15 @@ export class Project {
     const startMs = performance.now()
     if (this.#mustGenerate && !(await this.#generate())) return
     const { server, others } = await checkTypes(projectRoot)
-    if (server.length > 0) return this.#conclude(`${errors(server)} to mend`, server)
-    if (this.server.isRunning && this.#isServed) say('nothing changed for the server')
+    if (server.length > 0) return this.#fail(`${countErrors(server)} to fix`, server)
+    if (this.server.isRunning && this.#isServed) report('no restart needed')
     else if (!(await this.#restart(startMs))) return
-    if (others.length > 0) say(`${errors(others)} to mend in tests and scripts`, others)
-    else if (this.#hadOthers) say('nothing is left to mend in tests and scripts')
+    if (others.length > 0) report(`${countErrors(others)} to fix in tests and scripts`, others)
+    else if (this.#hadOthers) report('no errors left in tests and scripts')
     this.#hadOthers = others.length > 0
   }
 
-  // In a process of its own: the generator as it is now, however it was edited.
+  // In a child process, which loads the generator's current sources.
   async #generate(): Promise<boolean> {
     const args = ['--import', 'tsx', path.join(projectRoot, 'scripts/generate/main.ts')]
     const options = { cwd: projectRoot, signal: this.stopping }
@@ -77,13 +76,13 @@ export class Project {
       const { stdout } = await promisify(execFile)(process.execPath, args, options)
       const lines = linesOf(stdout).filter((line) => !line.startsWith('generated/'))
       for (const line of lines) if (/^\S+ added/.test(line)) this.#stubs.add(line.replace(/ .*/, ''))
-      this.#contract = (await readSource(contractFile)).document as Node // the generator could read it
-      if (this.#servedContract) sayMore(diffContracts(this.#servedContract, this.#contract).map(lineOf))
-      sayMore(lines)
+      this.#contract = (await readSource(contractFile)).document as Node // the generator accepted it
+      if (this.#servedContract) reportDetails(diffContracts(this.#servedContract, this.#contract).map(lineOf))
+      reportDetails(lines)
       this.#mustGenerate = false
     } catch (error) {
-      const { stderr, message } = error as Error & { stderr?: string } // execFile's, with the output
-      this.#conclude('the contract cannot be used', linesOf(stderr || message))
+      const { stderr, message } = error as Error & { stderr?: string } // execFile adds stderr
+      this.#fail('the contract is invalid', linesOf(stderr || message))
     }
     return !this.#mustGenerate
   }
@@ -91,30 +90,30 @@ export class Project {
   async #restart(startMs: number): Promise<boolean> {
     const failure = await this.server.restart()
     if (failure !== undefined) {
-      this.#conclude(`the new server does not start (${failure})`)
+      this.#fail(`the new server failed to start (${failure})`)
       return false
     }
     this.#isServed = true
     this.#servedContract = this.#contract
-    say(`the new server is up (${((performance.now() - startMs) / 1_000).toFixed(1)} s)`)
+    report(`the new server is running (${((performance.now() - startMs) / 1_000).toFixed(1)} s)`)
     return true
   }
 
-  async #revive(how: string): Promise<void> {
+  async #restartCrashed(how: string): Promise<void> {
     if (this.server.isRunning) return
-    const isNow = ++this.#revivals <= revivalsMax
-    say(`the server ended by itself (${how}); it starts again ${isNow ? 'now' : 'with the next edit'}`)
+    const isNow = ++this.#crashRestarts <= crashRestartsMax
+    report(`the server exited (${how}); restarting it ${isNow ? 'now' : 'on the next edit'}`)
     if (isNow) await this.#update()
   }
 
-  #conclude(what: string, lines: readonly string[] = []): void {
-    sayMore(lines)
-    const isUp = this.server.isRunning
-    say(`${what}; ${isUp ? 'the last good server stays up' : 'no server is up until it is mended'}`)
+  #fail(what: string, details: readonly string[] = []): void {
+    reportDetails(details)
+    const { isRunning } = this.server
+    report(`${what}; ${isRunning ? 'the last good server keeps running' : 'no server is running'}`)
   }
 }
 
-// The contract itself, what generates from it and what checks it; and a handler that went.
+// The contract, the generator's own sources, and a deleted handler.
 function isGeneratedFrom(file: string): boolean {
   if (isContractFile(file) || /^(scripts\/generate|src\/contract)\//.test(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))

@@ -1,38 +1,38 @@
-// What `npm run dev` says, beside the server's own words: on standard error, for standard output is the server's log.
+// The messages of `npm run dev`. They go to standard error, because standard output is the server's log.
 
 import { paintFor } from '../../src/commands/terminal.js'
 
-// More would be scrolled over, and the first ones are the ones to mend.
+// The first errors are the ones to fix; more would scroll them off the screen.
 const linesMax = 10
 
 const paint = paintFor(process.stderr)
-let isQuiet = false
+let isMuted = false
 
-/** From now on nothing is said: what a stop interrupts is no news. */
-export function beQuiet(): void {
-  isQuiet = true
+/** Suppresses all further messages: errors caused by a shutdown are not worth reporting. */
+export function mute(): void {
+  isMuted = true
 }
 
-/** What happened, and the lines that belong to it. */
-export function say(text: string, lines: readonly string[] = []): void {
+/** Reports an event, with details on lines of their own. */
+export function report(text: string, details: readonly string[] = []): void {
   write(`${paint('bold', `dev: ${text}`)}\n`)
-  sayMore(lines)
+  reportDetails(details)
 }
 
-/** Lines that belong to what was said last. */
-export function sayMore(lines: readonly string[]): void {
+/** Adds details to the last event. */
+export function reportDetails(lines: readonly string[]): void {
   const rest = lines.length - linesMax
   const shown = rest > 0 ? [...lines.slice(0, linesMax), `and ${rest} more`] : lines
   write(shown.map(indented).join(''))
 }
 
 /** `1 error`, `2 errors`. */
-export function errors({ length }: readonly string[]): string {
+export function countErrors({ length }: readonly string[]): string {
   return `${length} error${length === 1 ? '' : 's'}`
 }
 
 function write(text: string): void {
-  if (!isQuiet) process.stderr.write(text)
+  if (!isMuted) process.stderr.write(text)
 }
 
 function indented(text: string): string {

@@ -1,10 +1,10 @@
-// Loaded before src/main.ts by server.ts. Ctrl-C reaches every process of a terminal, so a server would hear of it twice,
-// once from `dev`, and src/main.ts takes a second signal for "at once". So it hears `dev` alone.
+// Preloaded into the server by server.ts. A terminal sends Ctrl-C to every process of its group, and `dev` then sends SIGTERM; src/main.ts
+// would take the second signal as "exit now". So the server ignores the signals of the terminal and reacts to `dev` alone.
 
 const fromTerminal = new Set<unknown>(['SIGINT', 'SIGHUP'])
 const emit = process.emit.bind(process) as (name: unknown, ...args: unknown[]) => boolean
 const emitOthers = (name: unknown, ...args: unknown[]) =>
   fromTerminal.has(name) ? true : emit(name, ...args)
-process.emit = emitOthers as typeof process.emit // whose overloads are one for each event
-// While nobody listens, Node ends the process.
+process.emit = emitOthers as typeof process.emit // the type has an overload for each event
+// Without a listener, Node exits on these signals.
 for (const name of fromTerminal) process.on(name as NodeJS.Signals, () => {})

@@ -1,8 +1,8 @@
-// The server that runs, from the sources, and its replacement by the next.
+// Runs the server from the sources, and replaces it without downtime.
 //
-// They are workers of node:cluster, which share the listening socket: the next one starts while the last still
-// answers, and takes over only once it listens. One that does not start has changed nothing. Workers end with
-// this process, even when it is killed.
+// Servers are node:cluster workers, which share the listening socket: the new one starts while the old one still serves, and the old one
+// is stopped once the new one listens. If the new one fails to start, the old one keeps running. Workers exit with this process,
+// even if it is killed.
 
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -10,16 +10,16 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '../../src/paths.js'
 
-// Beyond what src/main.ts waits for its database by default.
+// Longer than src/main.ts waits for its database by default.
 const startTimeoutMs = 60_000
 
 export class Server {
   #running: Worker | undefined
   #isStopping = false
 
-  /** `onEnd` is told how a server ended that was not to. */
-  constructor(readonly onEnd: (how: string) => void) {
-    // Each worker accepts on its own: no request passes through this process.
+  /** `onCrash` is called with the exit code or signal when the running server exits without being stopped. */
+  constructor(readonly onCrash: (how: string) => void) {
+    // Workers accept connections themselves; none passes through this process.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({
       exec: path.join(projectRoot, 'src/main.ts'),
@@ -34,25 +34,25 @@ export class Server {
     return this.#running !== undefined
   }
 
-  /** Starts a server from the files as they are, in place of the last. Resolves with the reason if it does not start. */
+  /** Replaces the running server with one of the current files. Resolves to the reason if it fails to start. */
   async restart(): Promise<string | undefined> {
-    if (this.#isStopping) return 'it is to stop'
-    const worker = cluster.fork({ WORKERS: '1' }) // it is one process, whatever the environment says
-    worker.on('error', () => {}) // of the channel to it, as it ends
+    if (this.#isStopping) return 'shutting down'
+    const worker = cluster.fork({ WORKERS: '1' }) // one process, even if WORKERS is set
+    worker.on('error', () => {}) // the IPC channel may fail while the worker exits
     const failure = await untilListening(worker)
     if (failure !== undefined) return failure
-    const last = this.#running
+    const previous = this.#running
     this.#running = worker
     worker.once('exit', (code, signal) => {
       if (this.#running !== worker) return
       this.#running = undefined
-      if (!this.#isStopping) this.onEnd(describe(code, signal))
+      if (!this.#isStopping) this.onCrash(describe(code, signal))
     })
-    if (last !== undefined) await stopWorker(last)
+    if (previous !== undefined) await stopWorker(previous)
     return undefined
   }
 
-  /** Stops what runs or starts, in good order; called again, at once. */
+  /** Stops all workers gracefully; a second call stops them at once. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
@@ -61,21 +61,21 @@ export class Server {
 }
 
 async function untilListening(worker: Worker): Promise<string | undefined> {
-  const late = `it does not listen after ${startTimeoutMs / 1_000} s`
+  const timeout = `not listening after ${startTimeoutMs / 1_000} s`
   const failure = await Promise.race([
     once(worker, 'listening').then(() => undefined),
     once(worker, 'exit').then(([code, signal]) => describe(code, signal)),
-    delay(startTimeoutMs, late, { ref: false }),
+    delay(startTimeoutMs, timeout, { ref: false }),
   ])
-  if (failure === late) worker.process.kill('SIGKILL')
+  if (failure === timeout) worker.process.kill('SIGKILL')
   return failure
 }
 
 async function stopWorker(worker: Worker): Promise<void> {
   if (worker.isDead()) return
-  const end = once(worker, 'exit')
+  const exit = once(worker, 'exit')
   worker.process.kill('SIGTERM')
-  await end
+  await exit
 }
 
 function describe(code: number | null, signal: string | null): string {

@@ -1,25 +1,25 @@
-// The types of a project, as its compiler finds them: in a process of its own, so that signals need not wait for it.
+// Checks the types of a project. The compiler runs in a child process so that this process stays responsive to signals.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-/** What one check found, as `src/x.ts:17:10 error TS2322: …`. */
-export interface Diagnosis {
-  /** In what the server runs. */
+/** The type errors of a project, as `src/x.ts:17:10 error TS2322: …`. */
+export interface TypeErrors {
+  /** In the code that the server runs. */
   readonly server: readonly string[]
   /** In tests and scripts. */
   readonly others: readonly string[]
 }
 
-// Of a project in which everything is wrong.
+// Enough for a project in which every line has an error.
 const outputMax = 100_000_000
 
 /**
- * Checks the types of the project in that folder as it is now; what the last check found out is in its build info.
- * @throws {Error} where the compiler itself fails
+ * Type-checks the project in that folder, incrementally by its build info.
+ * @throws {Error} if the compiler itself fails
  */
-export async function checkTypes(root: string): Promise<Diagnosis> {
+export async function checkTypes(root: string): Promise<TypeErrors> {
   const lines = diagnosticsOf(await compile(root)).map(lineOf)
   const isOther = (line: string) => /^(test|scripts)\//.test(line)
   return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
@@ -30,19 +30,19 @@ async function compile(root: string): Promise<string> {
   const options = {
     cwd: root,
     maxBuffer: outputMax,
-    detached: true, // out of the terminal's process group: Ctrl-C is not for it
+    detached: true, // outside the terminal's process group, which gets Ctrl-C
   }
   try {
     await promisify(execFile)(process.execPath, [compiler, '--pretty', 'false'], options)
     return ''
   } catch (error) {
-    const { stdout, stderr, code, signal } = error as Record<string, unknown> // execFile's, with the output
+    const { stdout, stderr, code, signal } = error as Record<string, unknown> // execFile adds these
     if (stdout) return String(stdout)
-    throw new Error(`the compiler ended (${signal ?? code})\n${stderr}`)
+    throw new Error(`the compiler exited with ${signal ?? code}\n${stderr}`)
   }
 }
 
-// Each begins a line; what is indented below it are its causes.
+// A diagnostic starts at the margin; the indented lines below it are its causes.
 function diagnosticsOf(output: string): string[][] {
   const found: string[][] = []
   for (const line of output.split('\n').filter(Boolean)) {
@@ -52,7 +52,7 @@ function diagnosticsOf(output: string): string[][] {
   return found
 }
 
-// Longer lines say less.
+// A longer message is cut, and its last cause is shown below it.
 const lengthMax = 160
 
 function lineOf([first = '', ...causes]: readonly string[]): string {

@@ -1,6 +1,5 @@
-// The edits to the project's files, a burst at a time. chokidar watches folders, not inodes, so that an editor that
-// writes by renaming is seen, and one that writes twice is heard once. Node's own recursive fs.watch misses files of
-// folders made while it looks at them, on Linux in Node 20.
+// Watches the project's files and reports edits in bursts. chokidar watches folders rather than inodes, so it sees editors that write
+// a new file and rename it. On Linux, the recursive fs.watch of Node 20 misses files in folders created while it scans them.
 
 import { once } from 'node:events'
 import type { Dirent } from 'node:fs'
@@ -9,12 +8,12 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { watch } from 'chokidar'
 
-// After the last event of a burst: a checkout writes many files, an editor some at a time.
+// A burst ends after this long without an event. A checkout writes many files, an editor may write one twice.
 const quietMs = 60
-// generated/ is not among them: what is written there follows from the contract.
+// Without generated/, which `npm run generate` writes.
 const folders = ['openapi', 'src', 'scripts', 'test']
 
-/** Watches the project. Each step is a burst of edits, as paths relative to the root; the first is empty: it watches. */
+/** Yields each burst of edits, as paths relative to the root. The first burst is empty and means that the watcher is ready. */
 export async function* watchProject(root: string): AsyncGenerator<readonly string[]> {
   const edits = new Set<string>()
   const newFolders = new Set<string>()
@@ -32,7 +31,7 @@ export async function* watchProject(root: string): AsyncGenerator<readonly strin
   await once(watcher, 'ready')
   for (;;) {
     const burst = [...edits].sort()
-    edits.clear() // before the step: an edit during it is for the next
+    edits.clear() // before the yield: an edit during it belongs to the next burst
     yield burst
     do {
       if (edits.size + newFolders.size === 0) await once(watcher, 'all')
@@ -51,16 +50,16 @@ export async function* watchProject(root: string): AsyncGenerator<readonly strin
   }
 }
 
-// chokidar reads a new folder, then watches it: of what is made in between it never tells.
+// chokidar lists a new folder and then watches it; it never reports files created in between.
 function entriesOf(root: string, folder: string): Promise<Dirent[]> {
-  return readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []) // gone again
+  return readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []) // deleted meanwhile
 }
 
 function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-/** Whether a file, by its path relative to the root, may be a part of the contract. */
+/** Whether a file (its path relative to the root) may be part of the contract. */
 export function isContractFile(file: string): boolean {
   if (file.startsWith('openapi/')) return true
   return /^[^/]+\.(yaml|json)$/.test(file) && !/^(package|package-lock|biome|tsconfig.*)\.json$/.test(file)
@@ -69,7 +68,7 @@ export function isContractFile(file: string): boolean {
 function isWatched(file: string, isFile: boolean): boolean {
   const [top = ''] = file.split('/')
   if (file === '') return true
-  if (path.basename(file).startsWith('.')) return false // an editor's own
+  if (path.basename(file).startsWith('.')) return false // editors' swap and backup files
   if (top === file && !folders.includes(top)) return isContractFile(file) || /^tsconfig.*\.json$/.test(file)
   return folders.includes(top) && (!isFile || /\.(ts|sql|yaml|json)$/.test(file))
 }

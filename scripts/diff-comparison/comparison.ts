@@ -1,4 +1,4 @@
-// What tools say of the edits: whether each is breaking, beside what it is.
+// The edits, and the tools that classify them.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,10 +8,10 @@ import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { diffContracts } from '../diff/contract.js'
 
-/** What an edit is to callers. */
-export type Kind = 'breaking' | 'mild' | 'equal'
+/** The effect of an edit on clients. */
+export type Kind = 'breaking' | 'compatible' | 'equal'
 
-/** One edit, as the contract before and after. */
+/** An edit: the contract before and after it, and its kind. */
 export interface Edit {
   readonly what: string
   readonly is: Kind
@@ -19,7 +19,7 @@ export interface Edit {
   readonly after: string
 }
 
-/** Tells of a contract's edit what it is; a tool that knows no other kinds says `mild` of whatever is not breaking. */
+/** Classifies an edit. A tool without further kinds returns `compatible` for every edit that is not breaking. */
 export type Tool = (edit: Edit) => Promise<Kind>
 
 interface Row {
@@ -31,8 +31,8 @@ interface Row {
 }
 
 /**
- * The edits that are kept beside this file.
- * @throws {Error} where what an edit replaces is not in the contract once
+ * Reads the edits of edits.yaml.
+ * @throws {Error} if a replaced text is not in the contract exactly once
  */
 export async function readEdits(): Promise<Edit[]> {
   const text = await readFile(path.join(import.meta.dirname, 'edits.yaml'), 'utf8')
@@ -45,18 +45,18 @@ export async function readEdits(): Promise<Edit[]> {
 
 function replaceOnce(text: string, from: string, to: string, what: string): string {
   const parts = text.split(from)
-  if (parts.length !== 2) throw new Error(`${what}: the contract holds ${from} ${parts.length - 1} times`)
+  if (parts.length !== 2) throw new Error(`${what}: the contract contains ${from} ${parts.length - 1} times`)
   return parts.join(to)
 }
 
 /** `contract:diff`. */
-export const own: Tool = async ({ before, after }) => {
+export const contractDiff: Tool = async ({ before, after }) => {
   const bumps = diffContracts(parse(before), parse(after)).map(({ bump }) => bump)
   if (bumps.includes('major')) return 'breaking'
-  return bumps.includes('minor') ? 'mild' : 'equal'
+  return bumps.includes('minor') ? 'compatible' : 'equal'
 }
 
-/** oasdiff: whatever `oasdiff breaking` lists, errors and warnings, is breaking. */
+/** oasdiff: an edit is breaking if `oasdiff breaking` lists an error or warning. */
 export const oasdiff: Tool = async ({ before, after }) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'diff-comparison-'))
   const files = [path.join(folder, 'before.yaml'), path.join(folder, 'after.yaml')] as const
@@ -65,13 +65,13 @@ export const oasdiff: Tool = async ({ before, after }) => {
     const options = ['--format', 'json', '--flatten-allof', '--flatten-params', '--case-insensitive-headers']
     const { stdout } = await promisify(execFile)('oasdiff', ['breaking', ...options, ...files])
     const found: unknown = JSON.parse(stdout || '[]')
-    return Array.isArray(found) && found.length > 0 ? 'breaking' : 'mild'
+    return Array.isArray(found) && found.length > 0 ? 'breaking' : 'compatible'
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-/** The version of oasdiff that is installed; nothing where none is. */
+/** The version of the installed oasdiff; undefined if there is none. */
 export async function oasdiffVersion(): Promise<string | undefined> {
   const { stdout } = await promisify(execFile)('oasdiff', ['--version']).catch(() => ({ stdout: '' }))
   return stdout.trim() || undefined

@@ -1,41 +1,40 @@
-// What changed, as GitHub's workflow commands: annotations at the lines of a pull request.
+// Formats changes as GitHub workflow commands, which GitHub shows as annotations at the lines of a pull request.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { Change, Path } from './comparison.js'
 import { summaryOf } from './report.js'
-import type { Judgement } from './version.js'
+import type { VersionCheck } from './version.js'
 
-/** The contract as it is now. */
-export interface Written {
-  /** From the root of the repository. */
+/** The contract in the working tree. */
+export interface Source {
+  /** Relative to the root of the repository. */
   readonly file: string
   readonly text: string
 }
 
 /**
- * An annotation for each change, and one for a version that is not enough: an error for what breaks without a new major
- * version, a warning for what breaks with one or asks for another version, a notice for the rest.
+ * An annotation for each change: an error for a breaking change, or a warning if there is a new major version, and a notice for
+ * any other. If the version was not raised far enough, a warning is added.
  */
-export function toGithub({ file, text }: Written, changes: readonly Change[], judgement: Judgement): string {
+export function toGithub({ file, text }: Source, changes: readonly Change[], version: VersionCheck): string {
   const positionOf = locator(text)
   const command = (level: string, at: Path, title: string, message: string) => {
     const { line, col } = positionOf(at)
     const properties = Object.entries({ file, line, col, title }).map(
-      ([key, value]) => `${key}=${inProperty(value)}`,
+      ([key, value]) => `${key}=${escapeProperty(value)}`,
     )
-    return `::${level} ${properties.join(',')}::${inMessage(message)}\n`
+    return `::${level} ${properties.join(',')}::${escapeMessage(message)}\n`
   }
-  const levels = { major: judgement.isEnough ? 'warning' : 'error', minor: 'notice', patch: 'notice' }
+  const levels = { major: version.isEnough ? 'warning' : 'error', minor: 'notice', patch: 'notice' }
   const titles = { major: 'Breaking change', minor: 'Addition', patch: 'Documentation' }
   const lines = changes.map(({ bump, place, where, what, at }) =>
     command(levels[bump], at, titles[bump], `${[place, where].filter(Boolean).join('  ')}: ${what}`),
   )
-  if (judgement.isEnough) return lines.join('')
-  const version = command('warning', ['info', 'version'], 'Version', summaryOf(changes, judgement))
-  return [...lines, version].join('')
+  if (version.isEnough) return lines.join('')
+  return [...lines, command('warning', ['info', 'version'], 'Version', summaryOf(changes, version))].join('')
 }
 
-// Where a place is written, or as much of it as is there.
+// Finds the position of a path, or of the longest part of it that exists.
 function locator(text: string): (at: Path) => { line: number; col: number } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
@@ -59,11 +58,11 @@ function rangeOf(node: unknown): number | undefined {
   return Array.isArray(range) ? Number(range[0]) : undefined
 }
 
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions, as the toolkit escapes them.
-function inMessage(text: string): string {
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions, escaped as in GitHub's actions/toolkit.
+function escapeMessage(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }
 
-function inProperty(value: string | number): string {
-  return inMessage(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')
+function escapeProperty(value: string | number): string {
+  return escapeMessage(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }

@@ -1,90 +1,90 @@
-// The state of one comparison: two documents, and what was found. A rule that reports a difference claims the
-// keys it spoke for; what nobody claimed is documentation.
+// The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims the keys it covers; a
+// difference in an unclaimed key is a change of the documentation.
 
-import type { Node, Pair } from './node.js'
+import { eachKey, type Node, type Pair } from './node.js'
 import { normalise, type Tables } from './normalise.js'
 
-/** The part of the version that a change must raise; `major` is a breaking change. */
+/** The part of the version that a change requires to be raised; `major` is a breaking change. */
 export type Bump = 'major' | 'minor' | 'patch'
 
-/** From the most to the least. */
+/** From the most to the least significant. */
 export const bumps: readonly Bump[] = ['major', 'minor', 'patch']
 
-/** One difference, as a caller of the API would look for it. */
+/** One change. */
 export interface Change {
   readonly bump: Bump
-  /** The operation, `GET /pets`, or the part of the document. */
+  /** The operation, such as `GET /pets`, or the top-level part of the document. */
   readonly place: string
-  /** Inside of it: `query.limit`, `200 400 body.status`; empty for the whole. */
+  /** The location in it, such as `query.limit` or `200 400 body.status`; empty for all of it. */
   readonly where: string
   readonly what: string
-  /** The place in the document after, as keys and indices; as much of it as is there. */
+  /** The location in the second document, or the longest part of it that exists. */
   readonly at: Path
 }
 
-/** The keys and indices that lead to a place. */
+/** Keys and indices from the root of a document. */
 export type Path = readonly (string | number)[]
 
-/** Where a rule is looking. */
+/** The location that a rule is comparing. */
 export interface Spot {
   readonly place: string
   readonly where: string
-  /** Of the response it is in. Answers that change alike are told of together. */
+  /** The response's status. The same change in several responses is reported once, with all of their statuses. */
   readonly status?: string
-  /** The place, where the pair that is reported does not tell it. */
+  /** The path, if it does not follow from the reported pair. */
   readonly at?: Path
 }
 
-/** Two documents, rewritten alike, and what was found so far. */
+/** Two normalised documents, and what was found so far. */
 export interface Comparison extends Pair, Tables {
   readonly found: { readonly status: string | undefined; readonly change: Change }[]
-  /** By mapping, the keys whose difference a rule spoke for. */
+  /** Claimed keys, by mapping. */
   readonly claims: WeakMap<Node, Set<string>>
-  /** By mapping with a `$ref`, what it stands for. */
+  /** Resolved mappings, by mapping with a `$ref`. */
   readonly views: WeakMap<Node, Node>
-  /** By mapping of a document as it was parsed. */
+  /** Paths, by mapping of a parsed document. */
   readonly paths: WeakMap<object, Path>
-  /** By direction, the schemas that were found to be alike. */
-  readonly alike: Readonly<Record<'request' | 'response', WeakMap<Node, WeakSet<Node>>>>
-  /** The pairs of schemas that were met again inside of themselves. */
-  readonly cut: Pair[]
+  /** Pairs of schemas without a difference, by direction. */
+  readonly unchanged: Readonly<Record<'request' | 'response', WeakMap<Node, WeakSet<Node>>>>
+  /** Pairs of schemas at which the comparison stopped because they are recursive. */
+  readonly recursive: Pair[]
 }
 
-/** Claimed of a mapping that a rule spoke for as a whole: no key of a document. */
-export const whole = ''
+/** Claims a mapping as a whole; no key of a document is empty. */
+export const wholeNode = ''
 
-/** Begins a comparison of two documents as they were parsed. */
+/** Starts a comparison of two parsed documents. */
 export function comparisonOf(documents: Pair): Comparison {
   const [origins, sources, targets] = [new WeakMap(), new WeakMap(), new WeakMap()]
   const tables: Tables = { origins, sources, targets, spellings: new Map() }
   const [before, after] = [normalise(documents.before, tables), normalise(documents.after, tables)]
   const paths = new WeakMap<object, Path>()
-  notePaths(paths, documents.before, [], false)
-  notePaths(paths, documents.after, [], true)
-  return { before, after, ...tables, paths, views: new WeakMap(), ...nothing() }
+  collectPaths(paths, documents.before, [], false)
+  collectPaths(paths, documents.after, [], true)
+  return { before, after, ...tables, paths, views: new WeakMap(), ...noFindings() }
 }
 
-/** Begins a comparison of parts of the same documents, of which nobody is told. */
-export function asideOf(comparison: Comparison): Comparison {
-  return { ...comparison, ...nothing() }
+/** Starts a trial comparison of parts of the same documents, whose changes are not reported. */
+export function trialOf(comparison: Comparison): Comparison {
+  return { ...comparison, ...noFindings() }
 }
 
-function nothing(): Pick<Comparison, 'found' | 'claims' | 'alike' | 'cut'> {
-  const alike = { request: new WeakMap(), response: new WeakMap() }
-  return { found: [], claims: new WeakMap(), alike, cut: [] }
+function noFindings(): Pick<Comparison, 'found' | 'claims' | 'unchanged' | 'recursive'> {
+  const unchanged = { request: new WeakMap(), response: new WeakMap() }
+  return { found: [], claims: new WeakMap(), unchanged, recursive: [] }
 }
 
-// What was in a list before may have another index now: of that, the list is all that can be found.
-function notePaths(paths: WeakMap<object, Path>, value: unknown, path: Path, isAfter: boolean): void {
+// An item of a list in the first document may have another index in the second, so its path ends at the list.
+function collectPaths(paths: WeakMap<object, Path>, value: unknown, path: Path, isAfter: boolean): void {
   if (typeof value !== 'object' || value === null || paths.has(value)) return
   paths.set(value, path)
   const isList = Array.isArray(value)
   for (const [key, each] of Object.entries(value)) {
-    notePaths(paths, each, isList ? (isAfter ? [...path, Number(key)] : path) : [...path, key], isAfter)
+    collectPaths(paths, each, isList ? (isAfter ? [...path, Number(key)] : path) : [...path, key], isAfter)
   }
 }
 
-/** Reports a difference, and claims the keys of the pair that it speaks for. */
+/** Reports a change, and claims the keys of the pair that it covers. */
 export function report(
   comparison: Comparison,
   spot: Spot,
@@ -100,39 +100,52 @@ export function report(
   for (const key of keys) claimBoth(comparison, pair, key)
 }
 
-function pathOf(comparison: Comparison, node: Node, key = whole): Path | undefined {
-  const written = originsOf(comparison, node)
-  const holder = written.find((origin) => key in origin)
-  if (holder) return [...(comparison.paths.get(holder) ?? []), key]
-  return written[0] && comparison.paths.get(written[0])
+/** Reports removed keys as breaking and added keys as minor, and calls `compare` for the others. */
+export function compareKeys(
+  comparison: Comparison,
+  pair: Pair,
+  spotOf: (key: string) => Spot,
+  compare: (key: string) => void,
+  prefixOf: (key: string) => string = () => '',
+): void {
+  const reportKey = (bump: Bump, what: string) => (key: string) =>
+    report(comparison, spotOf(key), bump, `${prefixOf(key)}${what}`, pair, key)
+  eachKey(pair, { removed: reportKey('major', 'removed'), added: reportKey('minor', 'added'), kept: compare })
 }
 
-// What is no part of OpenAPI is as it was written.
+function pathOf(comparison: Comparison, node: Node, key = wholeNode): Path | undefined {
+  const origins = originsOf(comparison, node)
+  const holder = origins.find((origin) => key in origin)
+  if (holder) return [...(comparison.paths.get(holder) ?? []), key]
+  return origins[0] && comparison.paths.get(origins[0])
+}
+
+// Parts unknown to OpenAPI are not normalised, so that they are their own origin.
 function originsOf(comparison: Comparison, node: Node): Node[] {
   const sources = comparison.sources.get(node) ?? []
   const own = comparison.origins.get(node) ?? node
-  const written = comparison.paths.has(own) ? [own] : []
-  return [...written, ...sources.flatMap((source) => originsOf(comparison, source))]
+  const parsed = comparison.paths.has(own) ? [own] : []
+  return [...parsed, ...sources.flatMap((source) => originsOf(comparison, source))]
 }
 
-/** Keeps a key from being told of as documentation, on both sides. */
+/** Claims a key in both documents. */
 export function claimBoth(comparison: Comparison, { before, after }: Pair, key: string): void {
   claim(comparison, before, key)
   claim(comparison, after, key)
 }
 
-/** As `claimBoth`, on one side. */
+/** Claims a key of a mapping, and of the mappings it was merged from. */
 export function claim(comparison: Comparison, node: Node, key: string): void {
   for (const source of comparison.sources.get(node) ?? []) claim(comparison, source, key)
   comparison.claims.set(node, (comparison.claims.get(node) ?? new Set()).add(key))
 }
 
-/** Whether a rule spoke for a key on either side. */
+/** Whether a key is claimed in either document. */
 export function isClaimed({ claims }: Comparison, { before, after }: Pair, key: string): boolean {
   return claims.get(before)?.has(key) === true || claims.get(after)?.has(key) === true
 }
 
-/** What was found: each difference once, the worst first. */
+/** The changes without duplicates, breaking ones first. */
 export function changesOf({ found }: Comparison): Change[] {
   const merged = new Map<string, { change: Change; statuses: Set<string> }>()
   for (const { change, status } of found) {
@@ -151,6 +164,6 @@ function withStatuses({ change, statuses }: { change: Change; statuses: Set<stri
 function compareChanges(a: Change, b: Change): number {
   const keyOf = (change: Change) => [bumps.indexOf(change.bump), change.place, change.where, change.what]
   const [x, y] = [JSON.stringify(keyOf(a)), JSON.stringify(keyOf(b))]
-  // By code unit: the same order in every locale.
+  // By code unit, which gives the same order in every locale.
   return x < y ? -1 : Number(x > y)
 }

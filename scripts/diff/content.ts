@@ -1,4 +1,4 @@
-// What is sent or returned: media types, each with its schema.
+// The content of requests and responses: media types, each with its schema.
 
 import { type Comparison, report, type Spot } from './comparison.js'
 import type { Direction } from './keywords.js'
@@ -6,7 +6,7 @@ import { eachKey, type Pair } from './node.js'
 import { child, same } from './references.js'
 import { compareSchemas } from './schemas.js'
 
-/** Reports the changes of media types, and of what is in them. */
+/** Reports changes of media types and their schemas. */
 export function compareContent(
   comparison: Comparison,
   spot: Spot,
@@ -17,9 +17,10 @@ export function compareContent(
   eachKey(content, {
     removed: (type) => {
       const range = direction === 'request' ? rangeOf(type, after) : undefined
-      const isLess = direction === 'response' && after.some((other) => rangeOf(other, [type]) === type)
+      const isNarrowed = direction === 'response' && after.some((other) => rangeOf(other, [type]) === type)
       if (range !== undefined) compareMedia(comparison, spot, direction, content, [type, range])
-      else report(comparison, spot, isLess ? 'minor' : 'major', `media type ${type} removed`, content, type)
+      else
+        report(comparison, spot, isNarrowed ? 'minor' : 'major', `media type ${type} removed`, content, type)
     },
     added: (type) => {
       const range = direction === 'response' ? rangeOf(type, before) : undefined
@@ -30,7 +31,7 @@ export function compareContent(
   })
 }
 
-// The media type range that a type is of (RFC 9110, section 12.5.1).
+// The media range (RFC 9110, section 12.5.1) among `types` that includes the type.
 function rangeOf(type: string, types: readonly string[]): string | undefined {
   return [`${type.split('/', 1)[0]}/*`, '*/*'].find((range) => types.includes(range))
 }
@@ -51,7 +52,7 @@ function compareMedia(
   if (was !== is) report(comparison, spot, 'minor', `media type ${was} -> ${is}`, content, is, was)
 }
 
-/** What stands under one key before, under another one after. */
+/** The pair of the value under one key before and under another key after. */
 export function between(comparison: Comparison, { before, after }: Pair, was: string, is: string): Pair {
   return child(comparison, { before: { value: before[was] }, after: { value: after[is] } }, 'value')
 }

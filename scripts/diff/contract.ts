@@ -1,20 +1,17 @@
-// What changed between two versions of a contract, for those who call the API: every rule in turn, and what is
-// left over.
+// Compares two versions of a contract from the point of view of clients: runs every rule, then reports the rest as documentation.
 //
-// Written here because no kept library on the npm registry does this for OpenAPI 3.1. Those that were judged, in
-// November 2026, on this contract:
-// - openapi-diff 0.24.1 (Atlassian) refuses it: "Unsupported OpenAPI version: 3.1.0". By its own table it does not
-//   look at parameters, security or deprecation.
-// - api-smart-diff 1.0.6 names OpenAPI 3.0 only, and its last commit seen is of July 2024. It takes a field of an
-//   answer that may become null, or fall below its former minimum, for harmless, and a key no longer asked for
-//   as breaking.
-// - @useoptic/standard-rulesets 1.0.9 brings 235 packages and 86 MB, an AI client among them; last commit seen:
-//   August 2025.
-// - @pb33f/openapi-changes 0.0.67 needs an install script, to bring a Go program.
-// - oasdiff, which knows 3.1 since its 1.15, is a Go program; its name on npm is a placeholder without code. What it finds
-//   is beside what is found here in scripts/diff-comparison.
+// It is written here because no maintained library on the npm registry does this for OpenAPI 3.1. Evaluated on this contract in
+// November 2026:
+// - openapi-diff 0.24.1 (Atlassian) rejects it: "Unsupported OpenAPI version: 3.1.0". Its own table excludes parameters, security and
+//   deprecation.
+// - api-smart-diff 1.0.6 names OpenAPI 3.0 only; last commit seen in July 2024. It classifies a response field that may become null,
+//   or fall below its former minimum, as non-breaking, and a removed security requirement as breaking.
+// - @useoptic/standard-rulesets 1.0.9 has 235 packages and 86 MB, an AI client among them; last commit seen in August 2025.
+// - @pb33f/openapi-changes 0.0.67 needs an install script, which downloads a Go program.
+// - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder. scripts/diff-comparison
+//   compares its results with these.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
-// None would know of plans, sunsets and the status of an error code, which are promises of this contract.
+// None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
 import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, comparisonOf } from './comparison.js'
@@ -26,9 +23,9 @@ import { compareSecuritySchemes } from './security.js'
 import { compareServers } from './servers.js'
 
 /**
- * What changed between two parsed OpenAPI documents: breaking changes first, then by place. The version itself
- * (`info.version`) is no change: see `judgeVersion`.
- * @throws {DiffError} where a `$ref` leads nowhere.
+ * Returns the changes between two parsed OpenAPI documents: breaking changes first, then by place. `info.version` is not a change: see
+ * `checkVersion`.
+ * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function diffContracts(before: Node, after: Node): Change[] {
   const comparison = comparisonOf({ before, after })

@@ -1,4 +1,4 @@
-/** The documents cannot be compared; the message says why, in one line. */
+/** The documents cannot be compared; the message is one line. */
 export class DiffError extends Error {
   override name = 'DiffError'
 }

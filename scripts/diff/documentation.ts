@@ -1,11 +1,11 @@
-// Everything that differs and that no rule spoke for: words, examples, extensions. It is reported where it is
-// written, once, however many operations refer to it.
+// Differences that no rule claimed: descriptions, examples, extensions. Each is reported once, at its place in the document, however many
+// operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Comparison, isClaimed, report, type Spot, whole } from './comparison.js'
-import { isNode, type Node, type Pair, step } from './node.js'
+import { type Comparison, isClaimed, report, type Spot, wholeNode } from './comparison.js'
+import { describeChange, isNode, type Node, type Pair } from './node.js'
 
-/** Reports what is left over, as changes of the documentation. */
+/** Reports all unclaimed differences as changes of the documentation. */
 export function compareDocumentation(comparison: Comparison): void {
   compareNodes(comparison, [], comparison)
 }
@@ -25,7 +25,7 @@ function compareValues(
   after: unknown,
   parent: Pair,
 ): void {
-  // The version is what the changes are held against, not one of them.
+  // The version is checked separately.
   if (isDeepStrictEqual(before, after) || path.join('.') === 'info.version') return
   if (isReported(comparison, before) || isReported(comparison, after)) return
   const pair = pairOf(before, after)
@@ -33,15 +33,15 @@ function compareValues(
   else reportDifference(comparison, path, before, after, parent)
 }
 
-// Whether rules spoke for all of a mapping, or of what it refers to.
+// Whether a mapping, or the one it refers to, is claimed as a whole or by all of its keys.
 function isReported({ claims, views }: Comparison, value: unknown): boolean {
   if (!isNode(value)) return false
-  if (claims.get(views.get(value) ?? value)?.has(whole)) return true
+  if (claims.get(views.get(value) ?? value)?.has(wholeNode)) return true
   const keys = Object.keys(value)
   return keys.length > 0 && keys.every((key) => claims.get(value)?.has(key))
 }
 
-// Lists of things with names, such as parameters, are compared by those, so that one more does not shift the rest.
+// Items with names, such as parameters, are compared by name, so that an inserted one does not change the others.
 function pairOf(before: unknown, after: unknown): Pair | undefined {
   if (isNode(before) && isNode(after)) return { before, after }
   const [was, is] = [byName(before), byName(after)]
@@ -51,8 +51,8 @@ function pairOf(before: unknown, after: unknown): Pair | undefined {
 function byName(list: unknown): Node | undefined {
   if (!Array.isArray(list) || !list.every(isNode)) return undefined
   const names = list.map((item) => labelOf(item))
-  const isClear = new Set(names).size === names.length && !names.includes(undefined)
-  return isClear ? Object.fromEntries(list.map((item, i) => [names[i], item])) : undefined
+  const isUnique = new Set(names).size === names.length && !names.includes(undefined)
+  return isUnique ? Object.fromEntries(list.map((item, i) => [names[i], item])) : undefined
 }
 
 function labelOf({ in: place, name, url, $ref }: Node): string | undefined {
@@ -70,11 +70,11 @@ function reportDifference(
 ): void {
   const key = path.at(-1) ?? ''
   const spot = { ...spotOf(path.slice(0, -1)), at: path }
-  // Claimed, for it may have become part of several schemas.
-  report(comparison, spot, 'patch', inWords(key, before, after), parent, key)
+  // Claimed, since it may have been merged into several schemas.
+  report(comparison, spot, 'patch', describe(key, before, after), parent, key)
 }
 
-// An operation as people call it, by method and path.
+// Operations are located by method and path.
 function spotOf([part = '', second, third, ...rest]: readonly string[]): Spot {
   if (part !== 'paths' || second === undefined) {
     return { place: part, where: [second, third, ...rest].filter(Boolean).join('.') }
@@ -82,9 +82,9 @@ function spotOf([part = '', second, third, ...rest]: readonly string[]): Spot {
   return { place: third ? `${third.toUpperCase()} ${second}` : second, where: rest.join('.') }
 }
 
-// A value only where it fits on the line.
-function inWords(key: string, before: unknown, after: unknown): string {
-  if ([before, after].every(isShort)) return step(key, before, after)
+// Shows values only if they fit on the line.
+function describe(key: string, before: unknown, after: unknown): string {
+  if ([before, after].every(isShort)) return describeChange(key, before, after)
   if (before === undefined) return `${key} added`
   return `${key} ${after === undefined ? 'removed' : 'changed'}`
 }

@@ -1,25 +1,24 @@
-// The rules of a schema that look at one keyword at a time, by direction. What callers send must stay acceptable,
-// so a schema of a request must not become narrower; what they read must stay understood, so a schema of a
-// response must not become wider.
+// Rules for single schema keywords, by direction. A request schema must not become narrower, since clients' requests must stay valid. A
+// response schema must not become wider, since clients must still understand the responses.
 
 import { integerRanges } from '../../src/lib/exact-number.js'
 import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
-import { eachKey, eachName, isNode, type Node, type Pair, step, toJson } from './node.js'
+import { describeChange, eachKey, eachName, isNode, type Node, type Pair, toJson } from './node.js'
 import { child, same } from './references.js'
 import { typesOf } from './simplify.js'
 
 export type Direction = 'request' | 'response'
 
-/** Where a rule is looking at a schema, which way its values travel, and the schemas that lead there. */
+/** The location of a schema, the direction of its values, and the pairs of schemas that lead there. */
 export interface SchemaSpot extends Spot {
   readonly direction: Direction
   readonly trail: readonly Pair[]
 }
 
-/** What a change does to the set of values that a schema accepts. A change may do both. */
+/** The effect of a change on the set of valid values. A change may have both. */
 export type Effect = 'narrows' | 'widens'
 
-/** Reports the changes of one schema, all but those of the schemas inside of it. */
+/** Reports the changes of a schema, without its subschemas. */
 export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   compareTypes(comparison, spot, pair)
   compareValues(comparison, spot, pair)
@@ -31,7 +30,7 @@ export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: 
   compareOthers(comparison, spot, pair)
 }
 
-/** Reports a change by its effect: what narrows breaks requests, what widens breaks responses. */
+/** Reports a change: narrowing is breaking in requests, widening in responses. */
 export function reportEffect(
   comparison: Comparison,
   spot: SchemaSpot,
@@ -51,15 +50,16 @@ function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): voi
     added: () => effects.add('widens'),
   })
   if (effects.size === 0) return
-  const [before, after] = [pair.before.type, pair.after.type].map(inWords)
+  const [before, after] = [pair.before.type, pair.after.type].map(describe)
   const [effect, other] = [...effects]
+  // An added, removed or changed enum implies the change of type and is reported itself.
   const hasValues = [pair.before.enum, pair.after.enum].map((values) => values !== undefined)
-  const isToldByValues = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
-  if (isToldByValues || hasValues.every(Boolean)) claimBoth(comparison, pair, 'type')
-  else reportEffect(comparison, spot, [...effects], step('type', before, after), pair, 'type')
+  const isImplied = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
+  if (isImplied || hasValues.every(Boolean)) claimBoth(comparison, pair, 'type')
+  else reportEffect(comparison, spot, [...effects], describeChange('type', before, after), pair, 'type')
 }
 
-function inWords(type: unknown): unknown {
+function describe(type: unknown): unknown {
   return Array.isArray(type) ? type.join('|') : type
 }
 
@@ -84,31 +84,30 @@ function valuesOf({ enum: values }: Node): string[] | undefined {
   return Array.isArray(values) ? values.map(toJson) : undefined
 }
 
-// Whoever read "codes may be added" is prepared for one. It counts in the version they read: a warning that
-// comes with the new value is none.
+// Clients that read "values may be added" expect new ones. The sentence must be in the earlier version: added together with a value, it
+// warned nobody.
 function isOpen(schema: Node): boolean {
   return /\bmay be added\b/i.test(String(schema.description))
 }
 
-// The status that goes with each error code: callers branch on either.
+// The status of each error code. Clients branch on either.
 function compareStatuses(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const statuses = child(comparison, pair, 'x-enumStatuses')
   eachKey(statuses, {
     kept: (code) => {
       const [before, after] = [statuses.before[code], statuses.after[code]]
       if (before === after) return
-      report(comparison, spot, 'major', step(`status of ${code}`, before, after), statuses, code)
+      report(comparison, spot, 'major', describeChange(`status of ${code}`, before, after), statuses, code)
     },
   })
 }
 
 interface Bound {
   readonly keyword: string
-  /** The keyword that leaves the bound itself out. */
+  /** The keyword of the exclusive bound. */
   readonly exclusive?: string
-  /** Whether a greater value accepts less. */
   readonly isLower: boolean
-  /** What its absence means. */
+  /** The bound without the keyword. */
   readonly absent: number
 }
 
@@ -133,10 +132,10 @@ function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
     const isStricter =
       was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === bound.isLower
     const { keyword } = is.limit === bound.absent ? was : is
-    const isOther = was.keyword !== is.keyword && ![was.limit, is.limit].includes(bound.absent)
-    const what = isOther
+    const isKeywordChanged = was.keyword !== is.keyword && ![was.limit, is.limit].includes(bound.absent)
+    const what = isKeywordChanged
       ? `${was.keyword} ${was.limit} -> ${is.keyword} ${is.limit}`
-      : step(keyword, pair.before[keyword], pair.after[keyword])
+      : describeChange(keyword, pair.before[keyword], pair.after[keyword])
     reportEffect(comparison, spot, [isStricter ? 'narrows' : 'widens'], what, pair, is.keyword, was.keyword)
   }
 }
@@ -152,15 +151,22 @@ function boundOf(
   return { keyword, limit: limit(schema[keyword] ?? absent) }
 }
 
-// Nobody can tell of two patterns which accepts more.
+// Keywords whose changes both narrow and widen, with a few exceptions: which of two patterns accepts more is not decided.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
 function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of constraints) {
-    // `uniqueItems: false` says nothing.
+    // `uniqueItems: false` is the default.
     const [before, after] = [pair.before[keyword] || undefined, pair.after[keyword] || undefined]
     if (before === after) continue
-    reportEffect(comparison, spot, effectsOf(before, after), step(keyword, before, after), pair, keyword)
+    reportEffect(
+      comparison,
+      spot,
+      effectsOf(before, after),
+      describeChange(keyword, before, after),
+      pair,
+      keyword,
+    )
   }
 }
 
@@ -170,7 +176,7 @@ function effectsOf(before: unknown, after: unknown): Effect[] {
   return ['narrows', 'widens']
 }
 
-// Of formats: whether each number of one is one of the other.
+// Whether every number of one format is valid in the other.
 function isWithin(format: unknown, other: unknown): boolean {
   if (format === 'float' && other === 'double') return true
   const [range, wider] = [integerRanges[String(format)], integerRanges[String(other)]]
@@ -182,48 +188,37 @@ function isMultiple(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Reports another default: it is another answer to the same request. One that is written down where there was none may be
- * what the service did all along. In a response a default says nothing.
+ * Reports a changed default, which changes the meaning of the same request. An added default may only document the existing behaviour.
+ * In responses, defaults have no effect.
  */
 export function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const [before, after] = [pair.before.default, pair.after.default]
   if (spot.direction === 'response' || same(comparison, before, after)) return
   const bump = before === undefined ? 'minor' : 'major'
-  report(comparison, spot, bump, step('default', before, after), pair, 'default')
+  report(comparison, spot, bump, describeChange('default', before, after), pair, 'default')
 }
 
-// It refuses no value, but clients tell variants apart by it.
+// It rejects no value, but clients select the variant by it.
 function compareDiscriminator(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const key = 'discriminator'
   const [before, after] = [pair.before[key], pair.after[key]]
   if (same(comparison, before, after)) return
-  const isMore = isNode(before) && isNode(after) && before.propertyName === after.propertyName
+  const isSameProperty = isNode(before) && isNode(after) && before.propertyName === after.propertyName
   const [was, is] = [before, after].map((one) => (isNode(one) && isNode(one.mapping) ? one.mapping : {}))
-  const isKept = isMore && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
-  const isMajor = before !== undefined && !isKept
-  report(comparison, spot, isMajor ? 'major' : 'minor', `keyword ${key} changed`, pair, key)
+  const isExtended = isSameProperty && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
+  const isMajor = before !== undefined && !isExtended
+  report(comparison, spot, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, pair, key)
 }
 
-// Keywords that no rule can weigh.
+// Keywords without a rule, any change of which is breaking.
 const others = [
-  'not',
-  'if',
-  'then',
-  'else',
-  'contains',
-  'minContains',
-  'maxContains',
-  'propertyNames',
-  'dependentSchemas',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  'contentEncoding',
-  'contentMediaType',
+  ...['not', 'if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'propertyNames'],
+  ...['dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentEncoding', 'contentMediaType'],
 ]
 
 function compareOthers(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   for (const keyword of others) {
     if (same(comparison, pair.before[keyword], pair.after[keyword])) continue
-    report(comparison, spot, 'major', `keyword ${keyword} changed`, pair, keyword)
+    report(comparison, spot, 'major', `keyword "${keyword}" changed`, pair, keyword)
   }
 }

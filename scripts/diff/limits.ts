@@ -1,14 +1,13 @@
-// What every request is held to: sizes (`x-limits`) and numbers of requests (`x-rate-limits`); and how long its answer is
-// kept (`x-idempotency`).
+// Limits: sizes (`x-limits`), quotas (`x-rate-limits`), and how long responses to idempotent requests are stored (`x-idempotency`).
 
-import { type Comparison, report, type Spot } from './comparison.js'
-import { eachKey, type Pair, step } from './node.js'
+import { type Comparison, compareKeys, report, type Spot } from './comparison.js'
+import { describeChange, type Pair } from './node.js'
 import { child } from './references.js'
 
-/** Reports limits that became stricter, which breaks callers at the edge, or milder. */
+/** Reports changed limits. A stricter one is breaking, since it affects clients near the limit. */
 export function compareLimits(comparison: Comparison): void {
   compareNumbers(comparison, { place: 'x-limits', where: '' }, child(comparison, comparison, 'x-limits'))
-  compareKeeping(comparison, child(comparison, comparison, 'x-idempotency'))
+  compareRetention(comparison, child(comparison, comparison, 'x-idempotency'))
   const rates = child(comparison, comparison, 'x-rate-limits')
   for (const part of ['anonymous', 'ban']) {
     compareNumbers(comparison, { place: 'x-rate-limits', where: part }, child(comparison, rates, part))
@@ -16,15 +15,16 @@ export function compareLimits(comparison: Comparison): void {
   comparePlans(comparison, child(comparison, rates, 'plans'))
 }
 
-function compareKeeping(comparison: Comparison, pair: Pair): void {
-  const [before, after] = [pair.before.keepHours, pair.after.keepHours]
+function compareRetention(comparison: Comparison, pair: Pair): void {
+  const key = 'keepHours'
+  const [before, after] = [pair.before[key], pair.after[key]]
   if (before === after) return
   const isShorter = typeof before === 'number' && typeof after === 'number' && after < before
   const spot = { place: 'x-idempotency', where: '' }
-  report(comparison, spot, isShorter ? 'major' : 'minor', step('keepHours', before, after), pair, 'keepHours')
+  report(comparison, spot, isShorter ? 'major' : 'minor', describeChange(key, before, after), pair, key)
 }
 
-// A ban comes sooner when its rejections are counted over a longer time.
+// Counting rejections over a longer time makes a ban more likely.
 const stricterWhenHigher = new Set(['withinSeconds', 'banSeconds'])
 
 function compareNumbers(comparison: Comparison, spot: Spot, pair: Pair): void {
@@ -32,28 +32,25 @@ function compareNumbers(comparison: Comparison, spot: Spot, pair: Pair): void {
     const [before, after] = [pair.before[name], pair.after[name]]
     if (before === after) continue
     const isStricter = stricterWhenHigher.has(name)
-      ? strictness(before) < strictness(after)
-      : strictness(before, Number.POSITIVE_INFINITY) > strictness(after, Number.POSITIVE_INFINITY)
-    report(comparison, spot, isStricter ? 'major' : 'minor', step(name, before, after), pair, name)
+      ? numberOr(before, 0) < numberOr(after, 0)
+      : numberOr(before, Number.POSITIVE_INFINITY) > numberOr(after, Number.POSITIVE_INFINITY)
+    report(comparison, spot, isStricter ? 'major' : 'minor', describeChange(name, before, after), pair, name)
   }
 }
 
-function strictness(value: unknown, absent = 0): number {
+function numberOr(value: unknown, absent: number): number {
   return typeof value === 'number' ? value : absent
 }
 
 function comparePlans(comparison: Comparison, plans: Pair): void {
-  const spotOf = (name: string) => ({ place: 'x-rate-limits', where: `plans.${name}` })
-  eachKey(plans, {
-    removed: (name) => report(comparison, spotOf(name), 'major', 'plan removed', plans, name),
-    added: (name) => report(comparison, spotOf(name), 'minor', 'plan added', plans, name),
-    kept: (name) => comparePlan(comparison, spotOf(name), plans, name),
-  })
+  const at = (name: string) => ({ place: 'x-rate-limits', where: `plans.${name}` })
+  const compare = (name: string) => comparePlan(comparison, at(name), plans, name)
+  compareKeys(comparison, plans, at, compare, () => 'plan ')
 }
 
 function comparePlan(comparison: Comparison, spot: Spot, plans: Pair, name: string): void {
   const [before, after] = [plans.before[name], plans.after[name]]
   if (typeof before === typeof after) compareNumbers(comparison, spot, child(comparison, plans, name))
-  // Quotas agreed per key may lie on either side of a number, so a step to or from them is taken as lowering.
-  else report(comparison, spot, 'major', step('quotas', before, after), plans, name)
+  // A custom quota may be higher or lower than a fixed one, so a change between them counts as stricter.
+  else report(comparison, spot, 'major', describeChange('quotas', before, after), plans, name)
 }

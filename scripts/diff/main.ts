@@ -1,5 +1,5 @@
-// What changed between the contract at a git ref and the one in the working tree, for those who call the API,
-// and whether its version says so.
+// Reports the changes of the contract between a git ref and the working tree by their effect on clients, and checks that its version was
+// raised accordingly.
 
 import { parseArgs } from 'node:util'
 import { paintFor, print } from '../../src/commands/terminal.js'
@@ -11,25 +11,25 @@ import { diffSince } from './since.js'
 
 const usage = `Usage: npm run contract:diff -- [--format FORMAT | --json] <git ref>
 
-What changed between openapi.yaml at the git ref and openapi.yaml as it is now: a line for each change, and the
-version it calls for.
+Compares openapi.yaml at the git ref with the working tree: prints a line for each change, and the version that the
+changes require.
 
-  breaking  a caller that works today may not work tomorrow: a new major version
-  minor     something new, or milder, that callers may use
-  patch     words, examples: nothing that callers send or get
+  breaking  may break an existing client; requires a new major version
+  minor     backward-compatible: an addition or a relaxed limit
+  patch     documentation only: descriptions, examples
 
-  --format text     a line for each change, for people: the default
-  --format github   an annotation for each change, at its line of a pull request
-  --json            the same for scripts
-  --help            this
+  --format text     a line for each change (the default)
+  --format github   an annotation for each change, at its line in a pull request
+  --json            JSON for scripts
+  --help            print this help
 
 Examples:
-  npm run contract:diff -- HEAD             what is not committed yet
-  npm run contract:diff -- origin/main      what this branch changes
+  npm run contract:diff -- HEAD             uncommitted changes
+  npm run contract:diff -- origin/main      changes of this branch
   npm run --silent contract:diff -- --json v1.0.0 | jq .bump
 
-Exit codes: 0 the version may stand, 1 a breaking change without a new major version (of info.version, or in the
-path of the servers), 2 wrong usage.
+Exit codes: 0 no unversioned breaking change, 1 a breaking change without a new major version (in info.version or in
+the path of the servers), 2 wrong usage or an error.
 `
 
 async function main(): Promise<number> {
@@ -39,18 +39,19 @@ async function main(): Promise<number> {
     await print(usage)
     return 0
   }
-  if (ref === '' || rest.length > 0) throw new DiffError('name one git ref, such as HEAD; --help tells more')
+  if (ref === '' || rest.length > 0)
+    throw new DiffError('exactly one git ref is required, such as HEAD; see --help')
   const format = values.json ? 'json' : (values.format ?? 'text')
   if (values.json && values.format !== undefined)
-    throw new DiffError('--json and --format do not go together')
+    throw new DiffError('--json and --format are mutually exclusive')
   if (!values.json && !['text', 'github'].includes(format)) {
-    throw new DiffError(`there is no format ${format}: it is text or github`)
+    throw new DiffError(`unknown format ${format}; the formats are text and github`)
   }
-  const { changes, judgement, written } = await diffSince(ref, contractFile)
-  if (format === 'github') await print(toGithub(written, changes, judgement))
-  else if (format === 'json') await print(toJson(ref, changes, judgement))
-  else await print(toText(ref, changes, judgement, paintFor(process.stdout)))
-  return judgement.bump === 'major' && !judgement.isEnough ? 1 : 0
+  const { changes, version, source } = await diffSince(ref, contractFile)
+  if (format === 'github') await print(toGithub(source, changes, version))
+  else if (format === 'json') await print(toJson(ref, changes, version))
+  else await print(toText(ref, changes, version, paintFor(process.stdout)))
+  return version.bump === 'major' && !version.isEnough ? 1 : 0
 }
 
 function parse() {
@@ -64,11 +65,11 @@ function parse() {
       allowPositionals: true,
     })
   } catch (error) {
-    throw new DiffError(`${(error as Error).message}; --help tells more`)
+    throw new DiffError(`${(error as Error).message}; see --help`)
   }
 }
 
-// Whatever is wrong exits 2: 1 is a break.
+// Exit code 1 means a breaking change, so that every error exits with 2.
 main().then(
   (code) => {
     process.exitCode = code

@@ -1,45 +1,57 @@
-// The documents as parsed, before anything is known of their shape, and how two of them are set side by side.
+// Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
+import * as pointer from '../../src/contract/pointer.js'
+import { DiffError } from './diff-error.js'
 
-/** A mapping of a document. */
+/** A mapping in a document. */
 export interface Node {
   readonly [key: string]: unknown
 }
 
-/** The same place in both documents; an absent one reads as empty. */
+/** The same place in both documents; empty in the document that lacks it. */
 export interface Pair {
   readonly before: Node
   readonly after: Node
 }
 
-/** Whether it is a mapping. */
+/** Whether a value is a mapping. */
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The mappings of a list; none where there is no list. */
+/** The mappings of a list; none if it is not a list. */
 export function nodesOf(list: unknown): readonly Node[] {
   return Array.isArray(list) ? list.filter(isNode) : []
 }
 
-/** What to do with a name that went, came or stayed. */
+/**
+ * Returns the target of a local `$ref`.
+ * @throws {DiffError} if there is none
+ */
+export function lookUp(document: Node, ref: string): unknown {
+  const target = pointer.resolvePointer(document, ref)
+  if (target === undefined) throw new DiffError(`$ref ${ref} does not exist`)
+  return target
+}
+
+/** Called for each name, depending on which of the two documents have it. */
 export type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
 
-/** Sorts names into those that went, came and stayed. */
+/** Compares two sets of names. */
 export function eachName<Name>(before: Iterable<Name>, after: Iterable<Name>, on: OnName<Name>): void {
   const [was, is] = [new Set(before), new Set(after)]
   for (const name of was) (is.has(name) ? on.kept : on.removed)?.(name)
   for (const name of is) if (!was.has(name)) on.added?.(name)
 }
 
-/** As `eachName`, for the keys of two mappings. */
+/** Compares the keys of two mappings. */
 export function eachKey({ before, after }: Pair, on: OnName<string>): void {
   eachName(Object.keys(before), Object.keys(after), on)
 }
 
-/** A value's step in words: `maximum 100 -> 50`, `pattern ^a$ added`. */
-export function step(name: string, before: unknown, after: unknown): string {
+/** Describes the change of a value: `maximum 100 -> 50`, `pattern ^a$ added`. */
+export function describeChange(name: string, before: unknown, after: unknown): string {
   if (before === undefined) return `${name} ${show(after)} added`
   if (after === undefined) return `${name} ${show(before)} removed`
   return `${name} ${show(before)} -> ${show(after)}`
@@ -49,7 +61,7 @@ function show(value: unknown): string {
   return typeof value === 'string' ? value : toJson(value)
 }
 
-/** A value as JSON, its integers to the last digit. */
+/** A value as JSON, with exact integers. */
 export function toJson(value: unknown): string {
   return String(stringify(value))
 }

@@ -1,87 +1,91 @@
-// One way of writing for what OpenAPI and JSON Schema let be written in several, so that the rules find a difference only
-// where callers would. Each part of a document is rewritten by what it is; what callers read as text stays as it is.
+// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
+// documents have no difference. Documentation is not changed.
 
 import { toSchema31 } from '../../src/contract/upgrade.js'
-import { isNode, type Node } from './node.js'
-import { lookUp } from './pointer.js'
-import { annotations, intersect, simplify, withoutChoice, wordless } from './simplify.js'
+import { isNode, lookUp, type Node } from './node.js'
+import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 
-/** What is known of documents that were rewritten. */
+/** What is remembered of normalised documents. */
 export interface Tables {
-  /** How names of headers are written, by the name in lower case. */
+  /** The first spelling of each header name, by the name in lower case. */
   readonly spellings: Map<string, string>
-  /** By document, what each local `$ref` leads to. */
+  /** The normalised targets of local `$ref`s, by document. */
   readonly targets: WeakMap<Node, ReadonlyMap<string, unknown>>
-  /** By mapping, the one of the document as it was written. */
+  /** The parsed mapping, by normalised mapping. */
   readonly origins: WeakMap<Node, Node>
-  /** By mapping, those that were put together to make it. */
+  /** The mappings that it was merged from, by merged mapping. */
   readonly sources: WeakMap<Node, readonly Node[]>
 }
 
-// What a part of a document holds, by key. `*` marks a mapping by names.
+// The kinds of the parts of a document, by kind and key. `*` marks a mapping by name.
 const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   document: { paths: 'item*', webhooks: 'item*', components: 'components' },
   components: {
-    ...{ schemas: 'schema*', responses: 'response*', parameters: 'parameter*', headers: 'part*' },
+    ...{ schemas: 'schema*', responses: 'response*', parameters: 'parameter*', headers: 'header*' },
     ...{ requestBodies: 'body*', pathItems: 'item*', callbacks: 'item**', securitySchemes: 'scheme*' },
   },
   item: {
     parameters: 'parameter',
-    ...named('operation', 'get put post delete options head patch trace'),
+    ...all('operation', 'get put post delete options head patch trace'),
   },
-  operation: { parameters: 'parameter', requestBody: 'body', responses: 'answer*', callbacks: 'item**' },
+  operation: {
+    parameters: 'parameter',
+    requestBody: 'body',
+    responses: 'statusResponse*',
+    callbacks: 'item**',
+  },
   parameter: { schema: 'schema', content: 'media*' },
-  // A header is a parameter whose name is its key.
-  part: { schema: 'schema', content: 'media*' },
   body: { content: 'media*' },
-  response: { headers: 'header*', content: 'media*' },
-  answer: { headers: 'header*', content: 'media*' },
+  response: { headers: 'namedHeader*', content: 'media*' },
+  statusResponse: { headers: 'namedHeader*', content: 'media*' }, // keyed by status
   header: { schema: 'schema', content: 'media*' },
+  namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
   media: { schema: 'schema', encoding: 'encoding*' },
-  encoding: { headers: 'header*' },
+  encoding: { headers: 'namedHeader*' },
   schema: {
-    ...named('schema*', 'properties patternProperties dependentSchemas $defs'),
-    ...named('schema', 'allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems'),
-    ...named('schema', 'additionalProperties unevaluatedProperties propertyNames'),
+    ...all('schema*', 'properties patternProperties dependentSchemas $defs'),
+    ...all('schema', 'allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems'),
+    ...all('schema', 'additionalProperties unevaluatedProperties propertyNames'),
   },
 }
 
-function named(kind: string, keys: string): Readonly<Record<string, string>> {
+function all(kind: string, keys: string): Readonly<Record<string, string>> {
   return Object.fromEntries(keys.split(' ').map((key) => [key, kind]))
 }
 
 /**
- * Rewrites a document, and notes in the tables where its parts came from. Documents that are compared share them.
- * @throws {DiffError} where a `$ref` leads nowhere
+ * Normalises a document, and records in the tables where its parts came from. Documents to be compared share the tables.
+ * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function normalise(document: Node, tables: Tables): Node {
   const normaliser = new Normaliser(document, tables)
-  const made = normaliser.convert(document, 'document') as Node
-  tables.targets.set(made, normaliser.targets())
-  return made
+  const normalised = normaliser.convert(document, 'document') as Node
+  tables.targets.set(normalised, normaliser.targets())
+  return normalised
 }
 
 class Normaliser {
   readonly #targets = new Map<string, unknown>()
-  readonly #known = new Map<Node, unknown>()
-  /** What is being rewritten: a schema cannot be put together with one that it is inside of. */
-  readonly #open = new Set<unknown>()
+  readonly #converted = new Map<Node, unknown>()
+  /** Mappings whose conversion is not finished: a schema cannot be merged with one that contains it. */
+  readonly #inProgress = new Set<unknown>()
+  /** Kinds of targets, by `$ref`. */
   readonly #refs = new Map<string, string>()
-
-  readonly #isOld: boolean
+  readonly #is30: boolean
 
   constructor(
     readonly document: Node,
     readonly tables: Tables,
   ) {
-    this.#isOld = String(document.openapi).startsWith('3.0')
+    this.#is30 = String(document.openapi).startsWith('3.0')
   }
 
   convert(value: unknown, kind: string): unknown {
     if (Array.isArray(value)) return value.map((each) => this.convert(each, kind))
-    if (!isNode(value) || this.#known.has(value)) return isNode(value) ? this.#known.get(value) : value
-    this.#open.add(value)
-    const entries = Object.entries(this.#isOld && kind === 'schema' ? toSchema31(value) : value).map(
+    if (!isNode(value)) return value
+    if (this.#converted.has(value)) return this.#converted.get(value)
+    this.#inProgress.add(value)
+    const entries = Object.entries(this.#is30 && kind === 'schema' ? toSchema31(value) : value).map(
       ([key, each]) => {
         const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
         return [key, inner === undefined ? each : this.convert(each, inner)]
@@ -90,16 +94,16 @@ class Normaliser {
     const isReference = typeof value.$ref === 'string'
     if (isReference) this.#refs.set(String(value.$ref), kind)
     const copy: Node = Object.fromEntries(entries)
-    const made = isReference && kind !== 'schema' ? copy : this.#rewritten(copy, kind)
-    this.#open.delete(value)
-    this.#known.set(value, made)
-    this.tables.origins.set(made, value)
-    return made
+    const normalised = isReference && kind !== 'schema' ? copy : this.#normalise(copy, kind)
+    this.#inProgress.delete(value)
+    this.#converted.set(value, normalised)
+    this.tables.origins.set(normalised, value)
+    return normalised
   }
 
-  /** Rewrites what references lead to, however far. */
+  /** Converts the targets of all references, directly or indirectly. */
   targets(): ReadonlyMap<string, unknown> {
-    // A map is walked to its end, with what is added on the way.
+    // The iteration includes references added by it.
     for (const ref of this.#refs.keys()) this.#target(ref)
     return this.#targets
   }
@@ -107,29 +111,29 @@ class Normaliser {
   #target(ref: string): unknown {
     if (this.#targets.has(ref)) return this.#targets.get(ref)
     const value = lookUp(this.document, ref)
-    if (this.#open.has(value)) return undefined
-    const made = this.convert(value, this.#refs.get(ref) ?? 'schema')
-    this.#targets.set(ref, made)
-    return made
+    if (this.#inProgress.has(value)) return undefined
+    const target = this.convert(value, this.#refs.get(ref) ?? 'schema')
+    this.#targets.set(ref, target)
+    return target
   }
 
-  #rewritten(node: Node, kind: string): Node {
+  #normalise(node: Node, kind: string): Node {
     switch (kind) {
       case 'schema':
         return this.#schema(node)
       case 'parameter':
       case 'header':
-      case 'part':
+      case 'namedHeader':
         return this.#parameter(node, kind)
       case 'scheme':
         return this.#scheme(node)
       case 'operation':
-        return without(node, ({ deprecated }) => ({ deprecated: deprecated === false }))
+        return omit(node, { deprecated: node.deprecated === false })
       case 'body':
-        return without(node, ({ required }) => ({ required: required === false }))
-      case 'header*':
+        return omit(node, { required: node.required === false })
+      case 'namedHeader*':
         return this.#headers(node)
-      case 'answer*':
+      case 'statusResponse*':
         return renamed(node, (status) => (/^[1-5]xx$/i.test(status) ? status.toUpperCase() : status))
       case 'media*':
         return renamed(node, mediaType)
@@ -138,7 +142,7 @@ class Normaliser {
     }
   }
 
-  // Names of headers are alike in any case (RFC 9110, section 5.1).
+  // Header names are case-insensitive (RFC 9110, section 5.1).
   #spelling(name: string): string {
     const lower = name.toLowerCase()
     const known = this.tables.spellings.get(lower) ?? name
@@ -146,32 +150,28 @@ class Normaliser {
     return known
   }
 
-  // The type of an answer is said by `content` (OpenAPI 3.1, section 4.8.17.1).
+  // OpenAPI ignores a Content-Type header, since `content` defines it (3.1, section 4.8.17.1).
   #headers(node: Node): Node {
     const { [this.#spelling('Content-Type')]: _, ...others } = renamed(node, (name) => this.#spelling(name))
     return others
   }
 
-  // OpenAPI 3.1, section 4.8.12.2.1: the defaults.
+  // Omits defaults (OpenAPI 3.1, section 4.8.12.2.1).
   #parameter(node: Node, kind: string): Node {
-    const isForm = ['query', 'cookie'].includes(String(node.in))
-    const { style = isForm ? 'form' : 'simple' } = node
-    const copy = without(node, ({ explode, ...others }) => ({
-      style: others.content !== undefined || style === (isForm ? 'form' : 'simple'),
-      explode: others.content !== undefined || explode === (style === 'form'),
-      ...Object.fromEntries(
-        ['required', 'deprecated', 'allowReserved', 'allowEmptyValue'].map((key) => [
-          key,
-          others[key] === false,
-        ]),
-      ),
-    }))
+    const defaultStyle = ['query', 'cookie'].includes(String(node.in)) ? 'form' : 'simple'
+    const { style = defaultStyle, explode, content } = node
+    const flags = ['required', 'deprecated', 'allowReserved', 'allowEmptyValue']
+    const copy = omit(node, {
+      style: content !== undefined || style === defaultStyle,
+      explode: content !== undefined || explode === (style === 'form'),
+      ...Object.fromEntries(flags.map((key) => [key, node[key] === false])),
+    })
     return kind === 'parameter' && copy.in === 'header'
       ? { ...copy, name: this.#spelling(String(copy.name)) }
       : copy
   }
 
-  // RFC 9110, section 11.1: names of schemes are alike in any case.
+  // Authentication schemes are case-insensitive (RFC 9110, section 11.1).
   #scheme(node: Node): Node {
     const { scheme, name } = node
     return {
@@ -182,38 +182,41 @@ class Normaliser {
   }
 
   #schema(node: Node): Node {
-    if (this.#isOld && node.$ref !== undefined) return { $ref: node.$ref }
-    const schema = withoutChoice(node, (member) => this.#resolved(member))
+    if (this.#is30 && node.$ref !== undefined) return { $ref: node.$ref }
+    const schema = unwrapChoice(node, (member) => this.#resolved(member))
     const { $ref, allOf, ...rest } = schema
     const members = [
       ...($ref === undefined ? [] : [{ $ref }]),
       ...(Array.isArray(allOf) ? allOf : []),
     ].filter(isNode)
-    const isWords = Object.keys(rest).every((key) => annotations.has(key))
+    const isAnnotated = Object.keys(rest).every((key) => annotations.has(key))
     const [first, ...more] = members
-    if (first?.$ref !== undefined && more.length === 0 && isWords) return { ...first, ...rest }
-    return this.#together(rest, members)
+    // A reference, with annotations at the most, stays one.
+    if (first?.$ref !== undefined && more.length === 0 && isAnnotated) return { ...first, ...rest }
+    return this.#mergeAllOf(rest, members)
   }
 
-  // `allOf`, as one schema where one can say it.
-  #together(rest: Node, members: readonly Node[]): Node {
+  // Merges the members of an `allOf` into one schema, as far as possible.
+  #mergeAllOf(rest: Node, members: readonly Node[]): Node {
     const sources: Node[] = []
-    let [whole, left]: [Node, Node[]] = [rest, []]
+    const unmerged: Node[] = []
+    let merged = rest
     for (const member of members) {
       const target = this.#resolved(member)
-      const both = target && intersect(whole, member.$ref === undefined ? target : wordless(target))
-      if (both) whole = both
-      else left = [...left, member]
-      if (both && target) sources.push(target)
+      const both =
+        target && intersect(merged, member.$ref === undefined ? target : withoutDocumentation(target))
+      if (both) {
+        merged = both
+        sources.push(target)
+      } else unmerged.push(member)
     }
-    const made = simplify({ ...whole, ...(left.length > 0 && { allOf: left }) }, (member) =>
-      this.#resolved(member),
-    )
-    if (sources.length > 0) this.tables.sources.set(made, sources)
-    return made
+    const schema = { ...merged, ...(unmerged.length > 0 && { allOf: unmerged }) }
+    const simplified = simplify(schema, (member) => this.#resolved(member))
+    if (sources.length > 0) this.tables.sources.set(simplified, sources)
+    return simplified
   }
 
-  // What a schema says; nothing where it is inside of itself.
+  // The schema with its reference resolved; undefined if the target contains it.
   #resolved(member: Node): Node | undefined {
     const { $ref, ...siblings } = member
     if (typeof $ref !== 'string') return member
@@ -223,22 +226,24 @@ class Normaliser {
   }
 }
 
-// A mapping without the keys that say what their absence says.
-function without(node: Node, idle: (node: Node) => Readonly<Record<string, boolean>>): Node {
-  const keys = idle(node)
-  return Object.fromEntries(Object.entries(node).filter(([key]) => keys[key] !== true))
+// Omits the marked keys: their values are the defaults.
+function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {
+  return Object.fromEntries(Object.entries(node).filter(([key]) => !isOmitted[key]))
 }
 
-// A mapping under other names. Where two become one, both stay as they were.
-function renamed(node: Node, name: (key: string) => string): Node {
-  const names = Object.keys(node).map(name)
-  const isClear = (key: string) => names.indexOf(name(key)) === names.lastIndexOf(name(key))
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [isClear(key) ? name(key) : key, value]),
-  )
+// Renames keys, except those that would become equal.
+function renamed(node: Node, rename: (key: string) => string): Node {
+  const names = Object.keys(node).map(rename)
+  const isUnique = (name: string) => names.indexOf(name) === names.lastIndexOf(name)
+  const entries = Object.entries(node).map(([key, value]) => [
+    isUnique(rename(key)) ? rename(key) : key,
+    value,
+  ])
+  return Object.fromEntries(entries)
 }
 
-// RFC 9110, section 8.3.1; JSON has no charset (RFC 8259, section 11), and the charset of other text is UTF-8 by default.
+// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of other text it is UTF-8 by
+// default.
 function mediaType(type: string): string {
   const [essence = '', ...parameters] = type.split(';').map((part) => part.trim())
   const name = essence.toLowerCase()

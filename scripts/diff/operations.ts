@@ -1,11 +1,20 @@
-// Operations, with their parameters, bodies and responses.
+// Operations: their parameters, bodies and responses.
 
 import { compareCallbacks } from './callbacks.js'
-import { type Bump, type Comparison, claim, claimBoth, report, type Spot, whole } from './comparison.js'
+import {
+  type Bump,
+  type Comparison,
+  claim,
+  claimBoth,
+  compareKeys,
+  report,
+  type Spot,
+  wholeNode,
+} from './comparison.js'
 import { between, compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
 import type { Direction } from './keywords.js'
-import { eachKey, eachName, type Node, nodesOf, type Pair, step } from './node.js'
+import { describeChange, eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
 import { child, resolve, same } from './references.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
@@ -17,12 +26,12 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 interface Operation {
   readonly method: string
   readonly path: string
-  /** The mapping of the path, which may hold other methods. */
+  /** The path item. */
   readonly item: Node
   readonly node: Node
 }
 
-/** Reports operations that went, came or changed. */
+/** Reports removed, added and changed operations. */
 export function compareOperations(comparison: Comparison): void {
   const before = operationsOf(comparison, comparison.before)
   const after = operationsOf(comparison, comparison.after)
@@ -33,8 +42,7 @@ export function compareOperations(comparison: Comparison): void {
   })
 }
 
-// By method and path. What a path parameter is called does not reach the wire: `/pets/{id}` and
-// `/pets/{petId}` are one.
+// By method and path, without the names of path parameters, which are not sent: `/pets/{id}` and `/pets/{petId}` are equal.
 function operationsOf(comparison: Comparison, document: Node): Map<string, Operation> {
   const operations = new Map<string, Operation>()
   const paths = resolve(comparison, document, document.paths)
@@ -55,7 +63,7 @@ function spotOf({ method, path }: Operation): Spot {
 function reportOperation(comparison: Comparison, bump: Bump, what: string, operation: Operation): void {
   const { method, path, item } = operation
   report(comparison, spotOf(operation), bump, what, alone(item), method)
-  // A path that came or went with its operations is no news beside them.
+  // A path added or removed with its operations is not reported separately.
   const paths = child(comparison, comparison, 'paths')
   if (paths.before[path] === undefined) claim(comparison, paths.after, path)
   if (paths.after[path] === undefined) claim(comparison, paths.before, path)
@@ -70,7 +78,7 @@ function compareOperation(comparison: Comparison, before: Operation, after: Oper
   }
   if (pair.before.operationId !== pair.after.operationId) {
     const what = `operationId ${pair.before.operationId} -> ${pair.after.operationId}`
-    // Nobody sends it, but code generated from the contract calls it.
+    // It is not sent, but generated clients use it as a function name.
     report(comparison, spot, 'minor', what, pair, 'operationId')
   }
   compareIdempotency(comparison, spot, pair)
@@ -83,7 +91,7 @@ function compareOperation(comparison: Comparison, before: Operation, after: Oper
   compareCallbacks(comparison, spot, child(comparison, pair, 'callbacks'))
 }
 
-// Who relied on it would do things twice.
+// Without it, a client that repeats requests would repeat their effects.
 function compareIdempotency(comparison: Comparison, spot: Spot, pair: Pair): void {
   const [before, after] = [pair.before['x-idempotent'] === true, pair.after['x-idempotent'] === true]
   if (before === after) return
@@ -100,12 +108,12 @@ function compareParameters(comparison: Comparison, spot: Spot, before: Operation
   eachName(was.keys(), is.keys(), {
     removed: (key) => {
       const node = was.get(key) as Node
-      // The service refuses query parameters it does not know.
-      report(comparison, at(node), 'major', 'removed', alone(node), whole)
+      // The service rejects unknown query parameters.
+      report(comparison, at(node), 'major', 'removed', alone(node), wholeNode)
     },
     added: (key) => {
       const node = is.get(key) as Node
-      report(comparison, at(node), ...additionOf(node), alone(node), whole)
+      report(comparison, at(node), ...additionOf(node), alone(node), wholeNode)
     },
     kept: (key) => {
       const pair = { before: was.get(key) as Node, after: is.get(key) as Node }
@@ -114,15 +122,15 @@ function compareParameters(comparison: Comparison, spot: Spot, before: Operation
   })
 }
 
-// Something more to send.
+// The change that an added parameter or body is.
 function additionOf({ required }: Node): [Bump, string] {
   return required === true ? ['major', 'added, required'] : ['minor', 'added']
 }
 
-// They are said elsewhere (OpenAPI 3.1, section 4.8.12.1).
+// OpenAPI ignores these parameters (3.1, section 4.8.12.1).
 const ignored = new Set(['header.accept', 'header.content-type', 'header.authorization'])
 
-// By place and name, those in the path by their position. An operation's own replace those of its path.
+// By location and name, or by position in the path. An operation's parameters override those of its path item.
 function parametersOf(comparison: Comparison, document: Node, operation: Operation): Map<string, Node> {
   const { path, item, node } = operation
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
@@ -139,20 +147,14 @@ function compareParameter(comparison: Comparison, spot: Spot, pair: Pair): void 
   compareRequired(comparison, spot, 'request', pair)
   compareDeprecated(comparison, spot, pair)
   const key = 'allowEmptyValue'
-  if (pair.before[key] !== pair.after[key]) {
-    report(
-      comparison,
-      spot,
-      pair.after[key] ? 'minor' : 'major',
-      step(key, pair.before[key], pair.after[key]),
-      pair,
-      key,
-    )
+  const [before, after] = [pair.before[key], pair.after[key]]
+  if (before !== after) {
+    report(comparison, spot, after ? 'minor' : 'major', describeChange(key, before, after), pair, key)
   }
   compareValue(comparison, spot, 'request', pair)
 }
 
-// What a parameter or a header holds, and how it is written.
+// The schema and serialisation of a parameter or header.
 function compareValue(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
   const schema = child(comparison, pair, 'schema')
   const before = serialisationOf(pair.before, schema.before)
@@ -160,7 +162,7 @@ function compareValue(comparison: Comparison, spot: Spot, direction: Direction, 
   if (before !== after) {
     const what = `serialisation ${before} -> ${after}`
     report(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
-    // Two ways to say what is written are not compared any further.
+    // A schema is not compared with a content.
     if ([before, after].includes(byContent))
       for (const key of ['schema', 'content']) claimBoth(comparison, pair, key)
   }
@@ -173,7 +175,7 @@ function compareValue(comparison: Comparison, spot: Spot, direction: Direction, 
 
 const byContent = 'content'
 
-// OpenAPI 3.1, section 4.8.12.2.1: the defaults of `style` and `explode`. One value alone is written the same either way.
+// Applies the defaults of `style` and `explode` (OpenAPI 3.1, section 4.8.12.2.1). `explode` has no effect on a single value.
 function serialisationOf(parameter: Node, schema: Node): string {
   if (parameter.content !== undefined) return byContent
   const { style = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple' } = parameter
@@ -216,10 +218,10 @@ function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): 
         compareAt(status, status, range)
         return reportAt(status, 'minor', `response -> ${range}`)
       }
-      // Fewer of them than before, or told of as any other.
-      const isLess = after.some((other) => classOf(other) === status)
-      const isMild = isLess || same(comparison, responses.before[status], responses.after.default)
-      reportAt(status, isMild ? 'minor' : 'major', 'response removed')
+      // A class replaced by some of its statuses, or a status that `default` describes equally.
+      const isNarrowed = after.some((other) => classOf(other) === status)
+      const isCompatible = isNarrowed || same(comparison, responses.before[status], responses.after.default)
+      reportAt(status, isCompatible ? 'minor' : 'major', 'response removed')
     },
     added: (status) => {
       const range = classOf(status)
@@ -231,13 +233,12 @@ function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): 
   })
 }
 
-// `5XX` of 503; nothing of a range itself.
+// `5XX` for 503; empty for a class itself.
 function classOf(status: string): string {
   return /^\d{3}$/.test(status) ? `${status.charAt(0)}XX` : ''
 }
 
-// A caller takes an error it does not know for the first of its class (RFC 9110, section 15); a success that it
-// does not know, it cannot read.
+// Clients treat an unknown error like the x00 status of its class (RFC 9110, section 15), but cannot read an unknown success.
 function bumpOfResponse(status: string): Bump {
   return /^[123]/.test(status) ? 'major' : 'minor'
 }
@@ -245,11 +246,9 @@ function bumpOfResponse(status: string): Bump {
 function compareResponse(comparison: Comparison, spot: Spot, response: Pair): void {
   const headers = child(comparison, response, 'headers')
   const at = (name: string) => ({ ...spot, where: `header.${name}` })
-  eachKey(headers, {
-    removed: (name) => report(comparison, at(name), 'major', 'removed', headers, name),
-    added: (name) => report(comparison, at(name), 'minor', 'added', headers, name),
-    kept: (name) => compareHeader(comparison, at(name), child(comparison, headers, name)),
-  })
+  compareKeys(comparison, headers, at, (name) =>
+    compareHeader(comparison, at(name), child(comparison, headers, name)),
+  )
   compareContent(comparison, { ...spot, where: 'body' }, 'response', child(comparison, response, 'content'))
 }
 

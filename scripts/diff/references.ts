@@ -1,13 +1,12 @@
-// Follows local `$ref`s one step at a time. Nothing is expanded, so a recursive schema costs nothing; a walk
-// knows by the trail of pairs it came along that it is going in circles.
+// Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion by its trail: the pairs
+// that it passed on the way.
 
 import type { Comparison } from './comparison.js'
 import { DiffError } from './diff-error.js'
-import { isNode, type Node, type Pair } from './node.js'
-import { lookUp } from './pointer.js'
-import { words } from './simplify.js'
+import { isNode, lookUp, type Node, type Pair } from './node.js'
+import { documentationKeywords } from './simplify.js'
 
-/** The mappings under a key. */
+/** The resolved mappings under a key. */
 export function child(comparison: Comparison, { before, after }: Pair, key: string): Pair {
   return {
     before: resolve(comparison, comparison.before, before[key]),
@@ -16,9 +15,9 @@ export function child(comparison: Comparison, { before, after }: Pair, key: stri
 }
 
 /**
- * What a value stands for: always the same object for the same value. An absent one is empty, which is also
- * what the schema `true` says.
- * @throws {DiffError} where a `$ref` leads nowhere.
+ * Resolves a value to a mapping, always to the same object for the same value. An absent value resolves to an empty mapping, like the
+ * schema `true`.
+ * @throws {DiffError} if the target of a `$ref` does not exist or is circular
  */
 export function resolve(
   comparison: Comparison,
@@ -32,10 +31,10 @@ export function resolve(
   if (typeof $ref !== 'string') return value
   const known = comparison.views.get(value)
   if (known) return known
-  if (refs.includes($ref)) throw new DiffError(`$ref ${$ref} leads back to itself`)
+  if (refs.includes($ref)) throw new DiffError(`$ref ${$ref} is circular`)
   const found = comparison.targets.get(document)?.get($ref) ?? lookUp(document, $ref)
   const target = resolve(comparison, document, found, [...refs, $ref])
-  // OpenAPI 3.1 lets keywords stand beside a `$ref`.
+  // OpenAPI 3.1 allows keywords beside a `$ref`.
   const view = Object.keys(siblings).length === 0 ? target : { ...target, ...siblings }
   comparison.views.set(value, view)
   if (view !== target) comparison.sources.set(view, [value, target])
@@ -43,15 +42,15 @@ export function resolve(
 }
 
 const empty: Node = Object.freeze({})
-// The schema `false`, written as one that is a mapping.
+// The schema `false` as a mapping.
 const impossible: Node = Object.freeze({ not: true })
 
-/** Whether a walk has been at this pair on its way here. */
-export function isOn(trail: readonly Pair[], pair: Pair): boolean {
+/** Whether the comparison passed this pair on its way. */
+export function isInTrail(trail: readonly Pair[], pair: Pair): boolean {
   return trail.some(({ before, after }) => before === pair.before && after === pair.after)
 }
 
-/** Whether both say the same to programs, wherever it is written. */
+/** Whether two values are equal after resolving references and ignoring documentation. */
 export function same(
   comparison: Comparison,
   before: unknown,
@@ -60,8 +59,8 @@ export function same(
 ): boolean {
   const sameInside = (pair: Pair) => (key: string) => {
     const [was, is] = [pair.before[key], pair.after[key]]
-    // A field may have such a name, too.
-    if (words.includes(key) && !(isNode(was) && isNode(is))) return true
+    // A mapping with such a key is a property of that name.
+    if (documentationKeywords.includes(key) && !(isNode(was) && isNode(is))) return true
     return same(comparison, was, is, [...trail, pair])
   }
   if (Array.isArray(before) && Array.isArray(after)) {
@@ -72,6 +71,6 @@ export function same(
     before: resolve(comparison, comparison.before, before),
     after: resolve(comparison, comparison.after, after),
   }
-  if (isOn(trail, pair)) return true
+  if (isInTrail(trail, pair)) return true
   return Object.keys({ ...pair.before, ...pair.after }).every(sameInside(pair))
 }

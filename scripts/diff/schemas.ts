@@ -1,65 +1,64 @@
-// Schemas, down to those inside of them: fields, items, variants.
+// Schemas with their subschemas: properties, items, variants.
 //
-// Two schemas are compared keyword by keyword, after both are written alike; a choice of variants is compared as the set of
-// values it accepts. In doubt a change is breaking: a person sees at once that it is not, but nobody sees one that was
-// passed over.
+// Two normalised schemas are compared keyword by keyword, and choices of variants by the sets of values they accept. When in doubt, a change
+// is breaking: a false alarm is easily recognised, a missed breaking change is not.
 
-import { asideOf, type Comparison, claimBoth, report } from './comparison.js'
+import { type Comparison, claimBoth, report, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
 import { compareDefault, compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, isOn, same } from './references.js'
-import { areDisjoint, assertionsOf, isPlain } from './simplify.js'
+import { child, isInTrail, same } from './references.js'
+import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
 
-/** Reports a schema's changes. */
+/** Reports the changes of a schema. */
 export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
-  const alike = comparison.alike[at.direction]
-  if (pair.before === pair.after || alike.get(pair.before)?.has(pair.after)) return
-  if (isOn(at.trail, pair)) {
-    comparison.cut.push(pair)
+  const unchanged = comparison.unchanged[at.direction]
+  if (pair.before === pair.after || unchanged.get(pair.before)?.has(pair.after)) return
+  if (isInTrail(at.trail, pair)) {
+    comparison.recursive.push(pair)
     return
   }
-  const known = comparison.found.length + comparison.cut.length
-  compareInside(comparison, { ...at, trail: [...at.trail, pair] }, pair)
-  // What was seen to its end without a difference need not be seen again from elsewhere.
-  if (comparison.found.length + comparison.cut.length > known) return
-  alike.set(pair.before, (alike.get(pair.before) ?? new WeakSet()).add(pair.after))
+  const known = comparison.found.length + comparison.recursive.length
+  compareSchema(comparison, { ...at, trail: [...at.trail, pair] }, pair)
+  // A pair that was compared completely and without a difference need not be compared again.
+  if (comparison.found.length + comparison.recursive.length > known) return
+  unchanged.set(pair.before, (unchanged.get(pair.before) ?? new WeakSet()).add(pair.after))
 }
 
-function compareInside(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareSchema(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   if (compareChoice(comparison, spot, pair)) return
   compareKeywords(comparison, spot, pair)
   compareDeprecated(comparison, spot, pair)
   compareProperties(comparison, spot, pair)
   compareSchemas(comparison, { ...spot, where: `${spot.where}[]` }, child(comparison, pair, 'items'))
-  comparePlaces(comparison, spot, pair, 'patternProperties')
-  comparePlaces(comparison, spot, pair, 'prefixItems')
-  comparePlaces(comparison, spot, pair, 'dependentRequired')
+  compareConditions(comparison, spot, pair, 'patternProperties')
+  compareConditions(comparison, spot, pair, 'prefixItems')
+  compareConditions(comparison, spot, pair, 'dependentRequired')
   for (const variants of lists) compareVariants(comparison, spot, pair, variants)
 }
 
-// What holds for some fields or items: more of it accepts less.
-function comparePlaces(comparison: Comparison, spot: SchemaSpot, pair: Pair, keyword: string): void {
-  const places = child(comparison, mapped(pair, keyword), keyword)
-  eachKey(places, {
+// Keywords with conditions on some properties or items: an added condition narrows.
+function compareConditions(comparison: Comparison, spot: SchemaSpot, pair: Pair, keyword: string): void {
+  const conditions = child(comparison, withListsAsMappings(pair, keyword), keyword)
+  eachKey(conditions, {
     removed: (name) =>
       reportEffect(comparison, spot, ['widens'], `${keyword} ${name} removed`, pair, keyword),
     added: (name) => reportEffect(comparison, spot, ['narrows'], `${keyword} ${name} added`, pair, keyword),
     kept: (name) => {
       const at = { ...spot, where: `${spot.where}.${name}` }
       if (keyword !== 'dependentRequired')
-        return compareSchemas(comparison, at, child(comparison, places, name))
-      eachName([places.before[name]].flat(), [places.after[name]].flat(), {
+        return compareSchemas(comparison, at, child(comparison, conditions, name))
+      eachName([conditions.before[name]].flat(), [conditions.after[name]].flat(), {
         removed: (field) =>
-          reportEffect(comparison, at, ['widens'], `${field} no longer needed`, pair, keyword),
-        added: (field) => reportEffect(comparison, at, ['narrows'], `${field} needed`, pair, keyword),
+          reportEffect(comparison, at, ['widens'], `${field} no longer required`, pair, keyword),
+        added: (field) => reportEffect(comparison, at, ['narrows'], `${field} required`, pair, keyword),
       })
     },
   })
 }
 
-// A list as a mapping, by index.
-function mapped({ before, after }: Pair, keyword: string): Pair {
+// Turns a list into a mapping by index.
+function withListsAsMappings({ before, after }: Pair, keyword: string): Pair {
   const listed = ({ [keyword]: value }: Node) => ({ [keyword]: Array.isArray(value) ? { ...value } : value })
   return { before: listed(before), after: listed(after) }
 }
@@ -68,7 +67,7 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
   const properties = child(comparison, pair, 'properties')
   const at = (name: string) => ({ ...spot, where: `${spot.where}.${name}` })
   const reportRemoved = (name: string, ...reported: readonly [Pair, string]) => {
-    // A field that is no longer named is still taken, unless the schema refuses what it does not name.
+    // A removed property is still accepted, unless the schema forbids additional properties.
     const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
     report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', ...reported)
   }
@@ -78,7 +77,7 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
     const what = isRequired ? 'added, required' : 'added'
     report(comparison, at(name), isBreaking ? 'major' : 'minor', what, ...reported)
   }
-  // Not sent, or not returned (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
+  // Such a property is not part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
   const key = spot.direction === 'request' ? 'readOnly' : 'writeOnly'
   const fieldOf = (name: string) => child(comparison, properties, name)
   eachKey(properties, {
@@ -92,19 +91,19 @@ function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair)
       const field = fieldOf(name)
       const [was, is] = [field.before[key] === true, field.after[key] === true]
       if (was && is) return
-      if (is) report(comparison, at(name), 'major', `${key}, so no longer part of it`, field, key)
+      if (is) report(comparison, at(name), 'major', `removed (now ${key})`, field, key)
       else if (was) reportAdded(name, field, key)
       else compareSchemas(comparison, at(name), field)
     },
   })
   compareRequired(comparison, spot, pair, properties)
-  compareUnnamed(comparison, spot, pair)
+  compareAdditional(comparison, spot, pair)
 }
 
 function compareRequired(comparison: Comparison, spot: SchemaSpot, pair: Pair, properties: Pair): void {
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
     const at = { ...spot, where: `${spot.where}.${name}` }
-    // A field that came or went was reported with what it is.
+    // A removed or added property is reported together with `required`.
     const isKept = name in properties.before === name in properties.after
     if (isKept) reportEffect(comparison, at, [effect], what, pair, 'required')
     else claimBoth(comparison, pair, 'required')
@@ -119,15 +118,15 @@ function requiredOf({ required }: Node): string[] {
   return Array.isArray(required) ? required.map(String) : []
 }
 
-// Fields that a schema does not name. Callers are to ignore those they do not know, as fields may be added to a
-// response at any time: so to allow them breaks nobody.
-function compareUnnamed(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+// Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any time, so allowing them is not
+// breaking.
+function compareAdditional(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
   const key = 'additionalProperties'
   const [before, after] = [pair.before[key] !== false, pair.after[key] !== false]
   if (before && after) {
     compareSchemas(comparison, { ...spot, where: `${spot.where}.*` }, child(comparison, pair, key))
   } else if (before) {
-    reportEffect(comparison, spot, ['narrows'], 'unknown fields are refused', pair, key)
+    reportEffect(comparison, spot, ['narrows'], 'unknown fields are rejected', pair, key)
   } else if (after) report(comparison, spot, 'minor', 'unknown fields are allowed', pair, key)
 }
 
@@ -146,7 +145,7 @@ const lists: readonly Variants[] = [
 function compareVariants(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
   const { keyword } = variants
   const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
-  // The list itself narrows, whatever is in it.
+  // An added list narrows, whatever its variants.
   if (was.length === 0 && is.length > 0) {
     reportEffect(comparison, spot, ['narrows'], `${keyword} added`, pair, keyword)
   } else if (was.length > 0 && is.length === 0) {
@@ -178,7 +177,7 @@ interface Matches {
   readonly added: readonly (readonly [name: string, node: Node])[]
 }
 
-// By the names they are referred to by, then by what they say, then by their order.
+// Matches variants by `$ref`, then by equality, then inline ones by order.
 function matched(comparison: Comparison, was: readonly Node[], is: readonly Node[]): Matches {
   const kept: [string, Pair][] = []
   const [before, after] = [[...was], [...is]]
@@ -207,37 +206,31 @@ function nameOf(node: Node, list: readonly Node[]): string {
     : String(String(node.$ref).split('/').at(-1))
 }
 
-// A schema in whose place a choice has come, or the other way round.
+// Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, or the other way round, or one kind of choice with the other.
 function compareChoice(comparison: Comparison, spot: SchemaSpot, pair: Pair): boolean {
   const [before, after] = [choiceOf(pair.before), choiceOf(pair.after)]
   if (before?.keyword === after?.keyword) return false
-  // Beside other keywords it makes the schema narrower, as `compareVariants` says.
+  // Beside other keywords, a choice narrows; `compareVariants` reports it.
   if ([before, after].some((choice) => choice && !choice.isAlone)) return false
   const was = before?.variants ?? [assertionsOf(pair.before)]
   const is = after?.variants ?? [assertionsOf(pair.after)]
-  const isMild =
+  const isMinor =
     spot.direction === 'request'
       ? was.every((node) => isCovered(comparison, spot, node, is)) && !mayOverlap(comparison, after)
       : is.every((node) => isWithin(comparison, spot, node, was))
   compareDefault(comparison, spot, pair)
   compareDeprecated(comparison, spot, pair)
   const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')
-  const step = before && after ? what : `${what} ${after ? 'added' : 'removed'}`
-  report(
-    comparison,
-    spot,
-    isMild ? 'minor' : 'major',
-    step,
-    pair,
-    ...Object.keys({ ...pair.before, ...pair.after }),
-  )
+  const change = before && after ? what : `${what} ${after ? 'added' : 'removed'}`
+  const keys = Object.keys({ ...pair.before, ...pair.after })
+  report(comparison, spot, isMinor ? 'minor' : 'major', change, pair, ...keys)
   return true
 }
 
 interface Choice {
   readonly keyword: string
   readonly variants: readonly Node[]
-  /** Whether the schema says nothing else of its values. */
+  /** Whether the schema has no other constraints. */
   readonly isAlone: boolean
 }
 
@@ -245,10 +238,10 @@ function choiceOf(schema: Node): Choice | undefined {
   const keyword = ['anyOf', 'oneOf'].find((keyword) => Array.isArray(schema[keyword]))
   if (keyword === undefined) return undefined
   const { [keyword]: list, discriminator, ...others } = schema
-  return { keyword, variants: nodesOf(list), isAlone: isPlain(others) }
+  return { keyword, variants: nodesOf(list), isAlone: acceptsAnything(others) }
 }
 
-// Of `oneOf`, a value that two variants accept is refused.
+// `oneOf` rejects a value that two variants accept.
 function mayOverlap(comparison: Comparison, choice: Choice | undefined): boolean {
   if (choice?.keyword !== 'oneOf') return false
   const views = choice.variants.map(
@@ -257,22 +250,23 @@ function mayOverlap(comparison: Comparison, choice: Choice | undefined): boolean
   return !areDisjoint(views)
 }
 
-// Whether one of the schemas after accepts all that a schema before did.
+// Whether one of the new schemas accepts everything that the old schema did.
 function isCovered(comparison: Comparison, spot: SchemaSpot, before: Node, after: readonly Node[]): boolean {
-  return after.some((node) => isMild(comparison, { ...spot, direction: 'request' }, { before, after: node }))
-}
-
-// Whether one of the schemas before accepted all that a schema after does.
-function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before: readonly Node[]): boolean {
-  return before.some((node) =>
-    isMild(comparison, { ...spot, direction: 'response' }, { before: node, after }),
+  return after.some((node) =>
+    isCompatible(comparison, { ...spot, direction: 'request' }, { before, after: node }),
   )
 }
 
-// Compares on the side, and tells nobody.
-function isMild(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
-  const aside = asideOf(comparison)
-  const pair = child(aside, { before: { node: before }, after: { node: after } }, 'node')
-  compareSchemas(aside, spot, pair)
-  return aside.found.every(({ change }) => change.bump !== 'major')
+// Whether one of the old schemas accepted everything that the new schema does.
+function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before: readonly Node[]): boolean {
+  return before.some((node) =>
+    isCompatible(comparison, { ...spot, direction: 'response' }, { before: node, after }),
+  )
+}
+
+function isCompatible(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
+  const trial = trialOf(comparison)
+  const pair = child(trial, { before: { node: before }, after: { node: after } }, 'node')
+  compareSchemas(trial, spot, pair)
+  return trial.found.every(({ change }) => change.bump !== 'major')
 }

@@ -1,4 +1,4 @@
-// Who may call: the alternatives an operation takes, and the schemes they name.
+// Security schemes, and the security requirements of operations.
 
 import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachKey, eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
@@ -6,7 +6,7 @@ import { child, same } from './references.js'
 
 const schemeKeywords = ['type', 'scheme', 'in', 'name', 'openIdConnectUrl']
 
-/** Reports schemes that are used in another way than before. */
+/** Reports changes of security schemes. */
 export function compareSecuritySchemes(comparison: Comparison): void {
   const schemes = schemesOf(comparison)
   eachKey(schemes, {
@@ -26,12 +26,12 @@ function schemesOf(comparison: Comparison): Pair {
   return child(comparison, child(comparison, comparison, 'components'), 'securitySchemes')
 }
 
-// OAuth 2.0: the addresses and the scopes of each flow. What a scope is for is said to people.
+// OAuth 2.0: the URLs and scopes of each flow. Descriptions of scopes are documentation.
 function compareFlows(comparison: Comparison, spot: Spot, scheme: Pair): void {
   const reportFlow = (bump: Bump, what: string) => report(comparison, spot, bump, what, scheme, 'flows')
   eachName(flowsOf(scheme.before), flowsOf(scheme.after), {
-    removed: (fact) => reportFlow('major', `${fact} removed`),
-    added: (fact) => reportFlow('minor', `${fact} added`),
+    removed: (part) => reportFlow('major', `${part} removed`),
+    added: (part) => reportFlow('minor', `${part} added`),
   })
 }
 
@@ -46,36 +46,38 @@ function flowsOf({ flows }: Node): string[] {
   })
 }
 
-/** Reports an operation that asks for something else than before. Breaking, unless all who came still may. */
+/** Reports changed security requirements of an operation: breaking, unless the credentials of every client still suffice. */
 export function compareSecurity(comparison: Comparison, spot: Spot, operation: Pair): void {
   const names = renamedSchemes(comparison)
   const before = alternativesOf(comparison.before, operation.before, names)
   const after = alternativesOf(comparison.after, operation.after)
-  const [was, is] = [inWords(before), inWords(after)]
+  const [was, is] = [describe(before), describe(after)]
   if (was === is) return
-  const bump = before.every((alternative) => isEnough(alternative, after)) ? 'minor' : 'major'
+  const bump = before.every((alternative) => suffices(alternative, after)) ? 'minor' : 'major'
   report(comparison, spot, bump, `security ${was} -> ${is}`, operation, 'security')
-  // The document's own is what an operation falls back to.
+  // Operations inherit the document's requirements.
   claimBoth(comparison, comparison, 'security')
 }
 
-// The name after of a scheme that has another one, and is otherwise what it was. It does not reach the wire.
+// The new names of schemes that were only renamed. The name is not sent.
 function renamedSchemes(comparison: Comparison): ReadonlyMap<string, string> {
   const schemes = schemesOf(comparison)
   const names = new Map<string, string>()
   eachKey(schemes, {
     removed: (name) => {
-      const heirs = Object.keys(schemes.after).filter(
-        (heir) => !(heir in schemes.before) && same(comparison, schemes.before[name], schemes.after[heir]),
+      const renamed = Object.keys(schemes.after).find(
+        (other) =>
+          !(other in schemes.before) &&
+          same(comparison, schemes.before[name], schemes.after[other]) &&
+          ![...names.values()].includes(other),
       )
-      const heir = heirs.find((one) => ![...names.values()].includes(one))
-      if (heir !== undefined) names.set(name, heir)
+      if (renamed !== undefined) names.set(name, renamed)
     },
   })
   return names
 }
 
-// Each alternative as the things that it takes: a scheme, or a scheme's scope.
+// Each alternative as a list of schemes (`apiKey`) and scopes (`apiKey:write`).
 function alternativesOf(document: Node, operation: Node, names?: ReadonlyMap<string, string>): string[][] {
   const alternatives = nodesOf(operation.security ?? document.security)
   if (alternatives.length === 0) return [[]]
@@ -87,13 +89,13 @@ function alternativesOf(document: Node, operation: Node, names?: ReadonlyMap<str
   )
 }
 
-function isEnough(held: readonly string[], alternatives: readonly (readonly string[])[]): boolean {
-  return alternatives.some((asked) => asked.every((thing) => held.includes(thing)))
+function suffices(credentials: readonly string[], alternatives: readonly (readonly string[])[]): boolean {
+  return alternatives.some((required) => required.every((one) => credentials.includes(one)))
 }
 
-function inWords(alternatives: readonly (readonly string[])[]): string {
+function describe(alternatives: readonly (readonly string[])[]): string {
   return alternatives
-    .map((things) => things.join(' and ') || 'none')
+    .map((required) => required.join(' and ') || 'none')
     .sort()
     .join(' or ')
 }

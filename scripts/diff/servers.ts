@@ -1,9 +1,9 @@
-// Where the operations are mounted: the path of the servers' addresses.
+// Server URLs. Only the paths of the document's servers are compared; a changed host is reported as documentation.
 
 import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
 
-/** Reports a path that is no longer served, which breaks every caller, or newly served. */
+/** Reports removed server paths, which break every client, and added ones. */
 export function compareServers(comparison: Comparison): void {
   const spot = { place: 'servers', where: '' }
   const [before, after] = [serverPaths(comparison.before), serverPaths(comparison.after)]
@@ -20,8 +20,7 @@ export function compareServers(comparison: Comparison): void {
 }
 
 /**
- * Reports an operation that is served elsewhere than before, where it or its path says so by itself (OpenAPI 3.1,
- * section 4.8.10).
+ * Reports changed servers of an operation, if it or its path item overrides those of the document (OpenAPI 3.1, section 4.8.10).
  */
 export function compareOwnServers(comparison: Comparison, spot: Spot, operation: Pair, item: Pair): void {
   const own = {
@@ -29,8 +28,8 @@ export function compareOwnServers(comparison: Comparison, spot: Spot, operation:
     after: operation.after.servers ?? item.after.servers,
   }
   if (own.before === undefined && own.after === undefined) return
-  const before = addresses(own.before ?? comparison.before.servers)
-  const after = addresses(own.after ?? comparison.after.servers)
+  const before = urlsOf(own.before ?? comparison.before.servers)
+  const after = urlsOf(own.after ?? comparison.after.servers)
   eachName(before, after, {
     removed: (url) => report(comparison, spot, 'major', `server ${url} removed`, operation, 'servers'),
     added: (url) => report(comparison, spot, 'minor', `server ${url} added`, operation, 'servers'),
@@ -38,28 +37,28 @@ export function compareOwnServers(comparison: Comparison, spot: Spot, operation:
   claimBoth(comparison, item, 'servers')
 }
 
-/** The distinct paths of the servers' addresses, variables at each value they may have; `/` where there is none. */
+/** The distinct paths of the server URLs, for every value of their variables; `/` without servers. */
 export function serverPaths(document: Node): string[] {
   const base = 'http://localhost'
-  const paths = addresses(document.servers).map((url) =>
+  const paths = urlsOf(document.servers).map((url) =>
     URL.canParse(url, base) ? new URL(url, base).pathname.replace(/(?<=.)\/$/, '') : url,
   )
   return [...new Set(paths)]
 }
 
-// With each variable at each of its values.
-function addresses(servers: unknown): string[] {
+// The server URLs, for every value of their variables.
+function urlsOf(servers: unknown): string[] {
   const list = nodesOf(servers)
-  return list.length === 0 ? ['/'] : list.flatMap(({ url, variables }) => filled(String(url), variables))
+  return list.length === 0 ? ['/'] : list.flatMap(({ url, variables }) => substituted(String(url), variables))
 }
 
-function filled(url: string, variables: unknown): string[] {
+function substituted(url: string, variables: unknown): string[] {
   const name = /\{([^}]+)\}/.exec(url)?.[1]
   if (name === undefined) return [url]
   const variable = isNode(variables) ? variables[name] : undefined
-  const { default: usual = '', enum: values = [usual] } = isNode(variable) ? variable : {}
+  const { default: value = '', enum: values = [value] } = isNode(variable) ? variable : {}
   return [values].flat().flatMap((value) =>
-    filled(
+    substituted(
       url.replace(`{${name}}`, () => String(value)),
       variables,
     ),

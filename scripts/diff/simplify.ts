@@ -1,109 +1,88 @@
-// Schemas of the same values, written alike. Nothing here follows a reference by itself.
+// Rewrites schemas that accept the same values to the same form. It resolves references only through the given function.
 
 import { isDeepStrictEqual } from 'node:util'
 import { isNode, type Node, nodesOf } from './node.js'
 
-/** What a schema stands for; nothing where that cannot be told yet. */
+/** Resolves a schema's reference; undefined while the target is still being normalised. */
 type Resolve = (schema: Node) => Node | undefined
 
-/** Keywords that tell people something and refuse no value. */
-export const annotations: ReadonlySet<string> = new Set([
-  ...[
-    'title',
-    'description',
-    'example',
-    'examples',
-    'externalDocs',
-    'xml',
-    '$comment',
-    'default',
-    'deprecated',
-  ],
-  ...['readOnly', 'writeOnly'],
-])
-/** Those of them that only people read. */
-export const words: readonly string[] = [
-  ...['title', 'summary', 'description', 'example', 'examples', 'externalDocs', 'xml', '$comment'],
-]
+const split = (keywords: string) => keywords.split(' ')
 
-/** A schema without what is said of it for people. */
-export function wordless(schema: Node): Node {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !words.includes(key)))
+/** Keywords that reject no value. */
+export const annotations: ReadonlySet<string> = new Set(
+  split('title description example examples externalDocs xml $comment default deprecated readOnly writeOnly'),
+)
+/** Keywords that only people read. */
+export const documentationKeywords: readonly string[] = split(
+  'title summary description example examples externalDocs xml $comment',
+)
+
+/** A schema without its documentation. */
+export function withoutDocumentation(schema: Node): Node {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !documentationKeywords.includes(key)))
 }
 
-/** A schema without what refuses no value. */
+/** A schema without its annotations. */
 export function assertionsOf(schema: Node): Node {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.has(key)))
 }
 
-/** Whether a schema accepts anything. */
-export function isPlain(schema: Node): boolean {
+/** Whether a schema has no assertions, so that it accepts any value. */
+export function acceptsAnything(schema: Node): boolean {
   return Object.keys(schema).every((key) => annotations.has(key) || key.startsWith('x-'))
 }
 
-// The types that each keyword says something of.
+const keywordsByType: Readonly<Record<string, readonly string[]>> = {
+  string: split('minLength maxLength pattern contentEncoding contentMediaType'),
+  number: split('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'),
+  array: split('items prefixItems minItems maxItems uniqueItems contains minContains maxContains'),
+  object: split(
+    'properties patternProperties additionalProperties propertyNames required minProperties maxProperties dependentRequired dependentSchemas',
+  ),
+}
+
+// The types that each keyword applies to.
 const keywordTypes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries({
-    string: ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'],
-    number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-    array: [
-      'items',
-      'prefixItems',
-      'minItems',
-      'maxItems',
-      'uniqueItems',
-      'contains',
-      'minContains',
-      'maxContains',
-    ],
-    object: [
-      ...['properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'required'],
-      ...['minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas'],
-    ],
-  }).flatMap(([type, keywords]) =>
+  Object.entries(keywordsByType).flatMap(([type, keywords]) =>
     keywords.map((keyword) => [keyword, type === 'number' ? ['number', 'integer'] : [type]] as const),
   ),
 )
 
 const allTypes = ['boolean', 'object', 'array', 'number', 'integer', 'string', 'null']
 
-/** The types of a schema, `integer` beside `number`; all where it names none. */
+/** The types of a schema, with `integer` in addition to `number`; all types if it has no `type`. */
 export function typesOf({ type = allTypes }: Node): string[] {
   const names = [type].flat().map(String)
   return names.includes('number') ? [...new Set([...names, 'integer'])] : names
 }
 
-function written(types: readonly string[]): unknown {
+// The value of `type` for these types, in a fixed order.
+function typeKeyword(types: readonly string[]): unknown {
   const names = allTypes.filter(
     (type) => types.includes(type) && !(type === 'integer' && types.includes('number')),
   )
   return names.length === 1 ? names[0] : names
 }
 
-/** A schema that says the same in the fewest keywords. */
+/** Returns an equivalent schema with the fewest keywords. */
 export function simplify(schema: Node, resolve: Resolve): Node {
   const steps = [
-    withVariants,
-    closed,
-    withValues,
-    withTypes,
-    withIntegers,
-    withTightBounds,
-    withMapping,
-    withoutDefaults,
+    ...[simplifyAnyOf, simplifyUnevaluated, simplifyEnum, simplifyType],
+    ...[simplifyIntegerBounds, simplifyBounds, simplifyDiscriminator, omitDefaults],
   ]
   return steps.reduce((node, step) => step(node, resolve), schema)
 }
 
-// `const: a` is `enum: [a]`, and values tell their types.
-function withValues(schema: Node): Node {
+// Replaces `const: a` with `enum: [a]`, and derives the type from the values.
+function simplifyEnum(schema: Node): Node {
   const { const: only, enum: listed = [only], ...others } = schema
   if (!Array.isArray(listed) || !('const' in schema || 'enum' in schema)) return schema
-  const asked = 'const' in schema ? listed.filter((value) => isDeepStrictEqual(value, only)) : listed
-  const values = [...new Set(asked)].filter((value) => typesOf(schema).includes(typeOf(value)))
+  const allowed = 'const' in schema ? listed.filter((value) => isDeepStrictEqual(value, only)) : listed
+  const values = [...new Set(allowed)].filter((value) => typesOf(schema).includes(typeOf(value)))
   const types = [...new Set(values.map(typeOf))]
-  const isWhole = isDeepStrictEqual(types, ['null']) || (types.join() === 'boolean' && values.length === 2)
-  return { ...others, type: written(types), ...(!isWhole && { enum: values }) }
+  // All values of the type are listed: null, or true and false.
+  const isComplete = types.join() === 'null' || (types.join() === 'boolean' && values.length === 2)
+  return { ...others, type: typeKeyword(types), ...(!isComplete && { enum: values }) }
 }
 
 function typeOf(value: unknown): string {
@@ -114,49 +93,48 @@ function typeOf(value: unknown): string {
   return typeof value
 }
 
-// Types in one order, and no keyword that says nothing of them.
-function withTypes(schema: Node): Node {
+// Sorts the types, replaces `multipleOf: 1` with `integer`, and omits keywords that apply to other types.
+function simplifyType(schema: Node): Node {
   if (schema.type === undefined) return schema
-  const isWhole = schema.multipleOf === 1
-  const types = typesOf(schema).filter((type) => !(isWhole && type === 'number'))
+  const isInteger = schema.multipleOf === 1
+  const types = typesOf(schema).filter((type) => !(isInteger && type === 'number'))
   const { multipleOf, ...others } = schema
-  const kept = Object.entries(isWhole ? others : schema).filter(
+  const kept = Object.entries(isInteger ? others : schema).filter(
     ([key]) => keywordTypes[key]?.some((type) => types.includes(type)) ?? true,
   )
   return types.length >= allTypes.length
     ? Object.fromEntries(kept.filter(([key]) => key !== 'type'))
-    : { ...Object.fromEntries(kept), type: written(types) }
+    : { ...Object.fromEntries(kept), type: typeKeyword(types) }
 }
 
-// Of whole numbers, above 0 is from 1.
-function withIntegers(schema: Node): Node {
+// Rounds the bounds of integers, and makes exclusive ones inclusive: `exclusiveMinimum: 0` becomes `minimum: 1`.
+function simplifyIntegerBounds(schema: Node): Node {
   const types = typesOf(schema)
   if (types.includes('number') || !types.includes('integer')) return schema
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...others } = schema
-  const from = [
-    ...whole(minimum, Math.ceil),
-    ...whole(exclusiveMinimum, (bound) => Math.floor(bound) + 1, 1n),
+  const low = [
+    ...integerBound(minimum, Math.ceil),
+    ...integerBound(exclusiveMinimum, (bound) => Math.floor(bound) + 1, 1n),
   ]
-  const to = [...whole(maximum, Math.floor), ...whole(exclusiveMaximum, (bound) => Math.ceil(bound) - 1, -1n)]
-  return defined({
-    ...others,
-    minimum: from.sort(ascending).at(-1),
-    maximum: to.sort(ascending)[0],
-  })
+  const high = [
+    ...integerBound(maximum, Math.floor),
+    ...integerBound(exclusiveMaximum, (bound) => Math.ceil(bound) - 1, -1n),
+  ]
+  return defined({ ...others, minimum: low.sort(ascending).at(-1), maximum: high.sort(ascending)[0] })
 }
 
 function ascending(a: number | bigint, b: number | bigint): number {
   return a < b ? -1 : 1
 }
 
-// A bound among whole numbers; none where it is no number.
-function whole(bound: unknown, round: (bound: number) => number, step = 0n): (number | bigint)[] {
+// The rounded bound; none if it is not a number.
+function integerBound(bound: unknown, round: (bound: number) => number, step = 0n): (number | bigint)[] {
   if (typeof bound === 'bigint') return [bound + step]
   return typeof bound === 'number' ? [round(bound)] : []
 }
 
-// Of two bounds on one side, the one that matters.
-function withTightBounds(schema: Node): Node {
+// Keeps the tighter of an inclusive and an exclusive bound.
+function simplifyBounds(schema: Node): Node {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...others } = schema
   const low = [minimum, exclusiveMinimum].every((bound) => bound !== undefined)
     ? Number(exclusiveMinimum) >= Number(minimum)
@@ -175,30 +153,24 @@ function defined(node: Node): Node {
   return Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined))
 }
 
-// What an absent keyword means.
-const defaults: Readonly<Record<string, readonly unknown[]>> = {
-  ...{ minLength: [0], minItems: [0], minProperties: [0], uniqueItems: [false], nullable: [false] },
-  ...{ deprecated: [false], readOnly: [false], writeOnly: [false], required: [[]], properties: [{}] },
-  ...{
-    patternProperties: [{}],
-    additionalProperties: [true, {}],
-    items: [true, {}],
-    propertyNames: [true, {}],
-  },
-  ...{
-    unevaluatedProperties: [true, {}],
-    unevaluatedItems: [true, {}],
-    allOf: [[]],
-    dependentRequired: [{}],
-  },
-  ...{ dependentSchemas: [{}], prefixItems: [[]], not: [false] },
-}
+// The values of keywords that are equivalent to their absence.
+const defaults: Readonly<Record<string, readonly unknown[]>> = Object.fromEntries([
+  ...split('minLength minItems minProperties').map((key) => [key, [0]]),
+  ...split('uniqueItems nullable deprecated readOnly writeOnly not').map((key) => [key, [false]]),
+  ...split('required allOf prefixItems').map((key) => [key, [[]]]),
+  ...split('properties patternProperties dependentRequired dependentSchemas').map((key) => [key, [{}]]),
+  ...split('additionalProperties items propertyNames unevaluatedProperties unevaluatedItems').map((key) => [
+    key,
+    [true, {}],
+  ]),
+])
 
-function withoutDefaults(schema: Node): Node {
-  const isOpenOnPurpose = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
+function omitDefaults(schema: Node): Node {
+  // Beside `unevaluated…`, these keywords have an effect even with their default.
+  const hasUnevaluated = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
   const kept = Object.entries(schema).filter(
     ([key, value]) =>
-      (isOpenOnPurpose && /^(additionalP|i)/.test(key)) ||
+      (hasUnevaluated && ['additionalProperties', 'items'].includes(key)) ||
       !defaults[key]?.some((absent) => isDeepStrictEqual(absent, value)),
   )
   const { required, ...others } = Object.fromEntries(kept)
@@ -207,16 +179,18 @@ function withoutDefaults(schema: Node): Node {
     : Object.fromEntries(kept)
 }
 
-// Where nothing else evaluates fields, those left over are those not named.
-function closed(schema: Node): Node {
+const evaluating = split('allOf anyOf oneOf if dependentSchemas $ref additionalProperties')
+
+// Without other keywords that evaluate properties, `unevaluatedProperties` is equivalent to `additionalProperties`.
+function simplifyUnevaluated(schema: Node): Node {
   const { unevaluatedProperties, ...others } = schema
-  const others_ = ['allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas', '$ref', 'additionalProperties']
-  if (unevaluatedProperties === undefined || others_.some((key) => schema[key] !== undefined)) return schema
+  if (unevaluatedProperties === undefined || evaluating.some((key) => schema[key] !== undefined))
+    return schema
   return { ...others, additionalProperties: unevaluatedProperties }
 }
 
-// Names of schemas stand for references to them, and need not be said (OpenAPI 3.1, section 4.8.25).
-function withMapping(schema: Node): Node {
+// Expands schema names in a mapping to references, and omits implicit ones (OpenAPI 3.1, section 4.8.25).
+function simplifyDiscriminator(schema: Node): Node {
   const { discriminator } = schema
   if (!isNode(discriminator) || !isNode(discriminator.mapping)) return schema
   const { mapping, ...others } = discriminator
@@ -229,8 +203,8 @@ function withMapping(schema: Node): Node {
   }
 }
 
-// `oneOf` where no value can be of two variants, each variant once.
-function withVariants(schema: Node, resolve: Resolve): Node {
+// Flattens nested `anyOf`, removes duplicates, and prefers `oneOf` if no value can match two variants.
+function simplifyAnyOf(schema: Node, resolve: Resolve): Node {
   if (!Array.isArray(schema.anyOf) || schema.oneOf !== undefined) return schema
   const { anyOf, ...others } = schema
   const variants = (anyOf as unknown[])
@@ -238,19 +212,19 @@ function withVariants(schema: Node, resolve: Resolve): Node {
       isNode(each) && Object.keys(each).join() === 'anyOf' ? (each.anyOf as unknown[]) : [each],
     )
     .filter((each, i, all) => all.findIndex((other) => isDeepStrictEqual(other, each)) === i)
-  if (variants.some((each) => isNode(each) && isPlain(each) && each.$ref === undefined)) return others
+  if (variants.some((each) => isNode(each) && acceptsAnything(each) && each.$ref === undefined)) return others
   const isDisjoint = areDisjoint(variants.map((each) => (isNode(each) && resolve(each)) || {}))
   return { ...others, [isDisjoint ? 'oneOf' : 'anyOf']: variants }
 }
 
-/** Whether the types alone tell that no value is of two of the schemas. */
+/** Whether the schemas have no type in common, so that no value matches two of them. */
 export function areDisjoint(schemas: readonly Node[]): boolean {
   const types = schemas.flatMap(typesOf)
   return new Set(types).size === types.length
 }
 
-/** A choice of one, and a choice between a schema and null, as no choice. */
-export function withoutChoice(schema: Node, resolve: Resolve): Node {
+/** Unwraps a choice with one variant, or between one variant and null. */
+export function unwrapChoice(schema: Node, resolve: Resolve): Node {
   for (const keyword of ['anyOf', 'oneOf']) {
     const { [keyword]: list, allOf = [], ...others } = schema
     const variants = nodesOf(list)
@@ -275,33 +249,31 @@ function nullable(schema: Node | undefined): Node | undefined {
   const values = schema.enum
   return {
     ...schema,
-    type: written([...typesOf(schema), 'null']),
+    type: typeKeyword([...typesOf(schema), 'null']),
     ...(Array.isArray(values) && { enum: [...new Set([...values, null])] }),
   }
 }
 
-type Both = (a: unknown, b: unknown) => unknown
+type Intersect = (a: unknown, b: unknown) => unknown
 
-const higher: Both = (a, b) => (Number(a) > Number(b) ? a : b)
-const lower: Both = (a, b) => (Number(a) < Number(b) ? a : b)
-const shared: Both = (a, b) =>
+const higher: Intersect = (a, b) => (Number(a) > Number(b) ? a : b)
+const lower: Intersect = (a, b) => (Number(a) < Number(b) ? a : b)
+const shared: Intersect = (a, b) =>
   Array.isArray(a) && Array.isArray(b) ? a.filter((x) => b.some((y) => isDeepStrictEqual(x, y))) : undefined
 
-// By keyword, what two of it come to.
-const intersections: Readonly<Record<string, Both>> = {
-  ...{
-    minimum: higher,
-    exclusiveMinimum: higher,
-    minLength: higher,
-    minItems: higher,
-    minProperties: higher,
-  },
-  ...{ maximum: lower, exclusiveMaximum: lower, maxLength: lower, maxItems: lower, maxProperties: lower },
+// How two values of a keyword combine to one that requires both; undefined: they do not.
+const intersections: Readonly<Record<string, Intersect>> = {
+  ...Object.fromEntries(
+    split('minimum exclusiveMinimum minLength minItems minProperties').map((key) => [key, higher]),
+  ),
+  ...Object.fromEntries(
+    split('maximum exclusiveMaximum maxLength maxItems maxProperties').map((key) => [key, lower]),
+  ),
   enum: shared,
   required: (a, b) => [...new Set([a, b].flat())],
   type: (a, b) => {
     const types = typesOf({ type: a }).filter((type) => typesOf({ type: b }).includes(type))
-    return types.length === 0 ? undefined : written(types)
+    return types.length === 0 ? undefined : typeKeyword(types)
   },
   properties: (a, b) =>
     isNode(a) && isNode(b)
@@ -315,7 +287,7 @@ function bothOf(a: unknown, b: unknown): unknown {
   return (isInline && intersect(a, b)) || { allOf: [a, b] }
 }
 
-/** The schema of what both accept; nothing where one schema cannot say it. What is said of it is the first one's. */
+/** A schema that accepts what both schemas accept, with the annotations of the first; undefined if one schema cannot express it. */
 export function intersect(a: Node, b: Node): Node | undefined {
   if ((isClosed(a) && b.properties !== undefined) || (isClosed(b) && a.properties !== undefined))
     return undefined
@@ -330,7 +302,7 @@ export function intersect(a: Node, b: Node): Node | undefined {
   return result
 }
 
-// Such keywords look at what stands beside them.
+// The effect of these keywords depends on `properties` beside them.
 function isClosed(schema: Node): boolean {
   return ['additionalProperties', 'unevaluatedProperties', 'if'].some((key) => schema[key] !== undefined)
 }

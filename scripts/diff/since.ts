@@ -1,4 +1,4 @@
-// The contract as it is now beside the contract at a git ref.
+// Compares the contract in the working tree with the one at a git ref.
 
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -6,41 +6,41 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { type ReadText, readSource } from '../../src/contract/files.js'
-import type { Written } from './annotations.js'
+import type { Source } from './annotations.js'
 import type { Change } from './comparison.js'
 import { diffContracts } from './contract.js'
 import { DiffError } from './diff-error.js'
 import { isNode, type Node } from './node.js'
-import { type Judgement, judgeVersion } from './version.js'
+import { checkVersion, type VersionCheck } from './version.js'
 
 /**
- * What changed since a git ref, in a contract of the working tree.
- * @throws {DiffError} where there is no such ref, or one of the two cannot be read
+ * Returns the changes of a contract since a git ref.
+ * @throws {DiffError} if the ref does not exist or one of the two contracts is invalid
  */
 export async function diffSince(
   ref: string,
   file: string,
-): Promise<{ changes: readonly Change[]; judgement: Judgement; written: Written }> {
+): Promise<{ changes: readonly Change[]; version: VersionCheck; source: Source }> {
   const before = await parseContract(file, ` at ${ref}`, await readerAt(ref, file))
   const after = await parseContract(file)
   const changes = diffContracts(before, after)
   const prefix = await git(path.dirname(file), 'rev-parse', '--show-prefix')
-  const written = { file: `${prefix.trim()}${path.basename(file)}`, text: await readFile(file, 'utf8') }
-  return { changes, judgement: judgeVersion(before, after, changes), written }
+  const source = { file: `${prefix.trim()}${path.basename(file)}`, text: await readFile(file, 'utf8') }
+  return { changes, version: checkVersion(before, after, changes), source }
 }
 
-// The files that the contract refers to are read as they were then, too.
+// Reads the contract and the files it refers to from the commit.
 async function readerAt(ref: string, file: string): Promise<ReadText> {
   const folder = path.dirname(file)
-  // Git would take it for an option.
-  if (ref.startsWith('-')) throw new DiffError(`there is no commit ${ref}`)
+  // git would parse it as an option.
+  if (ref.startsWith('-')) throw new DiffError(`unknown commit ${ref}`)
   const found = await git(folder, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
-    // Quiet about a name that leads nowhere, and about nothing else.
-    throw new DiffError(firstLine(error.stderr) || `there is no commit ${ref}`)
+    // --quiet silences only the message about an unknown name.
+    throw new DiffError(firstLine(error.stderr) || `unknown commit ${ref}`)
   })
   const show = (name: string) => git(folder, 'show', `${found.trim()}:./${path.relative(folder, name)}`)
   await show(file).catch(() => {
-    throw new DiffError(`there is no ${path.basename(file)} at ${ref}`)
+    throw new DiffError(`no ${path.basename(file)} at ${ref}`)
   })
   return show
 }
@@ -55,7 +55,7 @@ async function parseContract(file: string, when = '', readText?: ReadText): Prom
     throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
   })
   if (isNode(document)) return document
-  throw new DiffError(`the contract${when} is no mapping`)
+  throw new DiffError(`the contract${when} is not a mapping`)
 }
 
 function firstLine(text: unknown): string {

@@ -1,27 +1,27 @@
-// Whether the version keeps its word about the changes (semver.org: breaking, added, mended).
+// Checks that the version was raised as far as the changes require (semver.org: major for breaking changes, minor for additions).
 
 import { type Bump, bumps, type Change } from './comparison.js'
 import { isNode, type Node } from './node.js'
 import { serverPaths } from './servers.js'
 
-/** What the changes ask of the version, and whether it does that. */
-export interface Judgement {
-  /** The part of the version that the changes call for. */
+/** The version that the changes require, compared with the actual one. */
+export interface VersionCheck {
+  /** The part of the version that the changes require to be raised. */
   readonly bump: Bump | 'none'
-  /** `info.version`, in both. */
+  /** `info.version` in both documents. */
   readonly before: string
   readonly after: string
-  /** Whether the version, or the version segment of the servers' path, was raised that far. */
+  /** Whether `info.version`, or the version in the servers' path, was raised that far. */
   readonly isEnough: boolean
-  /** Whether that segment was. */
+  /** Whether the version in the servers' path was raised. */
   readonly isNewPath: boolean
 }
 
-/** Judges the version of the document after by the changes that led to it. */
-export function judgeVersion(before: Node, after: Node, changes: readonly Change[]): Judgement {
+/** Checks the version of the second document against the changes. */
+export function checkVersion(before: Node, after: Node, changes: readonly Change[]): VersionCheck {
   const bump = bumps.find((bump) => changes.some((change) => change.bump === bump)) ?? 'none'
   const versions = { before: versionOf(before), after: versionOf(after) }
-  const isNewPath = isNewSegment(before, after)
+  const isNewPath = isPathRaised(before, after)
   const raised = isNewPath ? 'major' : raisedPart(versions.before, versions.after)
   const isEnough = bump === 'none' || (raised !== 'none' && bumps.indexOf(raised) <= bumps.indexOf(bump))
   return { bump, ...versions, isEnough, isNewPath }
@@ -41,13 +41,13 @@ function numbersOf(version: string): number[] {
   return (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number)
 }
 
-// `/v2` where `/v1` was is a new interface beside the old one.
-function isNewSegment(before: Node, after: Node): boolean {
-  const [was, is] = [segmentOf(before), segmentOf(after)]
+// `/v1` -> `/v2` is a new API beside the old one.
+function isPathRaised(before: Node, after: Node): boolean {
+  const [was, is] = [pathVersionOf(before), pathVersionOf(after)]
   return was !== undefined && is !== undefined && is > was
 }
 
-function segmentOf(document: Node): number | undefined {
+function pathVersionOf(document: Node): number | undefined {
   const versions = serverPaths(document).flatMap((path) => /\/v(\d+)(?=\/|$)/.exec(path)?.[1] ?? [])
   return versions.length > 0 ? Math.max(...versions.map(Number)) : undefined
 }

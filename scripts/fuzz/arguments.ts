@@ -1,4 +1,4 @@
-// What the fuzzer is asked to do.
+// The command line of the fuzzer.
 
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../src/commands/command.js'
@@ -7,7 +7,7 @@ import type { Keys } from './requests.js'
 export interface Arguments {
   readonly requests: number
   readonly seed: number
-  /** Undefined: one is to be started. */
+  /** The running service to send to; undefined: start one. */
   readonly service: { readonly origin: string; readonly keys: Keys } | undefined
 }
 
@@ -25,9 +25,9 @@ export function readArguments(args: readonly string[]): Arguments {
 
 function serviceAt(url: string | undefined, key: string | undefined): Arguments['service'] {
   if (url === undefined && key === undefined) return undefined
-  if (url === undefined || key === undefined) throw new UsageError('--url and --key go together')
+  if (url === undefined || key === undefined) throw new UsageError('--url and --key require each other')
   if (/^https?:\/\/[^/]+\/?$/.test(url)) return { origin: new URL(url).origin, keys: { open: key } }
-  throw new UsageError('--url is the address of a service without a path, such as http://127.0.0.1:3000')
+  throw new UsageError('--url must be the address of a service without a path, such as http://127.0.0.1:3000')
 }
 
 function wholeNumber(option: string, text: string): number {

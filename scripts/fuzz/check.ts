@@ -1,62 +1,64 @@
-// What is wrong with an answer, by the contract and by what every answer owes its caller.
+// The properties of every response: it matches the contract, and reveals no internals.
 
 import { isDeepStrictEqual } from 'node:util'
 import { parse as parseExact, stringify } from 'lossless-json'
-import type { Answer } from './connection.js'
-import type { AnswerRule, Contract, HeaderRule, Operation } from './contract.js'
+import type { Response } from './connection.js'
+import type { Contract, HeaderRule, Operation, ResponseRule } from './contract.js'
 import { forgedHost } from './mutations.js'
 import type { Request } from './request.js'
 
 interface Exchange {
   readonly request: Request
-  readonly answer: Answer
+  readonly response: Response
   readonly contract: Contract
   readonly operation: Operation | undefined
-  /** What the operation declares for the answer's status. */
-  readonly rule: AnswerRule | undefined
+  /** What the operation declares for the response's status. */
+  readonly rule: ResponseRule | undefined
 }
 
-/** The first thing that is wrong with the answer to a request, if anything. */
-export function checkAnswer(request: Request, answer: Answer, contract: Contract): string | undefined {
+/** Returns the first problem of a response, if any. */
+export function checkResponse(request: Request, response: Response, contract: Contract): string | undefined {
   const operation = contract.operations.find(({ id }) => id === request.operation)
-  // `/`, however it is written, leads to the page beside the operations.
-  if (operation === undefined && answer.status === 302 && answer.headers.get('location') === 'docs') {
-    return checkWords(answer)
+  // `/`, in any spelling, redirects to the documentation, which is not an operation.
+  if (operation === undefined && response.status === 302 && response.headers.get('location') === 'docs') {
+    return checkInternals(response)
   }
-  const rule = operation && ruleOf(operation, answer.status)
-  const exchange = { request, answer, contract, operation, rule }
+  const rule = operation && ruleOf(operation, response.status)
+  const exchange = { request, response, contract, operation, rule }
   return (
-    checkStatus(request, answer, contract) ??
-    checkWords(answer) ??
+    checkStatus(request, response, contract) ??
+    checkInternals(response) ??
     checkBody(exchange) ??
     checkHeaders(exchange) ??
-    checkEcho(request, answer)
+    checkEcho(request, response)
   )
 }
 
-function ruleOf({ answers }: Operation, status: number): AnswerRule | undefined {
-  return answers.get(String(status)) ?? answers.get(`${Math.floor(status / 100)}xx`) ?? answers.get('default')
+function ruleOf({ responses }: Operation, status: number): ResponseRule | undefined {
+  return (
+    responses.get(String(status)) ??
+    responses.get(`${Math.floor(status / 100)}xx`) ??
+    responses.get('default')
+  )
 }
 
 function checkStatus(
   { expected, hasKey }: Request,
-  { status }: Answer,
+  { status }: Response,
   { errorStatuses }: Contract,
 ): string | undefined {
-  // Declared; the run tells how many. An operation that is not written yet takes nothing and refuses nothing.
+  // 503 is declared, and the summary counts it. A stub responds with not_implemented to everything.
   if (status === 503 || status === errorStatuses.not_implemented) return undefined
-  if (status >= 500) return `${status} is a fault of the service`
-  const isRefused = status >= 400
-  if (expected === 'refused' && !isRefused) return `${status}, where the request is to be refused`
-  // What is asked for may not be there.
-  if (expected === 'done' && isRefused && status !== 404)
-    return status === 401 && hasKey
-      ? 'a valid key is called invalid'
-      : `${status}, where nothing is wrong with the request`
+  if (status >= 500) return `${status} is a server error`
+  const isError = status >= 400
+  if (expected === 'rejected' && !isError) return `${status} for an invalid request`
+  // A valid request may ask for something that does not exist.
+  if (expected === 'accepted' && isError && status !== 404)
+    return status === 401 && hasKey ? '401 for a valid key' : `${status} for a valid request`
   return undefined
 }
 
-// Of the machinery behind it, and of hosts that only the caller named.
+// Stack traces, SQL, error codes of libraries, and file paths.
 const internals = [
   /node_modules|\bat \S+ \(|\bat (?:async )?\w+:\/\/|\.[cm]?[jt]s:\d+|\bnode:internal/,
   /\b(?:select|insert|update|delete)\b.{1,80}\b(?:from|into|set|where)\b/is,
@@ -64,79 +66,79 @@ const internals = [
   /\/(?:home|root|tmp|usr|var|app)\/\w/,
 ]
 
-function checkWords({ headers, body }: Answer): string | undefined {
+function checkInternals({ headers, body }: Response): string | undefined {
   const text = `${[...headers].flat().join('\n')}\n${body}`
   const found = internals.map((pattern) => pattern.exec(text)?.[0]).find((each) => each !== undefined)
-  if (found !== undefined) return `a word of internals: ${JSON.stringify(found)}`
-  return text.includes(forgedHost) ? 'it repeats a forged host' : undefined
+  if (found !== undefined) return `reveals internals: ${JSON.stringify(found)}`
+  return text.includes(forgedHost) ? 'contains a forged host' : undefined
 }
 
-// Where HTTP itself is broken, no operation was reached.
-const socketStatuses = new Set([400, 408, 413, 414, 431])
+// The HTTP parser may respond with these before the request is routed.
+const parserStatuses = new Set([400, 408, 413, 414, 431])
 
-function checkBody({ request, answer, contract, operation, rule }: Exchange): string | undefined {
-  const { status } = answer
+function checkBody({ request, response, contract, operation, rule }: Exchange): string | undefined {
+  const { status } = response
   if (rule === undefined) {
     if (status < 400) return `${status} is declared by no operation`
-    if (operation !== undefined && !socketStatuses.has(status))
+    if (operation !== undefined && !parserStatuses.has(status))
       return `${operation.id} does not declare ${status}`
   }
   if (request.method === 'HEAD') return undefined
-  return (rule && checkShape(answer, rule)) ?? (status >= 400 ? checkError(answer, contract) : undefined)
+  return (rule && checkSchema(response, rule)) ?? (status >= 400 ? checkError(response, contract) : undefined)
 }
 
-function checkShape({ headers, body }: Answer, { bodies }: AnswerRule): string | undefined {
-  if (bodies.size === 0) return body.length > 0 ? 'a body where none is declared' : undefined
+function checkSchema({ headers, body }: Response, { bodies }: ResponseRule): string | undefined {
+  if (bodies.size === 0) return body.length > 0 ? 'a body, but none is declared' : undefined
   const type = headers.get('content-type') ?? ''
   const validate = bodies.get(type.replace(/;.*/, '').trim().toLowerCase())
-  if (validate === undefined) return `a body of the undeclared type ${type}`
+  if (validate === undefined) return `undeclared media type ${type}`
   try {
     readExact(body)
     return validate(JSON.parse(body.toString()))
   } catch (error) {
-    return `a body that is no JSON: ${(error as Error).message}`
+    return `invalid JSON: ${(error as Error).message}`
   }
 }
 
-function checkError({ status, body }: Answer, { error, errorStatuses }: Contract): string | undefined {
+function checkError({ status, body }: Response, { error, errorStatuses }: Contract): string | undefined {
   try {
     const value = JSON.parse(body.toString())
     const problem = error(value)
-    if (problem !== undefined) return `not the error body: ${problem}`
+    if (problem !== undefined) return `not an error body: ${problem}`
     if (value.status !== status || errorStatuses[value.code] !== status) {
-      return `the code ${value.code} and the status ${value.status} in a ${status}`
+      return `code ${value.code} and status ${value.status} in a ${status}`
     }
-    return value.message === '' ? 'an error without a message' : undefined
+    return value.message === '' ? 'an empty error message' : undefined
   } catch {
-    return `not the error body: ${JSON.stringify(body.toString().slice(0, 80))}`
+    return `not an error body: ${JSON.stringify(body.toString().slice(0, 80))}`
   }
 }
 
 function checkHeaders(exchange: Exchange): string | undefined {
-  const { request, answer, contract, operation, rule } = exchange
-  if (!answer.headers.has('x-request-id')) return 'no X-Request-Id'
-  if (wasNotRecognised(request, answer)) return undefined
-  if (operation?.isDeprecated && !answer.headers.has('deprecation')) return 'no word of the deprecation'
-  const isCounted = request.target === contract.prefix || request.target.startsWith(`${contract.prefix}/`)
-  const rules = [...(isCounted ? contract.commonHeaders : []), ...(rule?.headers ?? [])]
-  return rules.map((each) => checkHeader(each, answer)).find((each) => each !== undefined)
+  const { request, response, contract, operation, rule } = exchange
+  if (!response.headers.has('x-request-id')) return 'no X-Request-Id'
+  if (isFromParser(request, response)) return undefined
+  if (operation?.isDeprecated && !response.headers.has('deprecation')) return 'no Deprecation header'
+  const isRateLimited = request.target === contract.prefix || request.target.startsWith(`${contract.prefix}/`)
+  const rules = [...(isRateLimited ? contract.commonHeaders : []), ...(rule?.headers ?? [])]
+  return rules.map((each) => checkHeader(each, response)).find((each) => each !== undefined)
 }
 
-// As the contract says: 408, 431 and malformed HTTP.
-function wasNotRecognised({ method }: Request, { status, body }: Answer): boolean {
+// The contract excepts 408, 431 and malformed HTTP from its headers.
+function isFromParser({ method }: Request, { status, body }: Response): boolean {
   if (status === 408 || status === 431) return true
   return status === 400 && (method === 'HEAD' || body.includes('"malformed_request"'))
 }
 
-function checkHeader({ name, required, validate }: HeaderRule, { headers }: Answer): string | undefined {
+function checkHeader({ name, required, validate }: HeaderRule, { headers }: Response): string | undefined {
   const value = headers.get(name)
   if (value === undefined) return required ? `no ${name}` : undefined
   const problem = validate(value)
   return problem && `${name}: ${JSON.stringify(value)}${problem}`
 }
 
-// Whatever was created is what was sent, digit for digit.
-function checkEcho({ body: sent }: Request, { status, body }: Answer): string | undefined {
+// A created resource has the fields that were sent, with every digit.
+function checkEcho({ body: sent }: Request, { status, body }: Response): string | undefined {
   if (status !== 201 || sent === undefined) return undefined
   const returned = readExact(body)
   const lost = Object.entries(readExact(sent)).find(
@@ -147,7 +149,7 @@ function checkEcho({ body: sent }: Request, { status, body }: Answer): string | 
   )
 }
 
-// JSON.parse would round what is beyond 64 bits into them.
+// JSON.parse would round an integer of more than 64 bits to one that fits.
 function readExact(bytes: Uint8Array): Record<string, unknown> {
   const parseNumber = (digits: string) => {
     if (!/^-?\d+$/.test(digits)) return Number(digits)

@@ -1,24 +1,24 @@
-// A connection that sends bytes as they are and reads answers by RFC 9112, to the letter: what does not frame is a fault too.
+// Sends bytes unchanged and parses responses strictly by RFC 9112, so that a malformed response is a failure too.
 
 import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 
-/** An answer as received. */
-export interface Answer {
+/** A response; header names are in lower case. */
+export interface Response {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
 }
 
-/** The service did not answer as HTTP has it. */
-export class WireError extends Error {
-  override name = 'WireError'
+/** The response is missing or is not valid HTTP. */
+export class ProtocolError extends Error {
+  override name = 'ProtocolError'
 }
 
-const answerWithinMs = 20_000
+const responseTimeoutMs = 20_000
 
-/** Sends one request at a time, over a connection that it keeps while the service does. */
+/** Sends one request at a time over a persistent connection, which it reopens after the service closes it. */
 export class Connection {
   #socket: net.Socket | undefined
   #received = Buffer.alloc(0)
@@ -28,24 +28,24 @@ export class Connection {
   constructor(readonly origin: string) {}
 
   /**
-   * Sends a request and waits for its answer.
-   * @throws {WireError} when none comes, or one that does not frame
+   * Sends a request and returns the response.
+   * @throws {ProtocolError} if none arrives in time, or it is not valid HTTP
    */
-  async exchange(bytes: Uint8Array, method: string): Promise<Answer> {
-    if (this.#received.length > 0) throw this.#broken(`bytes that nobody asked for: ${this.#excerpt()}`)
+  async exchange(bytes: Uint8Array, method: string): Promise<Response> {
+    if (this.#received.length > 0) throw this.#fail(`bytes without a request: ${this.#excerpt()}`)
     const socket = this.#socket !== undefined && !this.#ended ? this.#socket : await this.#open()
     socket.write(bytes)
-    let isLate = false
+    let isTimedOut = false
     const timer = setTimeout(() => {
-      isLate = true
+      isTimedOut = true
       socket.destroy()
-    }, answerWithinMs)
+    }, responseTimeoutMs)
     try {
-      const answer = await this.#readAnswer(method)
-      if (answer.headers.get('connection') === 'close') await this.#readEnd(method)
-      return answer
+      const response = await this.#readResponse(method)
+      if (response.headers.get('connection') === 'close') await this.#readEnd(method)
+      return response
     } catch (error) {
-      throw isLate ? new WireError(`no answer within ${answerWithinMs / 1000} s`) : error
+      throw isTimedOut ? new ProtocolError(`no response within ${responseTimeoutMs / 1000} s`) : error
     } finally {
       clearTimeout(timer)
     }
@@ -78,18 +78,18 @@ export class Connection {
     this.#socket = socket
     await new Promise<void>((resolve, reject) => {
       socket.once(isSecure ? 'secureConnect' : 'connect', resolve)
-      socket.once('error', (error) => reject(new WireError(`no connection: ${error.message}`)))
+      socket.once('error', (error) => reject(new ProtocolError(`connection failed: ${error.message}`)))
     })
     return socket
   }
 
-  async #readAnswer(method: string): Promise<Answer> {
+  async #readResponse(method: string): Promise<Response> {
     const head = await this.#readHead()
     const [first = '', ...lines] = head.split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/.exec(first)?.[1])
-    if (!status) throw this.#broken(`no status line: ${JSON.stringify(first.slice(0, 80))}`)
+    if (!status) throw this.#fail(`invalid status line: ${JSON.stringify(first.slice(0, 80))}`)
     const headers = this.#readHeaders(lines)
-    if (status < 200) return this.#readAnswer(method) // an interim answer
+    if (status < 200) return this.#readResponse(method) // informational
     const isBodiless = method === 'HEAD' || status === 204 || status === 304
     return { status, headers, body: isBodiless ? Buffer.alloc(0) : await this.#readBody(headers) }
   }
@@ -106,8 +106,8 @@ export class Connection {
     const headers = new Map<string, string>()
     for (const line of lines) {
       const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+): ?([\x20-\x7e]*)$/.exec(line) ?? []
-      if (name === '') throw this.#broken(`no header: ${JSON.stringify(line.slice(0, 80))}`)
-      if (headers.has(name.toLowerCase())) throw this.#broken(`${name} is there twice`)
+      if (name === '') throw this.#fail(`invalid header: ${JSON.stringify(line.slice(0, 80))}`)
+      if (headers.has(name.toLowerCase())) throw this.#fail(`duplicate header ${name}`)
       headers.set(name.toLowerCase(), value)
     }
     return headers
@@ -115,28 +115,27 @@ export class Connection {
 
   async #readBody(headers: ReadonlyMap<string, string>): Promise<Buffer> {
     const length = headers.get('content-length')
-    if (length === undefined || !/^\d+$/.test(length)) throw this.#broken(`a Content-Length of ${length}`)
+    if (length === undefined || !/^\d+$/.test(length)) throw this.#fail(`invalid Content-Length ${length}`)
     while (this.#received.length < Number(length)) await this.#more()
     return this.#take(Number(length))
   }
 
   async #readEnd(method: string): Promise<void> {
     while (!this.#ended) await this.#more()
-    // Whoever could not read the request did not know that HEAD wants no body.
+    // A server that failed to parse a HEAD request sends a body, since it does not know the method.
     if (this.#received.length > 0 && method !== 'HEAD')
-      throw this.#broken(`bytes after the last answer: ${this.#excerpt()}`)
+      throw this.#fail(`bytes after the last response: ${this.#excerpt()}`)
     this.close()
   }
 
   #take(length: number): Buffer {
-    const taken = this.#received.subarray(0, length)
+    const bytes = this.#received.subarray(0, length)
     this.#received = this.#received.subarray(length)
-    return taken
+    return bytes
   }
 
   async #more(): Promise<void> {
-    if (this.#ended)
-      throw this.#broken(`the connection ended, after ${this.#received.length} bytes of an answer`)
+    if (this.#ended) throw this.#fail(`connection closed after ${this.#received.length} bytes of a response`)
     await new Promise<void>((resolve) => {
       this.#wake = resolve
     })
@@ -146,21 +145,21 @@ export class Connection {
     return JSON.stringify(this.#received.subarray(0, 80).toString('latin1'))
   }
 
-  #broken(message: string): WireError {
+  #fail(message: string): ProtocolError {
     this.close()
-    return new WireError(message)
+    return new ProtocolError(message)
   }
 }
 
 /**
- * Sends a request and resets the connection at once: what becomes of it, nobody hears.
- * @throws {WireError} when there is no connection
+ * Sends a request and resets the connection at once, without waiting for a response.
+ * @throws {ProtocolError} if the connection fails
  */
 export async function sendAndReset(origin: string, bytes: Uint8Array): Promise<void> {
   const { host, port } = addressOf(origin)
   const socket = net.connect({ host, port })
   await once(socket, 'connect').catch((error) => {
-    throw new WireError(`no connection: ${error.message}`)
+    throw new ProtocolError(`connection failed: ${error.message}`)
   })
   socket.on('error', () => {}).write(bytes)
   socket.resetAndDestroy()

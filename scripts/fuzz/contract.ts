@@ -1,5 +1,4 @@
-// What the fuzzer reads of openapi.yaml. Nothing of src/ reads it for it: what the service misreads, this must not
-// misread with it.
+// Reads what the fuzzer needs from openapi.yaml. It does not use the readers of src/, so that it does not share their mistakes.
 
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -7,21 +6,21 @@ import ajvFormats from 'ajv-formats'
 import { parse } from 'yaml'
 import { OperatorError } from '../../src/operator-error.js'
 
-/** A JSON Schema, with its references followed. */
+/** A JSON Schema without references. */
 export type Schema = { readonly [keyword: string]: unknown }
 
-/** Says what is wrong with a value, if anything. */
+/** Returns what is wrong with a value, if anything. */
 export type Validate = (value: unknown) => string | undefined
 
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header' | 'cookie'
   readonly required: boolean
-  /** Its own, or that of its content. */
+  /** The parameter's own, or that of its `content`. */
   readonly schema: Schema
   readonly style: string
   readonly explode: boolean
-  /** It has a content. */
+  /** Whether it has a `content`. */
   readonly isJson: boolean
 }
 
@@ -31,25 +30,25 @@ export interface HeaderRule {
   readonly validate: Validate
 }
 
-export interface AnswerRule {
+export interface ResponseRule {
   readonly headers: readonly HeaderRule[]
-  /** By media type; empty where no body is declared. */
+  /** By media type; empty if no body is declared. */
   readonly bodies: ReadonlyMap<string, Validate>
 }
 
 export interface Operation {
   readonly id: string
   readonly method: string
-  /** With the prefix of the servers. */
+  /** Includes the path of the server URL. */
   readonly path: string
   readonly isSecured: boolean
   readonly isDeprecated: boolean
-  /** The same `Idempotency-Key` may have come with another request. */
+  /** Whether it takes an `Idempotency-Key`. */
   readonly isIdempotent: boolean
   readonly parameters: readonly Parameter[]
   readonly body: { readonly required: boolean; readonly schemas: ReadonlyMap<string, Schema> } | undefined
   /** By status, class (`4xx`) or `default`. */
-  readonly answers: ReadonlyMap<string, AnswerRule>
+  readonly responses: ReadonlyMap<string, ResponseRule>
 }
 
 export interface Contract {
@@ -58,7 +57,7 @@ export interface Contract {
   readonly error: Validate
   /** HTTP status by error code. */
   readonly errorStatuses: Readonly<Record<string, number>>
-  /** What every operation requires of each answer that it names: of an answer to no operation, too. */
+  /** Headers required in every declared response of every operation; a response to an unknown path has them too. */
   readonly commonHeaders: readonly HeaderRule[]
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
@@ -70,7 +69,10 @@ interface Node {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
-/** Reads the document. */
+/**
+ * Reads a contract.
+ * @throws {OperatorError} if a schema is recursive
+ */
 export function readFuzzContract(file: string): Contract {
   const raw = parse(readFileSync(file, 'utf8'))
   const document = dereference(raw, raw) as Node
@@ -97,12 +99,13 @@ ajvFormats.default(ajv)
 const textAjv = new Ajv2020({ strict: false, logger: false, coerceTypes: true })
 ajvFormats.default(textAjv)
 
-/** Compiles a schema. */
+/** Compiles a schema for JSON values. */
 export function compile(schema: Schema): Validate {
   const validate = ajv.compile(schema)
   return (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'body' }))
 }
 
+// Compiles a schema for a header's text.
 function compileText(schema: Schema): Validate {
   const validate = textAjv.compile({ type: 'object', properties: { value: schema } })
   return (value) => (validate({ value }) ? undefined : textAjv.errorsText(validate.errors, { dataVar: '' }))
@@ -125,13 +128,13 @@ function readOperation(path: string, method: string, node: Node, item: Node, doc
         entries(node.requestBody.content).map(([type, { schema }]) => [type, schema as Schema]),
       ),
     },
-    answers: new Map(
-      entries(node.responses).map(([status, answer]) => [status.toLowerCase(), answerRule(answer)]),
+    responses: new Map(
+      entries(node.responses).map(([status, response]) => [status.toLowerCase(), responseRule(response)]),
     ),
   }
 }
 
-// OpenAPI 3.1.1, section 4.8.12.2.1.
+// OpenAPI ignores these header parameters (3.1.1, section 4.8.12.2.1).
 function isIgnored(node: Node): boolean {
   const isElsewhere = ['accept', 'content-type', 'authorization'].includes(String(node.name).toLowerCase())
   return isElsewhere && String(node.in) === 'header'
@@ -152,7 +155,7 @@ function readParameter(node: Node): Parameter {
   }
 }
 
-function answerRule(node: Node): AnswerRule {
+function responseRule(node: Node): ResponseRule {
   return {
     headers: entries(node.headers).map(([name, header]) => ({
       name: name.toLowerCase(),
@@ -166,7 +169,9 @@ function answerRule(node: Node): AnswerRule {
 }
 
 function commonHeaders(operations: readonly Operation[]): HeaderRule[] {
-  const named = operations.flatMap(({ answers }) => [...answers].filter(([status]) => status !== 'default'))
+  const named = operations.flatMap(({ responses }) =>
+    [...responses].filter(([status]) => status !== 'default'),
+  )
   const [first = [], ...others] = named.map(([, { headers }]) => headers.filter(({ required }) => required))
   return first.filter(({ name }) => others.every((headers) => headers.some((each) => each.name === name)))
 }
@@ -179,14 +184,14 @@ function prefixOf(document: Node): string {
   return new URL(url, 'http://localhost').pathname.replace(/\/$/, '')
 }
 
-// Every `$ref` replaced by what it leads to. A schema that holds itself would need arbitraries that know where to stop.
+// Replaces every `$ref` by its target. A recursive schema would need generators that limit their depth.
 function dereference(value: unknown, root: unknown, above: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((each) => dereference(each, root, above))
   if (typeof value !== 'object' || value === null) return value
   const { $ref } = value as { $ref?: unknown }
   if (typeof $ref === 'string') {
     if (above.includes($ref))
-      throw new OperatorError(`${$ref} holds itself, which the fuzzer cannot make values of.`)
+      throw new OperatorError(`${$ref} is recursive, which the fuzzer does not support.`)
     return dereference(resolve($ref, root), root, [...above, $ref])
   }
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, dereference(each, root, above)]))

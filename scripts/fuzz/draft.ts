@@ -1,38 +1,38 @@
-// A request while it is being made: the parts that a mutation may change, before they are put on the wire.
+// A request under construction: the parts that mutations may change.
 
 import type { Operation } from './contract.js'
 import type { Expectation, Request } from './request.js'
 
-/** What a request is made of. Texts are as they go over the wire, one byte a character. */
+/** The parts of a request. Texts are as sent, one byte a character. */
 export interface Draft {
   operation: Operation | undefined
   method: string
-  /** Each value is encoded already. */
+  /** Percent-encoded. */
   pathValues: Record<string, string>
   query: string[]
   headers: [name: string, value: string][]
   body: Uint8Array | undefined
   version: string
-  /** Sizes of the chunks that the body is sent in; undefined: in one piece, with its length. */
+  /** Chunk sizes, used in turn; undefined: the body is sent with a Content-Length. */
   chunks: readonly number[] | undefined
   chunkExtension: string
-  /** The last word on the target. */
+  /** Applied to the assembled target. */
   retarget: (target: string) => string
-  /** In place of the headers that frame the body. */
+  /** Replaces Content-Length and Transfer-Encoding. */
   framing: [name: string, value: string][] | undefined
   isRaw: boolean
 }
 
-/** A change to a request, and what the service has to make of it then. */
+/** A change to a request, and the response expected to it. */
 export interface Mutation {
   readonly name: string
-  /** Of two mutations of one place, one would undo the other. */
-  readonly place: 'method' | 'target' | 'query' | 'type' | 'body' | 'framing' | 'header'
+  /** A request gets at most one mutation of each part, since the second would undo the first. */
+  readonly part: 'method' | 'target' | 'query' | 'type' | 'body' | 'framing' | 'header'
   readonly expected: Expectation
   apply(draft: Draft): void
 }
 
-/** Puts a draft on the wire. */
+/** Assembles the request; `basis` is the response expected without mutations. */
 export function toRequest(
   draft: Draft,
   mutations: readonly Mutation[],
@@ -50,7 +50,7 @@ export function toRequest(
     payload: framed.payload,
     body,
     operation: operation?.id,
-    expected: (['refused', 'either'] as const).find((each) => expectations.includes(each)) ?? 'done',
+    expected: (['rejected', 'either'] as const).find((each) => expectations.includes(each)) ?? 'accepted',
     hasKey,
     mutations: mutations.map(({ name }) => name),
     isRaw: isRaw || draft.chunkExtension !== '' || draft.framing !== undefined,
@@ -67,13 +67,13 @@ function frame({ body, chunks, chunkExtension, framing }: Draft): Pick<Request, 
   if (framing !== undefined) return { headers: framing, payload }
   if (body === undefined) return { headers: [], payload }
   if (chunks === undefined) return { headers: [['Content-Length', String(body.length)]], payload }
-  return { headers: [['Transfer-Encoding', 'chunked']], payload: inChunks(body, chunks, chunkExtension) }
+  return { headers: [['Transfer-Encoding', 'chunked']], payload: encodeChunks(body, chunks, chunkExtension) }
 }
 
-// A body of a megabyte in chunks of a byte takes seconds to write, in which no answer is read.
+// A megabyte in one-byte chunks takes seconds to send, while no response is read.
 const chunksMax = 1_000
 
-function inChunks(body: Uint8Array, sizes: readonly number[], extension: string): Buffer {
+function encodeChunks(body: Uint8Array, sizes: readonly number[], extension: string): Buffer {
   const parts: Uint8Array[] = []
   const sizeMin = Math.ceil(body.length / chunksMax)
   for (let at = 0, i = 0; at < body.length; i++) {

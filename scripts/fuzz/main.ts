@@ -1,4 +1,4 @@
-// The contract as a fuzzer: requests made from openapi.yaml, valid and hostile, each answer held to the document.
+// The fuzzer: property-based testing of the service against openapi.yaml. It generates valid and hostile requests and checks each response.
 
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
@@ -16,46 +16,46 @@ import { type Failure, type FuzzResult, fuzz } from './run.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
 
-Sends requests for every operation of openapi.yaml, as it wants them and as it does not, and checks every answer against it.
-Each kind of failure is shrunk to a small request and printed as a command that sends it again.
+Generates requests for every operation of openapi.yaml, valid and mutated, and checks every response against it.
+Each distinct failure is shrunk to a minimal request and printed as a command that reproduces it.
 
-  --requests  how many, 10000 unless told
-  --seed      a whole number: the same one makes the same requests; 1 unless told
-  --url       a service that runs, such as http://127.0.0.1:3000; without it one is started on a database of its own
-  --key       a key of that service with quotas that suffice
-  --help      this
+  --requests  number of requests; default 10000
+  --seed      a whole number; the same seed generates the same requests; default 1
+  --url       a running service, such as http://127.0.0.1:3000; by default one is started with a temporary database
+  --key       an API key of that service with sufficient quotas
+  --help      print this help
 
 Examples:
   npm run fuzz -- --requests 100000 --seed 7
   npm run fuzz -- --url http://127.0.0.1:3000 --key ask_...
 
-Exit codes: 0 no failure, 1 failures, 2 wrong usage, 130 interrupted.
+Exit codes: 0 no failures, 1 failures, 2 wrong usage, 130 interrupted.
 `
 
-/** A service to send to, and what to do at the end: it says what went wrong in the service itself. */
 interface Target {
   readonly origin: string
   readonly keys: Keys
-  end(): Promise<string[]>
+  /** Stops the service; resolves to the problems it had. */
+  stop(): Promise<string[]>
 }
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   const { requests, seed, service } = readArguments(args)
-  const target = service === undefined ? await startTarget() : { ...service, end: async () => [] }
+  const target = service === undefined ? await startTarget() : { ...service, stop: async () => [] }
   let problems: string[] = []
   try {
     const contract = readFuzzContract(contractFile)
     const result = await unlessAborted(fuzz({ ...target, contract, requests, seed }), interruption)
-    problems = result.failures.map(inWords)
+    problems = result.failures.map(describe)
     await print(summary(result, seed))
   } finally {
-    problems.push(...(await target.end()))
+    problems.push(...(await target.stop()))
   }
   for (const problem of problems) await print(`\n${problem}\n`)
   return problems.length > 0 ? 1 : 0
 }
 
-function inWords({ problem, request, curl }: Failure): string {
+function describe({ problem, request, curl }: Failure): string {
   const mutations = request.mutations.length > 0 ? ` (${request.mutations.join('; ')})` : ''
   return `${request.operation || 'no operation'}: ${problem}${mutations}\n  ${curl}`
 }
@@ -63,9 +63,9 @@ function inWords({ problem, request, curl }: Failure): string {
 function summary({ requests, seconds, statuses, failures }: FuzzResult, seed: number): string {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
   const rate = Math.round(requests / seconds)
-  return `${requests} requests with seed ${seed} in ${seconds.toFixed(1)} s, ${rate} a second
-answers by status: ${counts.join(', ')}
-${failures.length} kinds of failure
+  return `${requests} requests with seed ${seed} in ${seconds.toFixed(1)} s, ${rate} requests/s
+responses by status: ${counts.join(', ')}
+distinct failures: ${failures.length}
 `
 }
 
@@ -73,16 +73,16 @@ async function startTarget(): Promise<Target> {
   const { directory, remove } = await makeTemporaryDirectory()
   const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
   let service: Service | undefined
-  const end = async () => {
-    const problems = service === undefined ? [] : await endService(service)
+  const stop = async () => {
+    const problems = service === undefined ? [] : await stopService(service)
     await remove()
     return problems
   }
   try {
     service = await startService(environment)
-    return { origin: service.origin, keys: await createKeys(environment), end }
+    return { origin: service.origin, keys: await createKeys(environment), stop }
   } catch (error) {
-    await end()
+    await stop()
     throw error
   }
 }
@@ -90,8 +90,8 @@ async function startTarget(): Promise<Target> {
 async function createKeys(environment: Environment): Promise<Keys> {
   const contract = await readContract(contractFile)
   const create = async (name: string, terms: readonly string[]) => {
-    const made = await runKeys(['create', '--name', name, ...terms, '--json'], environment)
-    return JSON.parse(made) as { readonly id: number; readonly key: string }
+    const created = await runKeys(['create', '--name', name, ...terms, '--json'], environment)
+    return JSON.parse(created) as { readonly id: number; readonly key: string }
   }
   const [fixed] = fixedPlans(contract)
   const limited = fixed && (await create('limited', ['--plan', fixed.name]))
@@ -101,12 +101,12 @@ async function createKeys(environment: Environment): Promise<Keys> {
   return { open: open.key, revoked: revoked.key, ...(limited && { limited: limited.key }) }
 }
 
-async function endService({ child, log, stop }: Service): Promise<string[]> {
+async function stopService({ child, log, stop }: Service): Promise<string[]> {
   const crashed = hasEnded(child)
   const code = await stop()
   return [
     ...(crashed ? ['the service crashed'] : []),
-    ...(code === 0 ? [] : [`the service ended with ${code}`]),
+    ...(code === 0 ? [] : [`the service exited with ${code}`]),
     ...log.slice(0, 10).map((line) => `the service logged an error: ${line}`),
   ]
 }

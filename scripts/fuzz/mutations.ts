@@ -1,4 +1,4 @@
-// What clients do to a request, by mistake or on purpose, in each place where it can be done.
+// Mutations: what clients do to a request by mistake or on purpose, for each part of it.
 
 import fc, { type Arbitrary } from 'fast-check'
 import { parse, stringify } from 'lossless-json'
@@ -8,13 +8,13 @@ import { isPlain } from './parameters.js'
 import type { Expectation } from './request.js'
 import { hostileText, invalidValue, type Json } from './values.js'
 
-/** A host that no answer may name. */
+/** A host that no response may contain. */
 export const forgedHost = 'forged.example'
 
-/** Every mutation that an operation's requests can take. */
+/** Any mutation of an operation's requests. */
 export function mutationsOf(operation: Operation, contract: Contract): Arbitrary<Mutation> {
   return fc.oneof(
-    fc.oneof(...methodMutations(operation, contract)),
+    methodMutations(operation, contract),
     ...parameterMutations(operation),
     ...targetMutations(operation, contract),
     ...queryMutations(operation, contract),
@@ -25,38 +25,39 @@ export function mutationsOf(operation: Operation, contract: Contract): Arbitrary
   )
 }
 
-type Place = Mutation['place']
+type Part = Mutation['part']
 type Apply = (draft: Draft) => void
 
-function mutation(place: Place, expected: Expectation, name: string, apply: Apply): Mutation {
-  return { place, expected, name, apply }
+function mutation(part: Part, expected: Expectation, name: string, apply: Apply): Mutation {
+  return { part, expected, name, apply }
 }
 
-function named(
-  place: Place,
+// One of several mutations, by name.
+function oneOf(
+  part: Part,
   expected: Expectation,
-  all: Readonly<Record<string, Apply>>,
+  mutations: Readonly<Record<string, Apply>>,
 ): Arbitrary<Mutation> {
-  return fc
-    .constantFrom(...Object.entries(all))
-    .map(([name, apply]) => mutation(place, expected, name, apply))
+  const all = Object.entries(mutations).map(([name, apply]) => mutation(part, expected, name, apply))
+  return fc.constantFrom(...all)
 }
 
-// One mutation of several that differ in a text.
-function several(
-  place: Place,
+// One of several mutations that differ only in a text.
+function oneOfTexts(
+  part: Part,
   expected: Expectation,
   name: string,
   texts: readonly string[],
   apply: (draft: Draft, text: string) => void,
 ): Arbitrary<Mutation> {
-  const each = texts.map((text): [string, Apply] => {
-    return [`${name} ${JSON.stringify(text.slice(0, 60))}`, (draft) => apply(draft, text)]
-  })
-  return named(place, expected, Object.fromEntries(each))
+  return fc
+    .constantFrom(...texts)
+    .map((text) =>
+      mutation(part, expected, `${name} ${JSON.stringify(text.slice(0, 60))}`, (draft) => apply(draft, text)),
+    )
 }
 
-// curl would mend it.
+// Marks the request as one that curl would correct, so that it is reproduced byte by byte.
 const raw = (apply: Apply): Apply => {
   return (draft) => {
     apply(draft)
@@ -64,7 +65,7 @@ const raw = (apply: Apply): Apply => {
   }
 }
 
-// The target stays as it is, but it is no operation's any more.
+// The target no longer leads to an operation.
 function unroute(draft: Draft): void {
   if (draft.operation !== undefined) draft.operation = { ...draft.operation, id: '' }
 }
@@ -72,43 +73,39 @@ function unroute(draft: Draft): void {
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
 const malformedMethods = ['get', 'BREW', 'G', '', ' GET', 'GET\t', 'GÉT', 'PRI', 'A'.repeat(5_000)]
 
-function methodMutations({ method, path }: Operation, { operations }: Contract): Arbitrary<Mutation>[] {
+function methodMutations({ method, path }: Operation, { operations }: Contract): Arbitrary<Mutation> {
   const known = fc.constantFrom(...methods.filter((each) => each !== method)).map((name) => {
-    const asked = name === 'HEAD' ? 'GET' : name
-    const target = operations.find((each) => each.path === path && each.method === asked)
-    return mutation('method', target ? 'either' : 'refused', `method ${name}`, (draft) => {
+    const routed = name === 'HEAD' ? 'GET' : name
+    const target = operations.find((each) => each.path === path && each.method === routed)
+    return mutation('method', target ? 'either' : 'rejected', `method ${name}`, (draft) => {
       draft.method = name
-      if (draft.operation?.id !== '') draft.operation = target ?? draft.operation // unless its target is no operation's
+      if (draft.operation?.id !== '') draft.operation = target ?? draft.operation // unless another mutation unrouted it
       if (!target) unroute(draft)
     })
   })
-  const malformed = several('method', 'refused', 'method', malformedMethods, (draft, method) => {
+  const malformed = oneOfTexts('method', 'rejected', 'method', malformedMethods, (draft, method) => {
     Object.assign(draft, { method, isRaw: true })
     unroute(draft)
   })
-  return [known, malformed]
+  return fc.oneof(known, malformed)
 }
 
 function parameterMutations({ parameters }: Operation): Arbitrary<Mutation>[] {
-  const places = { path: 'target', query: 'query', header: 'header', cookie: 'header' } as const
+  const parts = { path: 'target', query: 'query', header: 'header', cookie: 'header' } as const
   return parameters.filter(isPlain).map(({ name, in: location, schema }) =>
     hostileText(schema)
-      // Blanks at the ends of a header's value are none of it.
+      // Whitespace around a header's value is not part of it.
       .filter(({ text }) => location !== 'header' || /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/.test(text))
       .map(({ text, isValid }) => {
-        const expected = isValid === false ? 'refused' : 'either'
-        return mutation(
-          places[location],
-          expected,
-          `${name} is ${JSON.stringify(text.slice(0, 40))}`,
-          (draft) => {
-            if (location === 'path') draft.pathValues[name] = encode(text)
-            // What begins another segment, or leaves none, is another path.
-            if (location === 'path' && /^\.{0,2}$/.test(text)) unroute(draft)
-            if (location === 'query') setQuery(draft, name, encode(text))
-            if (location === 'header') setHeader(draft, name, text)
-          },
-        )
+        const expected = isValid === false ? 'rejected' : 'either'
+        const title = `${name} is ${JSON.stringify(text.slice(0, 40))}`
+        return mutation(parts[location], expected, title, (draft) => {
+          if (location === 'path') draft.pathValues[name] = encode(text)
+          // An empty or dot segment makes another path.
+          if (location === 'path' && /^\.{0,2}$/.test(text)) unroute(draft)
+          if (location === 'query') setQuery(draft, name, encode(text))
+          if (location === 'header') setHeader(draft, name, text)
+        })
       }),
   )
 }
@@ -121,7 +118,7 @@ function setHeader(draft: Draft, name: string, value: string): void {
   draft.headers = [...draft.headers.filter(([each]) => each !== name), [name, value]]
 }
 
-// As it goes over the wire. A lone surrogate has no encoding: its three bytes are what a careless client sends.
+// A lone surrogate has no UTF-8 encoding: these three bytes are what a careless client sends.
 function encode(text: string): string {
   return [...text]
     .map((each) => (/^[\ud800-\udfff]$/.test(each) ? '%ED%A0%80' : encodeURIComponent(each)))
@@ -129,86 +126,75 @@ function encode(text: string): string {
 }
 
 function targetMutations({ path }: Operation, { limits, prefix }: Contract): Arbitrary<Mutation>[] {
-  const elsewhere = several('target', 'refused', 'target', strayTargets(path, prefix), (draft, target) => {
-    draft.retarget = () => target
-    draft.isRaw = !target.startsWith('/')
-    unroute(draft)
-  })
-  const long = mutation('target', 'refused', 'a target too long', (draft) => {
-    draft.retarget = (target) => `${target}/${'a'.repeat(limits.url)}`
-    unroute(draft)
-  })
   const retarget =
     (change: Draft['retarget']): Apply =>
     (draft) =>
       void Object.assign(draft, { retarget: change })
-  const same = named('target', 'either', {
-    'a path with letters in escapes': retarget((target) => target.replace('e', '%65')),
+  const unrouted = oneOfTexts(
+    'target',
+    'rejected',
+    'target',
+    unroutedTargets(path, prefix),
+    (draft, target) => {
+      draft.retarget = () => target
+      draft.isRaw = !target.startsWith('/')
+      unroute(draft)
+    },
+  )
+  const tooLong = mutation('target', 'rejected', 'a target that is too long', (draft) => {
+    draft.retarget = (target) => `${target}/${'a'.repeat(limits.url)}`
+    unroute(draft)
+  })
+  const unusual = oneOf('target', 'either', {
+    'a path with percent-encoded letters': retarget((target) => target.replace('e', '%65')),
     'a target with a fragment': raw(retarget((target) => `${target}#fragment`)),
   })
-  const absolute = named('target', 'done', {
-    'a target with a forged host': retarget((target) => `http://${forgedHost}${target}`),
+  const absolute = oneOf('target', 'accepted', {
+    'an absolute target with a forged host': retarget((target) => `http://${forgedHost}${target}`),
   })
-  return [elsewhere, fc.oneof(same, absolute, fc.constant(long))]
+  return [unrouted, fc.oneof(unusual, absolute, fc.constant(tooLong))]
 }
 
-function strayTargets(path: string, prefix: string): string[] {
+function unroutedTargets(path: string, prefix: string): string[] {
   const plain = path.replace(/\{\w+\}/g, '1')
   const last = plain.lastIndexOf('/')
-  const ends = ['/', '//', '/nothing', '%2f', '%00', '%zz', '%', '%c0%af', ';v=1', '\xe9'].map(
-    (end) => plain + end,
-  )
+  const suffixed = '/ // /nothing %2f %00 %zz % %c0%af ;v=1 \xe9'.split(' ').map((end) => plain + end)
   const below = ['/../..', '/%2e%2e/%2e%2e/etc/passwd', '', '/', '/__proto__'].map((end) => prefix + end)
-  const others = [
-    '/',
-    '//',
-    '*',
-    'pets',
-    '?',
-    `http://${forgedHost}/`,
-    `ftp://${forgedHost}/`,
-    `//${forgedHost}/`,
-  ]
-  const escaped = `${plain.slice(0, last)}%2F${plain.slice(last + 1)}`
-  return [...ends, ...below, ...others, escaped, `/${plain}`, plain.toUpperCase()]
+  const others = `/ // * pets ? http://${forgedHost}/ ftp://${forgedHost}/ //${forgedHost}/`.split(' ')
+  const encodedSlash = `${plain.slice(0, last)}%2F${plain.slice(last + 1)}`
+  return [...suffixed, ...below, ...others, encodedSlash, `/${plain}`, plain.toUpperCase()]
 }
 
-// One byte a character, as it is sent: the last is an é in UTF-8.
-const strayQueries = [
-  'x=1',
-  'x',
-  '__proto__[x]=1',
-  'constructor=1',
-  'limit[]=1',
-  '%00=1',
+// As sent, one byte a character: \xc3\xa9 is é in UTF-8.
+const unknownQueries = [
+  ...'x=1 x __proto__[x]=1 constructor=1 limit[]=1 %00=1 \xc3\xa9=1'.split(' '),
   `${'x'.repeat(500)}=1`,
-  '\xc3\xa9=1',
 ]
 const emptyQueries = ['', '&&', '=', '?', ';', '%', '%zz=%zz']
 
 function queryMutations({ parameters, path }: Operation, { limits }: Contract): Arbitrary<Mutation>[] {
   const add = (draft: Draft, ...parts: string[]) => void draft.query.push(...parts)
   const inQuery = parameters.filter((each) => each.in === 'query')
-  const repeated = inQuery.filter(isPlain).map(({ name }) => name)
-  // The fields of an exploded object are parameters of any name, unless it says which.
+  // An exploded object makes every name a parameter, unless its schema forbids additional properties.
   const takesAny = inQuery.some(
     ({ explode, schema }) => explode && schema.type === 'object' && schema.additionalProperties !== false,
   )
   return [
-    ...repeated.map((name) =>
-      named('query', 'refused', { [`${name} twice`]: (draft) => add(draft, `${name}=1`, `${name}=1`) }),
-    ),
-    named('query', 'refused', {
-      'a query too long': (draft) => add(draft, `${inQuery[0]?.name ?? path}=${'a'.repeat(limits.url)}`),
+    ...inQuery
+      .filter(isPlain)
+      .map(({ name }) =>
+        oneOf('query', 'rejected', { [`${name} twice`]: (draft) => add(draft, `${name}=1`, `${name}=1`) }),
+      ),
+    oneOf('query', 'rejected', {
+      'a query that is too long': (draft) =>
+        add(draft, `${inQuery[0]?.name ?? path}=${'a'.repeat(limits.url)}`),
     }),
-    several('query', takesAny ? 'either' : 'refused', 'query', strayQueries, (draft, text) =>
-      add(draft, text),
-    ),
-    several('query', 'either', 'query', emptyQueries, (draft, text) => add(draft, text)),
+    oneOfTexts('query', takesAny ? 'either' : 'rejected', 'query', unknownQueries, add),
+    oneOfTexts('query', 'either', 'query', emptyQueries, add),
   ]
 }
 
-const harmless =
+const harmlessHeaders =
   `Accept: text/html|Accept: */*;q=0|Accept-Encoding: gzip, br|Accept-Language: \xe9|Connection: close
 |Connection: Upgrade|Upgrade: h2c|Cookie: a=b; __proto__=1|Expect: 100-continue|Expect: miracles
 |Forwarded: host=${forgedHost};proto=https|If-None-Match: *|If-Modified-Since: Sat, 01 Jan 2050 00:00:00 GMT
@@ -216,31 +202,31 @@ const harmless =
 |X-HTTP-Method-Override: DELETE|X-Request-Id: ${'a'.repeat(129)}|X-Request-Id: abc|X-Request-Id: "\\|__proto__: 1`
     .replaceAll('\n', '')
     .split('|')
-
-const malformed = ['X-Odd: a\0b', 'X-Odd: a\rb', ': a', 'X Odd: a', 'X-Odd : a', `Host: ${forgedHost}`]
-const versions = ['HTTP/3.0', 'HTTP/1.1x', 'HTTP/']
+const malformedHeaders = ['X-Odd: a\0b', 'X-Odd: a\rb', ': a', 'X Odd: a', 'X-Odd : a', `Host: ${forgedHost}`]
+const malformedVersions = ['HTTP/3.0', 'HTTP/1.1x', 'HTTP/']
 
 function headerMutations({ limits }: Contract): Arbitrary<Mutation>[] {
   const add = (draft: Draft, ...lines: string[]) => void draft.headers.push(...lines.map(headerOf))
-  const taken = several('header', 'done', 'header', harmless, (draft, line) => add(draft, line))
-  const more = named('header', 'done', {
+  const harmless = oneOfTexts('header', 'accepted', 'header', harmlessHeaders, add)
+  const unusual = oneOf('header', 'accepted', {
     'a forged Host': (draft) => {
       draft.headers = [['Host', forgedHost], ...draft.headers.slice(1)]
     },
     'many headers': (draft) => add(draft, ...Array.from({ length: 400 }, (_, i) => `X-${i}: 1`)),
   })
-  const refused = named('header', 'refused', {
-    'no host': raw((draft) => void draft.headers.shift()),
+  const rejected = oneOf('header', 'rejected', {
+    'no Host': raw((draft) => void draft.headers.shift()),
     'two keys': raw((draft) => add(draft, 'Authorization: Bearer a', 'Authorization: Bearer b')),
-    'headers too large': raw((draft) => add(draft, `X-Large: ${'a'.repeat(limits.header)}`)),
+    'headers that are too large': raw((draft) => add(draft, `X-Large: ${'a'.repeat(limits.header)}`)),
   })
-  const broken = several('header', 'refused', 'header', malformed, (draft, line) =>
+  const malformed = oneOfTexts('header', 'rejected', 'header', malformedHeaders, (draft, line) =>
     raw(() => add(draft, line))(draft),
   )
-  const version = several('header', 'refused', 'version', versions, (draft, version) => {
+  const version = oneOfTexts('header', 'rejected', 'version', malformedVersions, (draft, version) => {
     Object.assign(draft, { version, isRaw: true })
   })
-  return [taken, taken, more, fc.oneof(refused, broken, version)]
+  // Harmless headers twice: they are most of these mutations.
+  return [harmless, harmless, unusual, fc.oneof(rejected, malformed, version)]
 }
 
 function headerOf(line: string): [name: string, value: string] {
@@ -252,18 +238,19 @@ function typeMutations({ body }: Operation): Arbitrary<Mutation>[] {
   const [type] = body?.schemas.keys() ?? []
   if (type === undefined) return []
   const set = (draft: Draft, value: string) => setHeader(draft, 'Content-Type', value)
-  const taken = [type.toUpperCase(), `${type}; charset=utf-8`, `${type};charset="UTF-8"`, ` ${type} ; x=y`]
-  const foreign = ['text/plain', 'multipart/form-data; boundary=x', 'x', 'application/', '/', '*/*']
-  const refused = [...foreign, `${type}x`, `x${type}`, `${type}; charset=latin1`]
+  const same = [type.toUpperCase(), `${type}; charset=utf-8`, `${type};charset="UTF-8"`, ` ${type} ; x=y`]
+  const others = ['text/plain', 'multipart/form-data; boundary=x', 'x', 'application/', '/', '*/*']
+  const unsupported = [...others, `${type}x`, `x${type}`, `${type}; charset=latin1`]
   const codings = ['gzip', 'br', 'x', 'gzip, identity']
-  const none: Apply = (draft) => {
-    draft.headers = draft.headers.filter(([name]) => name !== 'Content-Type')
-  }
   return [
-    several('type', 'done', 'type', taken, set),
-    several('type', 'refused', 'type', refused, set),
-    named('type', 'refused', { 'no type': none }),
-    several('type', 'refused', 'coding', codings, (draft, coding) =>
+    oneOfTexts('type', 'accepted', 'type', same, set),
+    oneOfTexts('type', 'rejected', 'type', unsupported, set),
+    oneOf('type', 'rejected', {
+      'no type': (draft) => {
+        draft.headers = draft.headers.filter(([name]) => name !== 'Content-Type')
+      },
+    }),
+    oneOfTexts('type', 'rejected', 'coding', codings, (draft, coding) =>
       setHeader(draft, 'Content-Encoding', coding),
     ),
   ]
@@ -273,62 +260,50 @@ function bodyMutations({ body, method }: Operation, { limits }: Contract): Arbit
   const schema = body && [...body.schemas.values()][0]
   if (schema === undefined) {
     if (method !== 'GET') return []
-    const unasked = several('body', 'refused', 'a body', ['{}', 'x'], (draft, text) => {
+    const unexpected = oneOfTexts('body', 'rejected', 'a body', ['{}', 'x'], (draft, text) => {
       draft.body = Buffer.from(text)
       draft.headers.push(['Content-Type', 'application/json'])
     })
-    return [unasked]
+    return [unexpected]
   }
-  const edit = (make: (body: Buffer) => Uint8Array): Apply => {
-    return (draft) => void Object.assign(draft, { body: make(Buffer.from(draft.body ?? '')) })
+  const edit = (change: (body: Buffer) => Uint8Array): Apply => {
+    return (draft) => void Object.assign(draft, { body: change(Buffer.from(draft.body ?? '')) })
   }
-  const text = (made: string) => edit(() => Buffer.from(made))
-  const after = (end: string, cut = 0) =>
-    edit((whole) => Buffer.concat([whole.subarray(0, whole.length - cut), Buffer.from(end, 'latin1')]))
-  const padded = (length: number) =>
+  const replace = (text: string) => edit(() => Buffer.from(text))
+  const pad = (length: number) =>
     edit((whole) => Buffer.concat([whole, Buffer.alloc(length - whole.length, ' ')]))
-  const refused = named('body', 'refused', {
-    'no body': text(''),
-    'a body too large': padded(limits.body + 1),
-    'a body that is no UTF-8': after('\xff'),
-    'a body nested deeply': text(`{"name":${'['.repeat(20_000)}`),
-    'a body nested deeply and closed': text('['.repeat(20_000) + ']'.repeat(20_000)),
+  const rejected = oneOf('body', 'rejected', {
+    'no body': replace(''),
+    'a body that is too large': pad(limits.body + 1),
+    'a body that is not UTF-8': edit((whole) => Buffer.concat([whole, Buffer.from([0xff])])),
+    'a deeply nested body, cut off': replace(`{"name":${'['.repeat(20_000)}`),
+    'a deeply nested body': replace('['.repeat(20_000) + ']'.repeat(20_000)),
     'two bodies': edit((whole) => Buffer.concat([whole, whole])),
-    'a body with many unknown fields': text(`{${Array.from({ length: 5_000 }, (_, i) => `"k${i}":1`)}}`),
-    'a body with a comma too many': after(',}', 1),
+    'many unknown fields': replace(`{${Array.from({ length: 5_000 }, (_, i) => `"k${i}":1`)}}`),
+    'a trailing comma': edit((whole) => Buffer.from(`${whole.subarray(0, -1)},}`)),
   })
-  const done = named('body', 'done', {
-    'a body with blanks around it': (draft) =>
+  const accepted = oneOf('body', 'accepted', {
+    'a body with whitespace around it': (draft) =>
       draft.body && edit((whole) => Buffer.from(`\r\n\t ${whole} \n`))(draft),
-    'a body of the most bytes': (draft) => draft.body && padded(limits.body)(draft),
+    'a body of the maximum size': (draft) => draft.body && pad(limits.body)(draft),
   })
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 30 }).map((value) =>
     mutation(
       'body',
-      'refused',
-      'bytes for a body',
+      'rejected',
+      'a body of random bytes',
       edit(() => value),
     ),
   )
-  const broken = fc.nat(60).map((length) => {
+  const truncated = fc.nat(60).map((length) => {
     const cut = edit((whole) => whole.subarray(0, Math.min(length, whole.length - 1)))
-    return mutation('body', 'refused', 'a body broken off', cut)
+    return mutation('body', 'rejected', 'a truncated body', cut)
   })
-  return [bytes, broken, refused, done, ...fieldMutations(schema)]
+  return [bytes, truncated, rejected, accepted, ...fieldMutations(schema)]
 }
 
-const strayNumbers = [
-  '1.5',
-  '1e400',
-  '1e-1',
-  '01',
-  '0x1',
-  '9223372036854775808',
-  'NaN',
-  '"1"',
-  '4.0000000000000000001',
-]
-const strayFields = [
+const invalidNumbers = '1.5 1e400 1e-1 01 0x1 9223372036854775808 NaN "1" 4.0000000000000000001'.split(' ')
+const unknownFields = [
   '"__proto__":{"x":1}',
   '"constructor":{"prototype":{"x":1}}',
   '"id":1',
@@ -336,40 +311,40 @@ const strayFields = [
   '"\\ud800":1',
 ]
 
-// The body as JSON, with one field changed.
+// Mutations of the body as JSON: of all of it, or of one field.
 function fieldMutations(schema: Schema): Arbitrary<Mutation>[] {
   const validate = compile(schema)
-  const refuse = (name: string, change: (text: string) => string) =>
-    mutation('body', 'refused', name, (draft) => {
+  const reject = (name: string, change: (text: string) => string) =>
+    mutation('body', 'rejected', name, (draft) => {
       draft.body = Buffer.from(change(Buffer.from(draft.body ?? '{}').toString()))
     })
   const add = (text: string, field: string) => text.replace(/\}$/, `${text === '{}' ? '' : ','}${field}}`)
-  // In place of what is there: written twice, it would be refused for that alone.
-  const put = (name: string, value: string) =>
-    refuse(`${name} is ${value.slice(0, 40)}`, (text) => add(removeField(text, name), `"${name}":${value}`))
+  // Replaces the field: a duplicate name is rejected for that alone.
+  const set = (name: string, value: string) =>
+    reject(`${name} is ${value.slice(0, 40)}`, (text) => add(removeField(text, name), `"${name}":${value}`))
   const fields = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
   const names = fields.map(([name]) => name)
   const integers = fields.filter(([, { type }]) => type === 'integer').map(([name]) => name)
   const wholes = [null, [], 1, 'x', true, [{}]].filter((value) => validate(value) !== undefined)
   const unknown =
     schema.additionalProperties === false
-      ? strayFields.filter((field) => !names.some((name) => field.startsWith(`"${name}":`)))
+      ? unknownFields.filter((field) => !names.some((name) => field.startsWith(`"${name}":`)))
       : []
-  const of = <Value>(values: readonly Value[], make: (value: Value) => Mutation) =>
+  const each = <Value>(values: readonly Value[], make: (value: Value) => Mutation) =>
     values.length > 0 ? [fc.constantFrom(...values).map(make)] : []
   return [
-    ...of<Json>(wholes, (value) =>
-      refuse(`a body that is ${JSON.stringify(value)}`, () => String(stringify(value))),
+    ...each<Json>(wholes, (value) =>
+      reject(`a body that is ${JSON.stringify(value)}`, () => String(stringify(value))),
     ),
     ...fields.flatMap(
-      ([name, each]) => invalidValue(each)?.map((value) => put(name, String(stringify(value)))) ?? [],
+      ([name, field]) => invalidValue(field)?.map((value) => set(name, String(stringify(value)))) ?? [],
     ),
-    ...integers.flatMap((name) => of(strayNumbers, (text) => put(name, text))),
-    ...of(names, (name) => refuse(`${name} is there twice`, (text) => add(text, `"${name}":1,"${name}":1`))),
-    ...of((schema.required ?? []) as string[], (name) =>
-      refuse(`no ${name}`, (text) => removeField(text, name)),
+    ...integers.flatMap((name) => each(invalidNumbers, (text) => set(name, text))),
+    ...each(names, (name) => reject(`${name} twice`, (text) => add(text, `"${name}":1,"${name}":1`))),
+    ...each((schema.required ?? []) as string[], (name) =>
+      reject(`no ${name}`, (text) => removeField(text, name)),
     ),
-    ...of(unknown, (field) => refuse(`an unknown field ${field}`, (text) => add(text, field))),
+    ...each(unknown, (field) => reject(`an unknown field ${field}`, (text) => add(text, field))),
   ]
 }
 
@@ -378,8 +353,8 @@ function removeField(text: string, name: string): string {
   return String(stringify(others))
 }
 
-// Each is one or two headers. RFC 9112, section 6.3: whoever guesses differs from the proxy before it.
-const ambiguous = [
+// Ambiguous framing: a server that guesses may disagree with the proxy before it (request smuggling; RFC 9112, section 6.3).
+const ambiguousFraming = [
   ['Content-Length: 2', 'Content-Length: 2'],
   ['Content-Length: 2', 'Content-Length: 3'],
   ['Content-Length: 2', 'Transfer-Encoding: chunked'],
@@ -392,26 +367,26 @@ const ambiguous = [
 ]
 
 function framingMutations({ body }: Operation): Arbitrary<Mutation>[] {
-  const refused = fc.constantFrom(...ambiguous).map((lines) =>
-    mutation('framing', 'refused', lines.join(', '), (draft) => {
+  const ambiguous = fc.constantFrom(...ambiguousFraming).map((lines) =>
+    mutation('framing', 'rejected', lines.join(', '), (draft) => {
       draft.framing = lines.map(headerOf)
       unroute(draft)
     }),
   )
-  if (body === undefined) return [refused]
-  const inChunks = (expected: Expectation, name: string, chunks: readonly number[], chunkExtension = '') =>
-    mutation(
-      'framing',
-      expected,
-      `in chunks ${name}`,
-      (draft) => void Object.assign(draft, { chunks, chunkExtension }),
-    )
+  if (body === undefined) return [ambiguous]
+  const chunked = (expected: Expectation, name: string, chunks: readonly number[], chunkExtension = '') =>
+    mutation('framing', expected, name, (draft) => void Object.assign(draft, { chunks, chunkExtension }))
   const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 })
-  const extended = inChunks('done', 'with an extension', [20], ';a="b"')
-  const endless = inChunks('refused', 'with endless extensions', [1], `;${'a'.repeat(17_000)}`)
+  const extended = chunked('accepted', 'chunks with an extension', [20], ';a="b"')
+  const tooLong = chunked(
+    'rejected',
+    'chunks with extensions that are too long',
+    [1],
+    `;${'a'.repeat(17_000)}`,
+  )
   return [
-    refused,
-    sizes.map((chunks) => inChunks('done', `of ${chunks}`, chunks)),
-    fc.constantFrom(extended, endless),
+    ambiguous,
+    sizes.map((chunks) => chunked('accepted', `chunks of ${chunks}`, chunks)),
+    fc.constantFrom(extended, tooLong),
   ]
 }

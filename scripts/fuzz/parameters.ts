@@ -1,4 +1,4 @@
-// Parameters as the document wants them written: OpenAPI's `style` and `explode`, and the JSON of a `content`.
+// Serializes parameters: by OpenAPI's `style` and `explode`, or as the JSON of a `content`.
 
 import { stringify } from 'lossless-json'
 import type { Parameter } from './contract.js'
@@ -7,29 +7,29 @@ import type { Json } from './values.js'
 
 const delimiters: Readonly<Record<string, string>> = { spaceDelimited: '%20', pipeDelimited: '%7C' }
 
-/** Whether a parameter is one text by its name, of which every mutation knows what the service has to make. */
+/** Whether a parameter is a single text with a name, the only kind that is mutated. */
 export function isPlain({ in: location, style, schema, isJson }: Parameter): boolean {
   const isText = !['array', 'object'].includes(String(schema.type ?? 'object')) || Array.isArray(schema.enum)
   return isText && !isJson && location !== 'cookie' && (style === 'simple' || style === 'form')
 }
 
-/** Puts a value where it belongs. */
+/** Adds a parameter's value to the draft. */
 export function setParameter(draft: Draft, parameter: Parameter, value: Json): void {
   const { name, in: location } = parameter
   if (location === 'header' && isPlain(parameter)) draft.headers.push([name, String(value)])
-  else if (location === 'path') draft.pathValues[name] = written(parameter, value).join('')
+  else if (location === 'path') draft.pathValues[name] = serialized(parameter, value).join('')
   else if (location === 'query') draft.query.push(...named(parameter, value))
-  else if (location === 'header') draft.headers.push([name, written(parameter, value).join('')])
+  else if (location === 'header') draft.headers.push([name, serialized(parameter, value).join('')])
   else addCookies(draft, named(parameter, value))
 }
 
 function addCookies(draft: Draft, cookies: readonly string[]): void {
-  const sent = draft.headers.find(([name]) => name === 'Cookie')
-  if (sent === undefined) draft.headers.push(['Cookie', cookies.join('; ')])
-  else sent[1] = [sent[1], ...cookies].join('; ')
+  const header = draft.headers.find(([name]) => name === 'Cookie')
+  if (header === undefined) draft.headers.push(['Cookie', cookies.join('; ')])
+  else header[1] = [header[1], ...cookies].join('; ')
 }
 
-// Each with its name.
+// The `name=value` pairs of a query or cookie parameter.
 function named(parameter: Parameter, value: Json): string[] {
   const { name, style, explode, isJson } = parameter
   if (!isJson && style === 'deepObject') {
@@ -38,12 +38,12 @@ function named(parameter: Parameter, value: Json): string[] {
     )
   }
   if (!isJson && explode && Array.isArray(value)) return value.map((each) => `${name}=${encode(each)}`)
-  if (!isJson && explode && isObject(value)) return written(parameter, value)
-  return [`${name}=${written(parameter, value).join('')}`]
+  if (!isJson && explode && isObject(value)) return serialized(parameter, value)
+  return [`${name}=${serialized(parameter, value).join('')}`]
 }
 
-// Without its name, unless the style has it there; the fields of an exploded object each by itself.
-function written({ name, style, explode, isJson }: Parameter, value: Json): string[] {
+// The value without the parameter's name, except for `matrix`; several texts for an exploded object.
+function serialized({ name, style, explode, isJson }: Parameter, value: Json): string[] {
   if (isJson) return [encode(stringify(value))]
   const list = Array.isArray(value)
     ? value.map(encode)

@@ -1,25 +1,25 @@
-// One request as it goes over the wire, and the command that sends it again.
+// A request as sent, and the command that reproduces it.
 
-/** What the service has to make of a request: do it, refuse it with a 4xx, or one of the two. */
-export type Expectation = 'done' | 'refused' | 'either'
+/** The expected response: a success, an error (4xx), or either. */
+export type Expectation = 'accepted' | 'rejected' | 'either'
 
-/** A request. Text is one byte a character, as it is sent. */
+/** A request. Texts are as sent, one byte a character. */
 export interface Request {
   readonly method: string
   readonly target: string
   readonly version: string
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** After the header section, framed already. */
+  /** The bytes after the header section: the body with its framing. */
   readonly payload: Uint8Array
-  /** What was sent before it was framed. */
+  /** The body without framing. */
   readonly body: Uint8Array | undefined
-  /** The operation that it goes to; undefined where it goes to none. */
+  /** The id of the operation that it is routed to; undefined or empty: none. */
   readonly operation: string | undefined
   readonly expected: Expectation
   readonly hasKey: boolean
-  /** What is odd about it, in words. */
+  /** Names of its mutations. */
   readonly mutations: readonly string[]
-  /** curl would not send it like this. */
+  /** Whether curl would correct it. */
   readonly isRaw: boolean
 }
 
@@ -29,7 +29,7 @@ export function toBytes({ method, target, version, headers, payload }: Request):
   return Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${lines}\r\n`, 'latin1'), payload])
 }
 
-/** A command for a shell that sends the request again: by curl's own HTTP, or where that would mend it, byte by byte. */
+/** A shell command that reproduces the request: with curl, or byte by byte if curl would correct it. */
 export function toCurl(request: Request, origin: string): string {
   const { host, protocol } = new URL(origin)
   const { method, target, headers, body } = request
@@ -37,20 +37,20 @@ export function toCurl(request: Request, origin: string): string {
     /^\/[\x21-\x7e]*$/.test(target) && headers.every(([, value]) => /^[\x20-\x7e]*$/.test(value))
   if (request.isRaw || !isPlain) {
     const isSecure = protocol === 'https:'
-    const way = isSecure
+    const sender = isSecure
       ? `openssl s_client -quiet -connect ${host}`
       : `curl -s --max-time 5 telnet://${host}`
-    return `printf ${quote(octal(toBytes(request)))} | ${way}`
+    return `printf ${quote(escapeForPrintf(toBytes(request)))} | ${sender}`
   }
-  const isOwn = ([name, value]: readonly [string, string]) =>
+  const isSetByCurl = ([name, value]: readonly [string, string]) =>
     name === 'Content-Length' || (name === 'Host' && value === host)
   const hasType = headers.some(([name]) => name === 'Content-Type')
-  const input = body === undefined ? '' : `printf ${quote(octal(body))} | `
+  const input = body === undefined ? '' : `printf ${quote(escapeForPrintf(body))} | `
   return [
     `${input}curl -i --globoff --path-as-is --http1.1`,
     method === 'HEAD' ? '--head' : `-X ${method}`,
     ...headers
-      .filter((header) => !isOwn(header))
+      .filter((header) => !isSetByCurl(header))
       .map(([name, value]) => `-H ${quote(value === '' ? `${name};` : `${name}: ${value}`)}`),
     ...(body !== undefined && !hasType ? ["-H 'Content-Type:'"] : []),
     ...(body === undefined ? [] : ['--data-binary @-']),
@@ -62,8 +62,8 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-// For printf of any shell; what is printable stays readable.
-function octal(bytes: Uint8Array): string {
+// Escapes for a POSIX printf; printable characters stay readable.
+function escapeForPrintf(bytes: Uint8Array): string {
   const short: Readonly<Record<string, string>> = { '\\': '\\\\', '%': '%%', '\r': '\\r', '\n': '\\n' }
   return Buffer.from(bytes)
     .toString('latin1')

@@ -1,4 +1,4 @@
-// Requests for every operation of the document: as it wants them, and twisted in one place or two.
+// Generates requests for every operation of the contract: valid, and with one or two mutations.
 
 import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
@@ -9,39 +9,44 @@ import { isPlain, setParameter } from './parameters.js'
 import type { Expectation, Request } from './request.js'
 import { type Json, validValue } from './values.js'
 
-/** Keys of the service under test. */
+/** API keys of the service under test. */
 export interface Keys {
-  /** Which no quota stops. */
+  /** Its quotas are never used up. */
   readonly open: string
-  /** Of which the service may refuse one for its quota, the other for good. */
+  /** Its quotas may be used up. */
   readonly limited?: string
   readonly revoked?: string
 }
 
-/** Where requests go to, and as whom. */
+/** The service under test. */
 export interface Service {
   readonly origin: string
   readonly keys: Keys
   readonly contract: Contract
 }
 
-/** Requests to a service, of its operations and of the links that it gave. */
+/** Requests for all operations, and for links that the service returned. */
 export function requests(service: Service, links: readonly string[]): Arbitrary<Request> {
-  const made = fc.oneof(...service.contract.operations.map((operation) => requestsOf(operation, service)))
-  if (links.length === 0) return made
-  return fc.oneof({ weight: 12, arbitrary: made }, { weight: 1, arbitrary: followed(links, service) })
+  const generated = fc.oneof(
+    ...service.contract.operations.map((operation) => requestsOf(operation, service)),
+  )
+  if (links.length === 0) return generated
+  return fc.oneof(
+    { weight: 12, arbitrary: generated },
+    { weight: 1, arbitrary: linkRequests(links, service) },
+  )
 }
 
-/** Requests for one operation that nothing is wrong with. */
-export function plainRequests(operation: Operation, service: Service): Arbitrary<Request> {
+/** Valid requests for one operation. */
+export function validRequests(operation: Operation, service: Service): Arbitrary<Request> {
   return assemble(operation, service, fc.constant(keyHolder(service)), fc.constant([]))
 }
 
 function requestsOf(operation: Operation, service: Service): Arbitrary<Request> {
   const one = mutationsOf(operation, service.contract)
-  const two = fc.uniqueArray(one, { minLength: 2, maxLength: 2, selector: ({ place }) => place })
+  const two = fc.uniqueArray(one, { minLength: 2, maxLength: 2, selector: ({ part }) => part })
   const mutations = fc.oneof(
-    { withCrossShrink: true }, // whatever fails is tried without any, too
+    { withCrossShrink: true }, // a failure also shrinks to no mutation at all
     { weight: 4, arbitrary: fc.constant<Mutation[]>([]) },
     { weight: 5, arbitrary: fc.tuple(one) },
     { weight: 2, arbitrary: two },
@@ -52,44 +57,45 @@ function requestsOf(operation: Operation, service: Service): Arbitrary<Request> 
 function assemble(
   operation: Operation,
   { origin }: Service,
-  callerOf: Arbitrary<Caller>,
+  caller: Arbitrary<Caller>,
   mutations: Arbitrary<readonly Mutation[]>,
 ): Arbitrary<Request> {
   const parts = {
     values: valuesOf(operation),
     body: bodyOf(operation),
-    caller: callerOf,
+    caller,
     address: fc.ipV4(),
     mutations,
   }
   return fc.record(parts).map(({ values, body, caller, address, mutations }) => {
-    const draft = plainDraft(operation, origin, caller, address)
+    const draft = newDraft(operation, origin, caller, address)
     for (const { parameter, value } of values) setParameter(draft, parameter, value)
     if (body !== undefined) {
       draft.body = Buffer.from(body.text)
       draft.headers.push(['Content-Type', body.type])
     }
     for (const mutation of mutations) mutation.apply(draft)
-    // A key may have come with another request; and what texts are in a list, an object or JSON is not looked into.
-    const isOpen = values.some(({ parameter }) => {
+    // An error is possible if an Idempotency-Key was sent before with another request, and for lists, objects and JSON in parameters,
+    // whose texts are not examined.
+    const mayFail = values.some(({ parameter }) => {
       if (!isPlain(parameter)) return true
       return parameter.in === 'query'
         ? isOpaque(parameter.schema)
         : parameter.in === 'header' && operation.isIdempotent
     })
-    // What is wrong with a body, say, may be right for the operation of another method.
-    const isElsewhere = draft.operation?.id !== '' && draft.operation !== operation
-    const applied = isElsewhere
+    // A mutation of the method may lead to another operation, for which the other mutation is valid.
+    const isRerouted = draft.operation?.id !== '' && draft.operation !== operation
+    const applied = isRerouted
       ? mutations.map((each) => ({ ...each, expected: 'either' as const }))
       : mutations
-    return toRequest(draft, applied, expectationOf(operation, caller, isOpen), caller.isValid)
+    return toRequest(draft, applied, expectationOf(operation, caller, mayFail), caller.isValid)
   })
 }
 
-function plainDraft(operation: Operation, origin: string, { authorization }: Caller, address: string): Draft {
+function newDraft(operation: Operation, origin: string, { authorization }: Caller, address: string): Draft {
   const headers: Draft['headers'] = [['Host', new URL(origin).host]]
   if (authorization !== undefined) headers.push(['Authorization', authorization])
-  // Callers without a key are counted by address, where the service believes this header.
+  // Spreads callers without a key over many addresses, by which they are rate-limited (with TRUST_PROXY).
   headers.push(['X-Forwarded-For', address])
   return {
     operation,
@@ -110,7 +116,7 @@ function plainDraft(operation: Operation, origin: string, { authorization }: Cal
 interface Caller {
   readonly authorization: string | undefined
   readonly isValid: boolean
-  /** It is, as long as its quota lasts. */
+  /** Whether its quota may be used up. */
   readonly isLimited?: boolean
 }
 
@@ -120,20 +126,14 @@ function keyHolder({ keys }: Service): Caller {
 
 function callers(service: Service): Arbitrary<Caller> {
   const { open, limited, revoked } = service.keys
-  const mistyped = `${open.slice(0, -1)}${open.endsWith('x') ? 'y' : 'x'}`
-  const tokens = [
-    mistyped,
-    open.slice(1),
-    `${open} ${open}`,
-    'a'.repeat(2_000),
-    revoked ?? open.toLowerCase(),
-    '\xe9',
-    '',
-  ]
+  const unknown = `${open.slice(0, -1)}${open.endsWith('x') ? 'y' : 'x'}`
+  const malformed = [open.slice(1), `${open} ${open}`, 'a'.repeat(2_000), '\xe9', '']
+  const tokens = [unknown, revoked ?? open.toLowerCase(), ...malformed]
   const others = [undefined, '', 'Bearer', `Basic ${open}`, open, `"Bearer ${open}"`]
-  const refused = [...others, ...tokens.map((token) => `Bearer ${token}`)]
-  const odd: Caller[] = refused.map((authorization) => ({ authorization, isValid: false }))
-  if (limited !== undefined) odd.push({ authorization: `Bearer ${limited}`, isValid: true, isLimited: true })
+  const invalid = [...others, ...tokens.map((token) => `Bearer ${token}`)]
+  const unusual: Caller[] = invalid.map((authorization) => ({ authorization, isValid: false }))
+  if (limited !== undefined)
+    unusual.push({ authorization: `Bearer ${limited}`, isValid: true, isLimited: true })
   const valid = [`bearer ${open}`, `BEARER   ${open}`].map((authorization) => ({
     authorization,
     isValid: true,
@@ -141,28 +141,28 @@ function callers(service: Service): Arbitrary<Caller> {
   return fc.oneof(
     { weight: 12, arbitrary: fc.constant(keyHolder(service)) },
     { weight: 1, arbitrary: fc.constantFrom(...valid) },
-    { weight: 2, arbitrary: fc.constantFrom(...odd) },
+    { weight: 2, arbitrary: fc.constantFrom(...unusual) },
   )
 }
 
 function expectationOf(
   { isSecured }: Operation,
   { isValid, isLimited }: Caller,
-  isOpen: boolean,
+  mayFail: boolean,
 ): Expectation {
-  if (isSecured && !isValid) return 'refused'
-  return isLimited || isOpen ? 'either' : 'done'
+  if (isSecured && !isValid) return 'rejected'
+  return isLimited || mayFail ? 'either' : 'accepted'
 }
 
-// Its type says nothing of what it may hold, so the service may refuse any of it.
+// A string without further constraints, such as a cursor: the service may reject any value of it.
 function isOpaque({ type, enum: values, format, pattern }: Parameter['schema']): boolean {
   return type === 'string' && values === undefined && format === undefined && pattern === undefined
 }
 
 function valuesOf({ parameters }: Operation): Arbitrary<{ parameter: Parameter; value: Json }[]> {
   const each = parameters.map((parameter) => {
-    const given = validValue(parameter.schema).map((value) => ({ parameter, value }))
-    return parameter.required ? given : fc.option(given, { nil: undefined, freq: 2 })
+    const present = validValue(parameter.schema).map((value) => ({ parameter, value }))
+    return parameter.required ? present : fc.option(present, { nil: undefined, freq: 2 })
   })
   return fc.tuple(...each).map((values) => values.filter((value) => value !== undefined))
 }
@@ -171,18 +171,18 @@ function bodyOf({ body }: Operation): Arbitrary<{ type: string; text: string } |
   const [first] = body?.schemas ?? []
   if (body === undefined || first === undefined) return fc.constant(undefined)
   const [type, schema] = first
-  const given = validValue(schema).map((value) => ({ type, text: String(stringify(value)) }))
-  return body.required ? given : fc.option(given, { nil: undefined })
+  const present = validValue(schema).map((value) => ({ type, text: String(stringify(value)) }))
+  return body.required ? present : fc.option(present, { nil: undefined })
 }
 
-// A link that the service gave: it has to work as it is.
-function followed(links: readonly string[], service: Service): Arbitrary<Request> {
+// A link that the service returned must work as it is.
+function linkRequests(links: readonly string[], service: Service): Arbitrary<Request> {
   const reading = service.contract.operations.filter(({ method }) => method === 'GET')
   return fc.constantFrom(...links).map((link) => {
     const operation = reading.find(({ path }) => path === link.split('?')[0])
     if (operation === undefined) throw new Error(`the link ${link} leads to no operation`)
-    const draft = plainDraft(operation, service.origin, keyHolder(service), '192.0.2.1')
+    const draft = newDraft(operation, service.origin, keyHolder(service), '192.0.2.1')
     draft.retarget = () => link
-    return toRequest(draft, [], 'done', true)
+    return toRequest(draft, [], 'accepted', true)
   })
 }

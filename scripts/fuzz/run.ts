@@ -1,17 +1,17 @@
-// A run: many requests on several connections, each answer checked, each kind of failure shrunk once.
+// A run: sends generated requests over several connections, checks each response, and shrinks each distinct failure once.
 
 import fc from 'fast-check'
-import { checkAnswer } from './check.js'
-import { type Answer, Connection, sendAndReset, WireError } from './connection.js'
+import { checkResponse } from './check.js'
+import { Connection, ProtocolError, type Response, sendAndReset } from './connection.js'
 import { type Request, toBytes, toCurl } from './request.js'
-import { plainRequests, requests, type Service } from './requests.js'
+import { requests, type Service, validRequests } from './requests.js'
 
 export interface FuzzOptions extends Service {
   readonly requests: number
   readonly seed: number
 }
 
-/** One kind of failure, by the smallest request that shows it. */
+/** A failure, with the smallest request found that causes it. */
 export interface Failure {
   readonly request: Request
   readonly problem: string
@@ -25,24 +25,24 @@ export interface FuzzResult {
   readonly failures: readonly Failure[]
 }
 
-// The number is part of what a seed means.
+// Changing it changes the requests of a seed.
 const connections = 16
 const failuresMax = 20
-// Of so many requests one is sent once more before, by a caller who goes away.
+// One in so many requests is first sent by a client that resets the connection, then again.
 const resetEvery = 10
 const shrinksMax = 500
 
-/** Sends that many requests, the same for the same seed and an empty service. */
+/** Sends that many requests. They are the same for the same seed, given a new service. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
-  const began = performance.now()
+  const startMs = performance.now()
   const run = new Run(options)
-  await stock(options)
+  await seedData(options)
   const arbitrary = requests(options, await findLinks(options))
   const shares = Array.from({ length: connections }, (_, i) =>
     Math.floor((options.requests + i) / connections),
   )
   await Promise.all(shares.map((share, i) => run.send(arbitrary, share, options.seed * connections + i)))
-  const seconds = (performance.now() - began) / 1000
+  const seconds = (performance.now() - startMs) / 1000
   return { requests: run.sent, seconds, statuses: run.statuses, failures: run.failures }
 }
 
@@ -54,40 +54,44 @@ class Run {
 
   constructor(readonly service: Service) {}
 
-  // After a failure it goes on with what is left, and passes over failures of that kind.
+  // fast-check stops at a failure, so the remaining requests are sent by further checks, which ignore known failures.
   async send(arbitrary: fc.Arbitrary<Request>, count: number, seed: number): Promise<void> {
     const connection = new Connection(this.service.origin)
     for (let left = count, round = 0; left > 0 && this.failures.length < failuresMax; round++) {
-      const pursued: { fault?: string } = {}
+      const shrinking: { signature?: string } = {}
       const property = fc.asyncProperty(fc.limitShrink(arbitrary, shrinksMax), async (request) => {
         left--
-        return this.#isRight(request, connection, pursued)
+        return this.#passes(request, connection, shrinking)
       })
       const details = await fc.check(property, { numRuns: left, seed: seed + round * 1_000_003 })
       if (!details.failed) break
       const [request] = details.counterexample ?? []
-      if (request === undefined) throw details.errorInstance ?? new Error('nothing could be generated')
-      this.#note(request)
+      if (request === undefined) throw details.errorInstance ?? new Error('no request could be generated')
+      this.#addFailure(request)
     }
     connection.close()
   }
 
-  // While it shrinks, another fault is none: it would lead away from the one that is pursued.
-  async #isRight(request: Request, connection: Connection, pursued: { fault?: string }): Promise<boolean> {
+  // While a failure is being shrunk, other failures pass: shrinking must not drift to one of them.
+  async #passes(
+    request: Request,
+    connection: Connection,
+    shrinking: { signature?: string },
+  ): Promise<boolean> {
     const problem = await this.#exchange(request, connection)
     if (problem === undefined || this.#isKnown(request, problem)) return true
-    const fault = faultOf(request, problem)
-    if (pursued.fault !== undefined && pursued.fault !== fault) return true
-    pursued.fault = fault
+    const signature = signatureOf(request, problem)
+    if (shrinking.signature !== undefined && shrinking.signature !== signature) return true
+    shrinking.signature = signature
     this.#problems.set(request, problem)
     return false
   }
 
-  // It takes no more than is known to bring the same about.
+  // A failure is known if an earlier one has its signature and needed no other kinds of mutations.
   #isKnown(request: Request, problem: string): boolean {
     return this.failures.some((known) => {
-      const isSame = faultOf(known.request, known.problem) === faultOf(request, problem)
-      return isSame && kinds(known.request).every((kind) => kinds(request).includes(kind))
+      const isSame = signatureOf(known.request, known.problem) === signatureOf(request, problem)
+      return isSame && kindsOf(known.request).every((kind) => kindsOf(request).includes(kind))
     })
   }
 
@@ -96,48 +100,48 @@ class Run {
     const bytes = toBytes(request)
     try {
       if (this.sent % resetEvery === 0) await sendAndReset(this.service.origin, bytes)
-      const answer = await connection.exchange(bytes, request.method)
-      this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
-      return checkAnswer(request, answer, this.service.contract)
+      const response = await connection.exchange(bytes, request.method)
+      this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1)
+      return checkResponse(request, response, this.service.contract)
     } catch (error) {
-      if (error instanceof WireError) return error.message
+      if (error instanceof ProtocolError) return error.message
       throw error
     }
   }
 
-  // Another connection may have come upon it meanwhile.
-  #note(request: Request): void {
-    const problem = this.#problems.get(request) ?? 'it failed once'
+  // Another connection may have found the same failure meanwhile.
+  #addFailure(request: Request): void {
+    const problem = this.#problems.get(request) ?? 'failed once, not reproduced'
     if (this.failures.length >= failuresMax || this.#isKnown(request, problem)) return
     this.failures.push({ request, problem, curl: toCurl(request, this.service.origin) })
   }
 }
 
-// The same is wrong in the same place, whatever the values.
-function faultOf({ operation }: Request, problem: string): string {
+// Identifies a failure by operation and problem, without the values in it.
+function signatureOf({ operation }: Request, problem: string): string {
   return `${operation} ${problem.replace(/"(?:[^"\\]|\\.)*"|-?\d{4,}/g, '…')}`
 }
 
-function kinds({ mutations }: Request): string[] {
+function kindsOf({ mutations }: Request): string[] {
   return mutations.map((each) => each.split(' ')[0] ?? '')
 }
 
-const stockSize = 10
+const seedRequests = 10
 const pagesMax = 20
 
-// Something to read and to list: the smallest bodies that the document takes.
-async function stock(service: Service): Promise<void> {
+// Creates data to read and list.
+async function seedData(service: Service): Promise<void> {
   const connection = new Connection(service.origin)
   const { operations } = service.contract
   for (const operation of operations.filter(({ method, body }) => method === 'POST' && body !== undefined)) {
-    for (const request of fc.sample(plainRequests(operation, service), { numRuns: stockSize, seed: 1 })) {
+    for (const request of fc.sample(validRequests(operation, service), { numRuns: seedRequests, seed: 1 })) {
       await connection.exchange(toBytes(request), request.method)
     }
   }
   connection.close()
 }
 
-// The `next` links of its pages: nobody may build one, so nothing else can tell what works.
+// Collects `next` links of lists. Cursors are opaque, so a generated request cannot contain a valid one.
 async function findLinks({ origin, contract, keys }: Service): Promise<string[]> {
   const connection = new Connection(origin)
   const links: string[] = []
@@ -145,7 +149,7 @@ async function findLinks({ origin, contract, keys }: Service): Promise<string[]>
     if (method !== 'GET' || path.includes('{') || !parameters.some(({ name }) => name === 'limit')) continue
     for (let target: string | undefined = `${path}?limit=1`, page = 0; target && page < pagesMax; page++) {
       const request = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.open}\r\n\r\n`
-      const { headers }: Answer = await connection.exchange(Buffer.from(request), 'GET')
+      const { headers }: Response = await connection.exchange(Buffer.from(request), 'GET')
       target = /<([^<>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
       if (target !== undefined) links.push(target)
     }

@@ -1,5 +1,5 @@
-// Values of a schema, and values that it refuses: what its type, bounds, enum and pattern take at their edges, in the middle,
-// and beyond. Integers are bigint, for JSON keeps what a double cannot.
+// Generates values that a schema accepts, and values that it rejects, with an emphasis on boundaries. Integers are bigint, since int64
+// exceeds a double.
 
 import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
@@ -7,14 +7,14 @@ import { integerRange } from '../../src/lib/exact-number.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { compile, type Schema } from './contract.js'
 
-/** Anything that JSON can say. */
+/** A JSON value. */
 export type Json = unknown
 
 const lengthMax = 300
 
 /**
- * Values that the schema takes.
- * @throws {OperatorError} when none is known, as of a `pattern` and a `format` in one
+ * Values that the schema accepts.
+ * @throws {OperatorError} if none can be generated, as for a `pattern` together with a `format`
  */
 export function validValue(schema: Schema): Arbitrary<Json> {
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as Json[]))
@@ -35,7 +35,7 @@ const ofType: Readonly<Record<string, (schema: Schema) => Arbitrary<Json>>> = {
   array: validArray,
 }
 
-// One schema for all of them.
+// Merges an `allOf` into one schema.
 function merged({ allOf: _, ...schema }: Schema, parts: readonly Schema[]): Schema {
   const all = [schema, ...parts.map((part) => (part.allOf ? merged(part, part.allOf as Schema[]) : part))]
   const properties = Object.assign({}, ...all.map((each) => each.properties))
@@ -43,7 +43,7 @@ function merged({ allOf: _, ...schema }: Schema, parts: readonly Schema[]): Sche
   return Object.assign({}, ...all, { properties, required: [...new Set(required)] })
 }
 
-// Those that the schema takes, of values of which many are right.
+// Filters values by the schema, if enough of them are valid.
 function fitting<Value extends Json>(values: Arbitrary<Value>, schema: Schema): Arbitrary<Value> {
   const validate = compile(schema)
   const isValid = (value: Value) => validate(inDoubles(value)) === undefined
@@ -52,56 +52,41 @@ function fitting<Value extends Json>(values: Arbitrary<Value>, schema: Schema): 
 }
 
 function unknownValue(schema: Schema): OperatorError {
-  return new OperatorError(`The fuzzer knows no value of ${JSON.stringify(schema)}.`)
+  return new OperatorError(`The fuzzer cannot generate a value of ${JSON.stringify(schema)}.`)
 }
 
-// As JSON.parse would read it.
+// The value as JSON.parse would read it.
 function inDoubles(value: Json): Json {
   return JSON.parse(String(stringify(value)))
 }
 
-/** Values that the schema refuses, whatever else takes them; undefined where none is known. */
+/** Values that the schema rejects; undefined if none is known. */
 export function invalidValue(schema: Schema): Arbitrary<Json> | undefined {
   const validate = compile(schema)
-  const others = [
-    null,
-    true,
-    {},
-    [],
-    '',
-    '3',
-    'a'.repeat(lengthMax),
-    '\u0000',
-    '\ud800',
-    'x\udc00',
-    1,
-    -1,
-    1.5,
-  ]
-  const wrong = others.filter((value) => validate(value) !== undefined)
-  const all = [...(wrong.length > 0 ? [fc.constantFrom<Json>(...wrong)] : []), ...beyond(schema)]
+  const texts = ['', '3', 'a'.repeat(lengthMax), '\u0000', '\ud800', 'x\udc00']
+  const invalid = [null, true, {}, [], 1, -1, 1.5, ...texts].filter((value) => validate(value) !== undefined)
+  const all = [...(invalid.length > 0 ? [fc.constantFrom<Json>(...invalid)] : []), ...beyondBounds(schema)]
   return all.length > 0 ? fc.oneof(...all) : undefined
 }
 
-/** A parameter's value as text, and whether the schema takes it; undefined where that is for the service to say. */
+/** A parameter's value as text, and whether the schema accepts it; undefined: the service may do either. */
 export interface ParameterText {
   readonly text: string
   readonly isValid: boolean | undefined
 }
 
-/** Texts that are no value of a parameter, or that only look like one. */
+/** Texts that are not, or only look like, values of a parameter. */
 export function hostileText(schema: Schema): Arbitrary<ParameterText> {
   const validate = compile(schema)
-  // What a text means to a schema that takes others than texts is for the service to say.
-  const isOpen = (text: string) => {
+  const mayBeValid = (text: string) => {
     if (Array.isArray(schema.enum) || schema.type === 'string') return validate(text) === undefined
     return schema.type === 'integer' ? /^[+-]?[\d.]+$/.test(text) : true
   }
   return fc.oneof(
     fc
       .oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: 'binary', maxLength: 12 }))
-      .map((text) => ({ text, isValid: isOpen(text) ? undefined : false })),
-    ...beyond(schema).map((each) => each.map((value) => ({ text: String(value), isValid: false }))),
+      .map((text) => ({ text, isValid: mayBeValid(text) ? undefined : false })),
+    ...beyondBounds(schema).map((each) => each.map((value) => ({ text: String(value), isValid: false }))),
   )
 }
 
@@ -134,10 +119,10 @@ function validNumber(schema: Schema): Arbitrary<number> {
   const { minimum = -1e300, maximum = 1e300, multipleOf } = schema
   const [min, max] = [Number(minimum), Number(maximum)]
   if (typeof multipleOf !== 'number') return fitting(fc.double({ noNaN: true, min, max }), schema)
-  const most = 1_000_000
+  const stepsMax = 1_000_000
   const steps = fc.integer({
-    min: Math.max(-most, Math.ceil(min / multipleOf)),
-    max: Math.min(most, Math.floor(max / multipleOf)),
+    min: Math.max(-stepsMax, Math.ceil(min / multipleOf)),
+    max: Math.min(stepsMax, Math.floor(max / multipleOf)),
   })
   return fitting(
     steps.map((count) => Number((count * multipleOf).toPrecision(12))), // 12.03, not 12.030000000000001
@@ -167,13 +152,13 @@ function validString(schema: Schema): Arbitrary<string> {
   const { minLength = 0, maxLength = lengthMax } = schema as { minLength?: number; maxLength?: number }
   const formatted = ofFormat[String(schema.format)]
   if (formatted !== undefined) return fitting(formatted(), schema)
-  // Where the pattern alone bounds it, few random texts would fit.
+  // Few random texts would match a pattern without a length.
   if (typeof schema.pattern === 'string' && schema.minLength === undefined)
     return fitting(matching(schema.pattern, schema), schema)
   const short = Math.min(maxLength, Math.max(minLength, 20))
   const texts = fc.string({ unit: 'binary', minLength, maxLength: short })
-  // The service refuses NUL wherever a text may be.
-  const made = fitting(
+  // The service rejects NUL in any text.
+  const random = fitting(
     texts.filter((text) => !text.includes('\0')),
     schema,
   )
@@ -181,16 +166,16 @@ function validString(schema: Schema): Arbitrary<string> {
     [minLength, maxLength].map((n) => each.repeat(n)),
   )
   const validate = compile(schema)
-  const right = edges.filter((text) => validate(text) === undefined)
-  if (right.length === 0) return made
-  return fc.oneof({ weight: 4, arbitrary: made }, { weight: 1, arbitrary: fc.constantFrom(...right) })
+  const valid = edges.filter((text) => validate(text) === undefined)
+  if (valid.length === 0) return random
+  return fc.oneof({ weight: 4, arbitrary: random }, { weight: 1, arbitrary: fc.constantFrom(...valid) })
 }
 
 function matching(pattern: string, schema: Schema): Arbitrary<string> {
   try {
     return fc.stringMatching(new RegExp(pattern)).filter((text) => !text.includes('\0'))
   } catch {
-    throw unknownValue(schema) // of what fast-check cannot read, such as a look ahead
+    throw unknownValue(schema) // fast-check does not support some patterns, such as lookahead
   }
 }
 
@@ -211,8 +196,8 @@ function validObject({ properties = {}, required = [] }: Schema): Arbitrary<Json
   })
 }
 
-// Just past each bound.
-function beyond(schema: Schema): Arbitrary<Json>[] {
+// Values just outside each bound.
+function beyondBounds(schema: Schema): Arbitrary<Json>[] {
   if (schema.type === 'integer') {
     const { min, max } = integerBounds(schema)
     return [fc.constantFrom(min - 1n, max + 1n, min - 2n ** 70n, max + 2n ** 70n)]

@@ -6,12 +6,12 @@ import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
-const own = ['package.json', 'scripts/build-server.cjs', 'scripts/check-setup.cjs']
+const files = ['package.json', 'scripts/build-server.cjs', 'scripts/check-setup.cjs']
 
-// Runs the build of a project that has `packages` and nothing to compile.
+// Runs the build in a project with these installed packages and no sources.
 async function build(t: Test, packages: Record<string, string>): Promise<{ code: number; stderr: string }> {
   const folder = temporaryDirectory(t)
-  for (const file of own) cpSync(path.join(projectRoot, file), path.join(folder, file))
+  for (const file of files) cpSync(path.join(projectRoot, file), path.join(folder, file))
   for (const [file, text] of Object.entries(packages)) {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
     writeFileSync(path.join(folder, file), text)
@@ -30,19 +30,19 @@ function compiler(code: string): Record<string, string> {
   }
 }
 
-t.test('a checkout without its packages is told how to get them', async (t) => {
-  t.match(await build(t, {}), { code: 1, stderr: 'The packages are not installed yet: npm ci\n' })
+t.test('without dependencies, the build says to run npm ci', async (t) => {
+  t.match(await build(t, {}), { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
 })
 
-t.test('a compiler that finds an error fails the build with its code', async (t) => {
+t.test('a compile error fails the build with the exit code of the compiler', async (t) => {
   t.match(await build(t, compiler('process.exit(2)')), { code: 2, stderr: 'Building the service …\n' })
 })
 
-t.test('a compiler that is killed, for want of memory say, fails the build, and it says so', async (t) => {
-  const stderr = 'Building the service …\nThe compiler was ended: SIGKILL\n'
+t.test('a killed compiler (out of memory, for example) fails the build with a message', async (t) => {
+  const stderr = 'Building the service …\nThe compiler was killed: SIGKILL\n'
   t.match(await build(t, compiler("process.kill(process.pid, 'SIGKILL')")), { code: 1, stderr })
 })
 
-t.test('a compiler that ends well builds', async (t) => {
+t.test('a successful compilation exits 0', async (t) => {
   t.match(await build(t, compiler('')), { code: 0 })
 })

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../fixtures/directory.js'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')
 
-// As that version of Node would run it.
+// Runs the script as if under that version of Node.
 async function check(version: string): Promise<{ code: number; stderr: string }> {
   const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
   const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
@@ -19,20 +19,18 @@ async function check(version: string): Promise<{ code: number; stderr: string }>
 }
 
 for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3']) {
-  t.test(`Node ${version} is told which is wanted`, async (t) => {
-    const message = new RegExp(
-      `^This service needs Node 20\\.19\\.0 or newer, and this is ${version}\\.\nInstall`,
-    )
+  t.test(`Node ${version} is rejected with the required version`, async (t) => {
+    const message = new RegExp(`^Node 20\\.19\\.0 or newer is required; this is ${version}\\.\nInstall`)
     t.match(await check(version), { code: 1, stderr: message })
   })
 }
 
-t.test('a checkout without its packages is told how to get them', async (t) => {
+t.test('without dependencies, each command says to run npm ci', async (t) => {
   const manifest = readFileSync(path.join(projectRoot, 'package.json'), 'utf8')
   const folder = temporaryDirectory(t, { 'package.json': manifest })
   cpSync(script, path.join(folder, 'scripts/check-setup.cjs'))
   const run = promisify(execFile)('npm', ['run', '--silent', 'keys'], { cwd: folder })
-  await t.rejects(run, { code: 1, stderr: 'The packages are not installed yet: npm ci\n' })
+  await t.rejects(run, { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
   const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> }
   for (const name of [
     'adopt',
@@ -49,5 +47,7 @@ t.test('a checkout without its packages is told how to get them', async (t) => {
 })
 
 for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {
-  t.test(`Node ${version} will do`, async (t) => t.strictSame(await check(version), { code: 0, stderr: '' }))
+  t.test(`Node ${version} is accepted`, async (t) =>
+    t.strictSame(await check(version), { code: 0, stderr: '' }),
+  )
 }

@@ -1,5 +1,5 @@
-// Express 5 with what its users reach for to get a comparable set of features: express-openapi-validator (requests,
-// responses and the key's check, from the same contract), express-rate-limit (a minute and a day), helmet, pino-http.
+// Express 5 with comparable features from popular packages: express-openapi-validator (requests, responses and API keys, from the
+// same contract), express-rate-limit (per minute and per day), helmet, pino-http.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 const contract = parse(await readFile(new URL('../../../openapi.yaml', import.meta.url), 'utf8'))
 
-// A key that was found is trusted for a second.
+// Valid keys are cached for a second.
 const keys = new Map()
 
 async function isKnown(key) {

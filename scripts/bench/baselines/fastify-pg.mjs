@@ -1,4 +1,4 @@
-// Fastify as it comes, and `pg` with a pool of 10 and named statements, which PostgreSQL parses once per connection.
+// Plain Fastify, and `pg` with a pool of 10 and named (prepared) statements.
 
 import Fastify from 'fastify'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-// What a team writes first: Fastify and postgres.js as they come, and nothing else.
+// The simplest service: plain Fastify and postgres.js with their defaults.
 
 import Fastify from 'fastify'
 import postgres from 'postgres'

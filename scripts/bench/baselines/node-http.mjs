@@ -1,4 +1,4 @@
-// The limit of the runtime: `node:http` with answers that are ready, no route, no database.
+// The limit of the runtime: `node:http` with static responses, without a router or database.
 
 import { createServer } from 'node:http'
 

@@ -1,4 +1,4 @@
-// What the load generator counts, by servers that answer just that.
+// Tests the load generator against small HTTP servers.
 
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +21,7 @@ function jobOf(port: number, others: Partial<Job> = {}): Job {
   return { port, connections: 4, durationMs: 300, nextRequest, interruption, ...others }
 }
 
-t.test('successes, refusals and other answers are counted apart', async (t) => {
+t.test('2xx, 503 and other responses are counted separately', async (t) => {
   const statuses = [200, 201, 503, 404]
   let next = 0
   const port = await listen(t, (_request, response) => {
@@ -31,10 +31,10 @@ t.test('successes, refusals and other answers are counted apart', async (t) => {
   t.ok(served.count > 0 && refused.count > 0)
   t.same(Object.keys(others), ['404'])
   t.ok(total >= served.count + refused.count + (others['404'] ?? 0))
-  t.equal(total, next, 'each request is answered before the job ends')
+  t.equal(total, next, 'the job waits for every response')
 })
 
-t.test('an answer ends with its last byte, however it is cut', async (t) => {
+t.test('a response split over several reads is complete at its last byte', async (t) => {
   const text = JSON.stringify('x'.repeat(100_000))
   const port = await listen(t, (request, response) => {
     if (request.url === '/length') response.setHeader('Content-Length', text.length)
@@ -49,7 +49,7 @@ t.test('an answer ends with its last byte, however it is cut', async (t) => {
   }
 })
 
-t.test('a connection that the server closed is opened again', async (t) => {
+t.test('a connection closed by the server is reopened', async (t) => {
   const port = await listen(t, (_request, response) => {
     response.setHeader('Connection', 'close').end('{}')
   })
@@ -57,14 +57,14 @@ t.test('a connection that the server closed is opened again', async (t) => {
   t.ok(served.count > 1, `${served.count}`)
 })
 
-t.test('a request whose connection is lost counts as that', async (t) => {
+t.test('a lost connection is counted as such', async (t) => {
   const port = await listen(t, (request) => void request.socket.destroy())
   const { served, others } = await generateLoad(jobOf(port))
   t.equal(served.count, 0)
   t.same(Object.keys(others), [`connection lost on port ${port}`])
 })
 
-t.test('an open-loop load sends at its rate, and counts the answers that come after its end', async (t) => {
+t.test('an open-loop load sends at its rate, and counts responses that arrive after its end', async (t) => {
   const latencyMs = 50
   const rate = 100
   let requests = 0
@@ -78,7 +78,7 @@ t.test('an open-loop load sends at its rate, and counts the answers that come af
   t.ok(served.min >= (latencyMs - 1) * 1000, 'latencies are in microseconds')
 })
 
-t.test('nothing that listens is an error', async (t) => {
+t.test('a refused connection is an error', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -86,7 +86,7 @@ t.test('nothing that listens is an error', async (t) => {
   await t.rejects(generateLoad(jobOf(port)), { message: `connection lost on port ${port}` })
 })
 
-t.test('an interruption ends a job early, and its connections', async (t) => {
+t.test('an interruption aborts a job and closes its connections', async (t) => {
   for (const rate of [undefined, 100]) {
     const interruption = new AbortController()
     const reason = new Error('interrupted')

@@ -15,7 +15,7 @@ import { send } from '../../fixtures/service.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
 
-// All at once, as a checkout writes them.
+// Edits all files at once, as a checkout does.
 function edit(copy: string, edits: Edits): void {
   for (const [name, change] of Object.entries(edits)) {
     const file = path.join(copy, name)
@@ -30,7 +30,7 @@ const replace = (from: string | RegExp, to: string) => (text: string) => text.re
 
 interface Development {
   readonly child: ChildProcess
-  /** Resolves with the lines from the last one that was waited for to the first that matches. */
+  /** Resolves with the lines since the last call, up to the first that matches. */
   until(pattern: RegExp): Promise<string>
   /** The server's log so far. */
   readonly log: Record<string, unknown>[]
@@ -62,13 +62,13 @@ function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Develop
     for (;;) {
       const { done, value } = await Promise.race([lines.next(), end])
       seen.push(value)
-      if (done) throw new Error(`it ended without ${pattern}:\n${seen.join('\n')}`)
+      if (done) throw new Error(`dev exited without printing ${pattern}:\n${seen.join('\n')}`)
       if (pattern.test(value)) return seen.join('\n')
     }
   }
 }
 
-// An answer's new field, in the schema and in the examples, which have to fit it.
+// Adds a required field to responses: in the schema, and in the examples, which must match it.
 function withLength(text: string): string {
   const [before = '', after = ''] = text.split('    NewPet:\n')
   const required = before
@@ -81,7 +81,7 @@ function withLength(text: string): string {
   return `${required}    NewPet:\n${after}`
 }
 
-// Whatever else an animal has by then.
+// Works whichever other fields an animal has.
 function withStoredLength(text: string): string {
   return `${text
     .replaceAll('"categoryId", status', '"categoryId", status, length_cm as "lengthCm"')
@@ -99,131 +99,137 @@ function toPet(row: Row): Pet {
 
 const migration = 'src/database/migrations/9999-pet-length.sql'
 
-// Processes that were started from the copy, and what they have left.
-async function traces(copy: string, dataDir: string): Promise<string[]> {
+// Processes still running from the copy, and a database still locked.
+async function leftovers(copy: string, dataDir: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args='])
   const processes = stdout.split('\n').filter((args) => args.includes(copy))
   const database = existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')) ? ['the database'] : []
   return [...processes, ...database]
 }
 
-t.test('an edit that is good is served, and one that is not leaves the last good server up', async (t) => {
+t.test('a good edit is served, and a bad edit leaves the last good server running', async (t) => {
   const copy = copyProject(t)
   const dataDir = dataDirectory(t)
   const port = await freePort()
   edit(copy, {
     'src/handlers/getPet.ts': replace('status: 200', 'status: 202'),
-    'tsconfig.json': replace('"scripts", ', ''), // whose types are checked with the project's
+    'tsconfig.json': replace('"scripts", ', ''), // the suite checks their types already
   })
   const dev = startDev(t, copy, { PORT: String(port), DATA_DIR: dataDir })
-  const isUp = /^dev: the new server is up/
+  const isUp = /^dev: the new server is running/
   let key: string | undefined
   const call = (path: string, method = 'GET', body?: unknown) =>
     send(`http://127.0.0.1:${port}${path}`, method, { authorization: `Bearer ${key}` }, body)
 
-  await t.test('without a good server it waits for an edit that makes one', async (t) => {
-    const said = await dev.until(/^dev: 1 error to mend; no server is up until it is mended$/)
-    t.match(said, /^ {2}src\/handlers\/getPet\.ts:\d+:\d+ error TS2322: /m)
+  await t.test('if the first check fails, the server starts after the edit that fixes it', async (t) => {
+    const output = await dev.until(/^dev: 1 error to fix; no server is running$/)
+    t.match(output, /^ {2}src\/handlers\/getPet\.ts:\d+:\d+ error TS2322: /m)
     edit(copy, { 'src/handlers/getPet.ts': replace('status: 202', 'status: 200') })
-    // The two come in any order.
+    // The welcome and the message come in either order.
     const welcome = (await dev.until(/curl|^dev: the new/)) + (await dev.until(/curl|^dev: the new/))
     key = /ask_\w+/.exec(welcome)?.[0]
     t.match(await call(`${prefix}/pets?limit=${pageMax}`), { status: 200 })
   })
 
-  await t.test('a limit', async (t) => {
+  await t.test('a changed limit is served', async (t) => {
     edit(copy, {
       'openapi.yaml': (text) => text.replace(/(?<=- name: limit\n[\s\S]*?maximum: )\d+/, String(pageMax - 1)),
     })
-    const said = await dev.until(isUp)
+    const output = await dev.until(isUp)
     t.match(
-      said,
-      `dev: openapi.yaml edited\n  breaking  GET /pets  query.limit: maximum ${pageMax} -> ${pageMax - 1}\n`,
+      output,
+      `dev: openapi.yaml changed\n  breaking  GET /pets  query.limit: maximum ${pageMax} -> ${pageMax - 1}\n`,
     )
     t.match(await call(`${prefix}/pets?limit=${pageMax}`), { status: 400 })
   })
 
-  await t.test('YAML that cannot be read', async (t) => {
+  await t.test('invalid YAML is reported with its line', async (t) => {
     edit(copy, { 'openapi.yaml': replace('      operationId: listPets\n', '$&   - [\n') })
-    const said = await dev.until(/^dev: .*the last good server stays up$/)
-    t.match(said, /^ {2}openapi\.yaml:\d+:\d+: /m)
+    const output = await dev.until(/^dev: .*the last good server keeps running$/)
+    t.match(output, /^ {2}openapi\.yaml:\d+:\d+: /m)
     t.match(await call(`${prefix}/pets?limit=${pageMax - 1}`), { status: 200 })
   })
 
-  await t.test('a new operation', async (t) => {
+  await t.test('a new operation is served by a stub', async (t) => {
     edit(copy, { 'openapi.yaml': (text) => text.replace('   - [\n', '').replace('components:\n', listToys) })
-    const said = await dev.until(isUp)
-    t.match(said, '  minor     GET /toys  operation added\n')
-    t.match(said, /^ {2}src\/handlers\/listToys\.ts added: a stub/m)
+    const output = await dev.until(isUp)
+    t.match(output, '  minor     GET /toys  operation added\n')
+    t.match(output, /^ {2}src\/handlers\/listToys\.ts added: a stub/m)
     t.match(await call(`${prefix}/toys`), { status: 501, body: { code: 'not_implemented' } })
     t.match(await call(`${prefix}/pets`, 'POST', { name: 'Rex', categoryId: 1 }), { status: 201 })
   })
 
-  await t.test('a field that nothing gives an answer', async (t) => {
+  await t.test('a required response field that the code does not return is a type error', async (t) => {
     edit(copy, { 'openapi.yaml': withLength })
-    const said = await dev.until(/^dev: \d+ errors to mend; the last good server stays up$/)
-    t.match(said, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.lengthCm: added/m)
-    t.match(said, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
+    const output = await dev.until(/^dev: \d+ errors to fix; the last good server keeps running$/)
+    t.match(output, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.lengthCm: added/m)
+    t.match(output, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
   })
 
-  await t.test('code that compiles, with a migration that fails', async (t) => {
+  await t.test('a failing migration stops the new server', async (t) => {
     edit(copy, {
-      // First: a server of the code alone would start, and ask for a column that is not there.
+      // First: with the code alone, a server would start and query a missing column.
       [migration]: () => 'alter tabel pets add column length_cm integer not null default 5;\n',
       'src/database/pets.ts': withStoredLength,
     })
-    const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
-    t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
+    const output = await dev.until(
+      /^dev: the new server failed to start .*; the last good server keeps running$/,
+    )
+    t.match(output, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
-    t.match(await call('/readyz'), { status: 200 }, 'and it needs no migration that it does not know')
+    t.match(
+      await call('/readyz'),
+      { status: 200 },
+      'it does not require the migration added after it started',
+    )
   })
 
-  await t.test('that migration, mended', async (t) => {
+  await t.test('the fixed migration is applied', async (t) => {
     edit(copy, { [migration]: replace('tabel', 'table') })
     await dev.until(isUp)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex', lengthCm: 5 } })
   })
 
-  await t.test('a test that does not compile', async (t) => {
+  await t.test('a type error in a test is reported', async (t) => {
     mkdirSync(path.join(copy, 'test'))
     edit(copy, { 'test/new.ts': () => "export const count: number = 'one'\n" })
-    // The look at tests and scripts that followed the edit before may find it first.
+    // The check after the previous edit may find it first.
     t.match(
       await dev.until(/^ {2}test/),
-      /dev: 1 error to mend in tests and scripts\n {2}test\/new\.ts:1:14 error TS2322: /,
+      /dev: 1 error to fix in tests and scripts\n {2}test\/new\.ts:1:14 error TS2322: /,
     )
   })
 
-  await t.test('a server that dies is started again', async () => {
+  await t.test('a crashed server is restarted', async () => {
     const { pid } = dev.log.findLast(({ msg }) => String(msg).startsWith('Server listening')) ?? {}
     process.kill(Number(pid), 'SIGKILL')
-    await dev.until(/^dev: the server ended by itself \(SIGKILL\); it starts again now$/)
+    await dev.until(/^dev: the server exited \(SIGKILL\); restarting it now$/)
     await dev.until(isUp)
     t.match(await call(`${prefix}/pets/1`), { status: 200 })
   })
 
-  await t.test('the end', async (t) => {
+  await t.test('Ctrl-C stops the server and its database', async (t) => {
     dev.child.kill('SIGINT')
-    dev.child.kill('SIGINT') // npm passes on what the terminal has sent already
+    dev.child.kill('SIGINT') // npm forwards the signal that the terminal has sent already
     t.strictSame(await dev.ended, [0, null])
     t.match(dev.log.at(-1), { msg: 'stopped' })
-    t.strictSame(await traces(copy, dataDir), [])
+    t.strictSame(await leftovers(copy, dataDir), [])
   })
 })
 
-t.test('what it cannot run with is said at once', async (t) => {
+t.test('wrong usage and invalid configuration are rejected at startup', async (t) => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
     ['an argument', ['now'], {}, 2, /Examples:[\s\S]*now/],
     ['a wrong value', [], { PORT: 'x' }, 1, /PORT must be/],
   ]
   for (const [title, args, env, code, message] of cases) {
     const { child, ended } = startDev(t, projectRoot, env, ...args)
-    let said = ''
+    let output = ''
     child.stderr?.on('data', (chunk) => {
-      said += chunk
+      output += chunk
     })
     t.strictSame(await ended, [code, null], title)
-    t.match(said, message, title)
+    t.match(output, message, title)
   }
 })

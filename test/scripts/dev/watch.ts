@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { watchProject } from '../../../scripts/dev/watch.js'
 
-// Folders in folders with a file, at once and up to 2 ms after each was made: the watcher reads them at some of these times.
+// Creates nested folders with a file, pausing 0 to 2 ms in between, so that some are created while the watcher lists their parent.
 const makeFolders = `
 const { mkdirSync, writeFileSync } = require('node:fs')
 const pause = (ms) => {
@@ -23,7 +23,7 @@ for (let index = 0; index < Number(count); index++) {
   pause(10)
 }`
 
-t.test('a file in a new folder is seen, whenever it is written', async (t) => {
+t.test('a file in a new folder is reported, whenever it is written', async (t) => {
   const root = mkdtempSync(path.join(tmpdir(), 'watched '))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(path.join(root, 'src'))

@@ -1,22 +1,22 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { own, readEdits } from '../../../scripts/diff-comparison/comparison.js'
+import { contractDiff, readEdits } from '../../../scripts/diff-comparison/comparison.js'
 import { projectRoot } from '../../../src/paths.js'
 
-t.test('each edit is told of as what it is', async (t) => {
-  for (const edit of await readEdits()) t.equal(await own(edit), edit.is, edit.what)
+t.test('each edit is classified correctly', async (t) => {
+  for (const edit of await readEdits()) t.equal(await contractDiff(edit), edit.is, edit.what)
 })
 
-t.test('back again, an equal contract is equal', async (t) => {
+t.test('in the opposite direction, an equal contract is equal', async (t) => {
   for (const { what, is, before, after } of await readEdits()) {
-    const back = await own({ what, is, before: after, after: before })
+    const back = await contractDiff({ what, is, before: after, after: before })
     if (is === 'equal') t.equal(back, 'equal', what)
     else t.not(back, 'equal', what)
   }
 })
 
-t.test('without oasdiff the comparison says so, and counts its own', async (t) => {
+t.test('without oasdiff, only contract:diff is counted', async (t) => {
   const args = ['--import', 'tsx', 'scripts/diff-comparison/main.ts']
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: projectRoot,

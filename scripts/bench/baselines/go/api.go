@@ -1,5 +1,5 @@
-// What oapi-codegen's strict server makes of the contract, written by hand: an interface with a method for each operation,
-// typed requests that are validated, and the routes between them and `net/http`.
+// A hand-written equivalent of oapi-codegen's strict server: an interface with a method for each operation, validated typed requests,
+// and routes for `net/http`.
 package main
 
 import (
@@ -95,7 +95,7 @@ func readListPets(r *http.Request) (request ListPetsRequest, err error) {
 			}
 		case "status":
 			request.Status = &values[0]
-		case "cursor": // as the service writes it: `1|STATUS|ID`
+		case "cursor": // the service's format: `1|STATUS|ID`
 			text, _ := base64.RawURLEncoding.DecodeString(values[0])
 			if request.AfterID, err = strconv.ParseInt(string(text[strings.LastIndexByte(string(text), '|')+1:]), 10, 64); err != nil {
 				return request, fmt.Errorf(`query.cursor must come from a "next" link`)

@@ -1,5 +1,5 @@
-// Go's `net/http` and pgx with a pool of 10, and a comparable set of features: bearer keys, a minute's and a day's window in
-// memory, requests validated, security headers, a JSON log line each.
+// Go's `net/http` and pgx with a pool of 10, and comparable features: bearer keys, rate limits per minute and per day in memory, request
+// validation, security headers, and a JSON log line for each request.
 package main
 
 import (
@@ -23,7 +23,7 @@ type store struct{ pool *pgxpool.Pool }
 
 const columns = "id, name, category_id, status"
 
-// The error of a query is also that of its rows, so it is looked at once, where they are collected.
+// The rows also return the error of the query, so it is checked only where they are collected.
 
 func (s store) ListPets(ctx context.Context, request ListPetsRequest) ([]Pet, error) {
 	statement := "select " + columns + " from pets where id > $1 order by id limit $2"
@@ -51,7 +51,7 @@ func (s store) GetPet(ctx context.Context, petID int64) (Pet, error) {
 	return pet, err
 }
 
-// keyring knows the API keys. A key that was found is trusted for a second.
+// keyring looks up API keys and caches valid ones for a second.
 type keyring struct {
 	pool    *pgxpool.Pool
 	trusted sync.Map

@@ -1,4 +1,4 @@
-//! Rust's axum and sqlx with a pool of 10, and nothing else: no keys, no limits, no log.
+//! Rust's axum and sqlx with a pool of 10. No API keys, rate limits or log.
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -33,7 +33,7 @@ struct Page {
 }
 
 impl Page {
-    /// After the id that the service's cursor holds, or from the first animal.
+    /// The id that a page starts after: from the service's cursor, or 0 without one.
     fn after_id(&self) -> Option<i64> {
         let Some(cursor) = &self.cursor else {
             return Some(0);
