@@ -124,7 +124,7 @@ async function startFor(t: Test, project: string, blocks: readonly Block[]) {
   const service = await startProcess(t, measured ? { METRICS_PORT: '0' } : {}, { root: project })
   t.teardown(() => service.stop())
   const origin = new URL(service.base).host
-  const metrics = measured ? `127.0.0.1:${(await service.logged('metrics at a port of their own')).port}` : ''
+  const metrics = measured ? `127.0.0.1:${(await service.logged('metrics server listening')).port}` : ''
   return {
     reveal: (text: string) => text.replaceAll(shownOrigin, origin).replaceAll(shownMetrics, metrics),
     hide: (text: string) => text.replaceAll(origin, shownOrigin),

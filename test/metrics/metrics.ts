@@ -217,7 +217,7 @@ t.test('no label takes a value that a caller chooses', async (t) => {
 
 t.test('callers cannot ask for the metrics, and whoever can asks for nothing else but health', async (t) => {
   const service = await startProcess(t, { DATA_DIR: dataDirectory(t), METRICS_PORT: '0' })
-  const { port } = await service.logged('metrics at a port of their own')
+  const { port } = await service.logged('metrics server listening')
   const { origin } = new URL(service.base)
   t.equal((await send(`${origin}/metrics`)).status, 404)
   const metrics = `http://127.0.0.1:${port}`

@@ -174,7 +174,7 @@ t.test('an edit that is good is served, and one that is not leaves the last good
       'src/database/pets.ts': withStoredLength,
     })
     const said = await dev.until(/^dev: the new server does not start .*; the last good server stays up$/)
-    t.match(said, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
+    t.match(said, /startup failed: [\s\S]*syntax error at or near "tabel"/)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
     t.match(await call('/readyz'), { status: 200 }, 'and it needs no migration that it does not know')
   })
