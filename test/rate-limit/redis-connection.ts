@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import { type RedisServer, redisCli, untilOneSays } from '../../scripts/lib/redis.js'
+import { type RedisServer, redisCli, untilOneReplies } from '../../scripts/lib/redis.js'
 import type { Client } from '../../src/auth/client.js'
 import type { Contract } from '../../src/contract/types.js'
 import { OperatorError } from '../../src/operator-error.js'
@@ -368,7 +368,7 @@ t.test('a master found by sentinels', { skip: redisIsMissing }, async (t) => {
   t.equal(await writer.wait(1, 10_000), 1, 'the replica has it')
   await master.kill()
   t.equal(await spread(clients.used, 200), 0, 'a used-up quota stays used up without a master')
-  await untilOneSays([sentinel], ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'counters'], `${replica.port}`)
+  await untilOneReplies([sentinel], ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'counters'], `${replica.port}`)
   await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
   t.equal(await spread(clients.used, 200), 0, 'and after the promotion of the replica')
   t.equal(
@@ -477,8 +477,8 @@ async function startInstance(
 
 // Resolves when the sentinel knows the replica by that port, and the replica is in sync with its master.
 async function untilReplicated(sentinel: RedisServer, replica: RedisServer, port: string): Promise<void> {
-  await untilOneSays([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
-  await untilOneSays([replica], ['INFO', 'replication'], 'master_link_status:up')
+  await untilOneReplies([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
+  await untilOneReplies([replica], ['INFO', 'replication'], 'master_link_status:up')
 }
 
 function clientOf(keyId: string, perMinute = 10): Client {

@@ -6,7 +6,7 @@ import { PgBouncer, type PoolMode } from '../../lib/pgbouncer.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { longest, withService } from './parts.js'
 
-/** Animals locked for longer than an answer may take, then `kill -9` of PgBouncer and its start. */
+/** Locks the pets table beyond HANDLER_TIMEOUT_MS, then kills and restarts PgBouncer. */
 export async function restartPooler(
   environment: Environment,
   mode: PoolMode,
@@ -24,29 +24,31 @@ export async function restartPooler(
     HANDLER_TIMEOUT_MS: String(bounds.refusedMs),
     ...{ PGHOST: '', PGPORT: '', PGUSER: '' },
   }
-  const title = `by a PgBouncer that pools by the ${mode}: animals locked beyond the time limit, and it killed ${times} times`
+  const title = `PgBouncer in ${mode} mode: pets table locked beyond the time limit, PgBouncer killed ${times} times`
   try {
     return await withService(environment, env, (origin) =>
       environment.run(title, origin, async (load, ledger) => {
         await environment.faults.whileLocked(() => environment.delay(2 * bounds.refusedMs))
         await load.untilServed()
         const { unknown, unknownStored } = await ledger.balance(database.sql)
-        const back: number[] = []
+        const recoveries: number[] = []
         for (let i = 0; i < times; i++) {
           await environment.delay(300)
           await bouncer.kill()
           await environment.delay(100)
           await bouncer.start()
-          back.push(await load.untilServed())
+          recoveries.push(await load.untilServed())
         }
         return {
-          figures: [`${unknown} creations were refused, and served within ${longest(back)} ms after a kill`],
-          broken: [
-            ...unless(unknown > 0, 'no creation met a lock'),
-            ...unless(unknownStored === 0, `${unknownStored} creations were done after their 503`),
+          figures: [
+            `${unknown} creates were refused; served again within ${longest(recoveries)} ms after a restart`,
+          ],
+          violations: [
+            ...unless(unknown > 0, 'no create met a lock'),
+            ...unless(unknownStored === 0, `${unknownStored} creates were executed after their 503`),
             ...unless(
-              Math.max(...back) < bounds.recoveryMs,
-              `it took ${longest(back)} ms to be served again`,
+              Math.max(...recoveries) < bounds.recoveryMs,
+              `it took ${longest(recoveries)} ms to serve again`,
             ),
           ],
         }

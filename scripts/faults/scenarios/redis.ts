@@ -1,4 +1,4 @@
-// Redis lost: a server of its own, or the master of a cluster.
+// Redis failures: of a single server, and of a master of a cluster.
 
 import { makeTemporaryDirectory } from '../../lib/directory.js'
 import { RedisCluster, RedisServer } from '../../lib/redis.js'
@@ -6,7 +6,7 @@ import { type Environment, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
 import { withService } from './parts.js'
 
-/** `kill -9` of Redis and a start without what it held, then a freeze. No caller may notice. */
+/** Kills Redis, restarts it empty, then freezes it. No client may notice. */
 export function loseRedis(environment: Environment, times: number, frozenMs: number): Promise<Report> {
   return withRedis((redis) =>
     withService(environment, { REDIS_URL: redis.url }, (origin) =>
@@ -27,7 +27,7 @@ export function loseRedis(environment: Environment, times: number, frozenMs: num
           const back = await load.untilServed()
           return {
             figures: [`served ${Math.round(back)} ms after the thaw`],
-            broken: unnoticed(environment, ledger),
+            violations: effectsOn(environment, ledger),
           }
         },
       ),
@@ -35,7 +35,7 @@ export function loseRedis(environment: Environment, times: number, frozenMs: num
   )
 }
 
-/** `kill -9` of the master of a Redis cluster that has the counts, for which its replica is promoted. No caller may notice. */
+/** Kills the master of a Redis cluster that has the counts, until its replica is promoted. No client may notice. */
 export async function failOverRedis(environment: Environment): Promise<Report> {
   const { directory, remove } = await makeTemporaryDirectory()
   try {
@@ -53,8 +53,8 @@ export async function failOverRedis(environment: Environment): Promise<Report> {
             await load.untilServed()
             return {
               figures: [`counts shared again ${took} ms after the promotion`],
-              broken: [
-                ...unnoticed(environment, ledger),
+              violations: [
+                ...effectsOn(environment, ledger),
                 ...unless(took < environment.bounds.recoveryMs, `it took ${took} ms to share counts again`),
               ],
             }
@@ -70,16 +70,16 @@ export async function failOverRedis(environment: Environment): Promise<Report> {
 }
 
 async function untilCounted(environment: Environment, origin: string, place: string): Promise<number> {
-  const began = performance.now()
+  const startedAt = performance.now()
   for (;;) {
     const { counters } = (await (await fetch(`${origin}/readyz`)).json()) as { counters: string }
-    if (counters === place) return performance.now() - began
+    if (counters === place) return performance.now() - startedAt
     await environment.delay(20)
   }
 }
 
-// No request failed or waited.
-function unnoticed({ bounds }: Environment, { statuses, slowestMs }: Ledger): string[] {
+// No request may fail or wait.
+function effectsOn({ bounds }: Environment, { statuses, slowestMs }: Ledger): string[] {
   const failures = [...statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
   return [
     ...unless(failures.length === 0, `there were ${failures.join(', ')}`),

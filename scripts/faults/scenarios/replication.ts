@@ -1,4 +1,4 @@
-// A primary of PostgreSQL and its standby, either of which is lost.
+// Failures of a PostgreSQL primary and of its standby.
 
 import { pino } from 'pino'
 import { startEmbedded } from '../../../src/database/embedded/server.js'
@@ -8,11 +8,11 @@ import { addKey } from '../../bench/database.js'
 import { makeTemporaryDirectory } from '../../lib/directory.js'
 import { Replication, urlOf } from '../../lib/replication.js'
 import { type Environment, type Report, unless } from '../environment.js'
-import { readAndCreated, shortTime, silenceMs, untilReady, withService } from './parts.js'
+import { readAndCreated, shortTime, unresponsiveMs, untilReady, withService } from './parts.js'
 
-/** The primary of a PostgreSQL with a synchronous standby is killed, or hangs, and the standby is promoted. */
+/** Kills or freezes a primary with a synchronous standby, and promotes the standby. */
 export function failOver(environment: Environment, fault: Fault): Promise<Report> {
-  const title = `the primary of PostgreSQL ${past[fault]}, and its standby promoted`
+  const title = `the PostgreSQL primary ${past[fault]}, and its standby promoted`
   return withReplication(environment, true, (replication, key) => {
     const { primary, standby, url } = replication
     const own = environment.on({ key, sql: standby.sql, env: { DATABASE_URL: url } })
@@ -27,8 +27,8 @@ export function failOver(environment: Environment, fault: Fault): Promise<Report
         const back = Math.round(await readAndCreated(own, ledger))
         await untilReady(own, origin, true)
         return {
-          figures: [`reads and creations again ${back} ms after the promotion`],
-          broken: unless(
+          figures: [`reads and creates served again ${back} ms after the promotion`],
+          violations: unless(
             back < failOverMs + own.bounds.recoveryMs,
             `it took ${back} ms to serve again after the promotion`,
           ),
@@ -38,12 +38,12 @@ export function failOver(environment: Environment, fault: Fault): Promise<Report
   })
 }
 
-/** A standby that requests read from is killed, or hangs. No creation may notice, and the primary stands in for reads. */
+/** Kills or freezes a standby that requests read from. No create may notice, and the primary takes over the reads. */
 export function loseStandby(environment: Environment, fault: Fault): Promise<Report> {
-  const title = `a standby of PostgreSQL that is read from ${past[fault]}`
+  const title = `a PostgreSQL standby that requests read from ${past[fault]}`
   return withReplication(environment, false, ({ primary, standby }, key) => {
     const env = { DATABASE_URL: urlOf(primary), DATABASE_READ_URL: urlOf(standby) }
-    const own = environment.on({ key, sql: primary.sql, env }, { mayReadOld: true })
+    const own = environment.on({ key, sql: primary.sql, env }, { mayReadStale: true })
     return withService(own, shortTime, (origin) =>
       own.run(title, origin, async (load, ledger) => {
         await readAndCreated(own, ledger)
@@ -54,10 +54,10 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
         await load.stop()
         const refused = ledger.unknown.size
         return {
-          figures: [`reads and creations again within ${back} ms`],
-          broken: [
-            ...unless(back < silenceMs + own.bounds.recoveryMs, `it took ${back} ms to serve again`),
-            ...unless(refused === 0, `${refused} creations were refused`),
+          figures: [`reads and creates served again within ${back} ms`],
+          violations: [
+            ...unless(back < unresponsiveMs + own.bounds.recoveryMs, `it took ${back} ms to serve again`),
+            ...unless(refused === 0, `${refused} creates were refused`),
           ],
         }
       }),
