@@ -1,6 +1,6 @@
 import net from 'node:net'
 import t, { type Test } from 'tap'
-import { startCollector, startSilentCollector } from '../fixtures/collector.js'
+import { startCollector, startUnresponsiveCollector } from '../fixtures/collector.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
@@ -129,15 +129,15 @@ t.test('a shutdown exports the spans of completed and of aborted requests', asyn
 })
 
 t.test('an unavailable collector affects no request, and is logged once', async (t) => {
-  const { url, spans, answer } = await startCollector(t)
-  answer(400) // a status that is not retried
+  const { url, spans, respondWith } = await startCollector(t)
+  respondWith(400) // a status that is not retried
   const { service, auth, linesOf } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url })
   const ask = async () => t.match(await send(`${service.base}/pets`, 'GET', auth), { status: 200 })
   await ask()
   await service.logged('trace export failed')
   const once = linesOf('trace export failed')
   t.match(once, [{ level: 40, reason: String }])
-  answer(200)
+  respondWith(200)
   await until(async () => {
     await ask()
     return spans.length > 0
@@ -149,7 +149,7 @@ t.test('an unavailable collector affects no request, and is logged once', async 
 
 t.test('a closed or unresponsive collector does not delay the shutdown', async (t) => {
   const closed = 'http://127.0.0.1:1'
-  for (const endpoint of [closed, await startSilentCollector(t)]) {
+  for (const endpoint of [closed, await startUnresponsiveCollector(t)]) {
     const { service, auth, linesOf } = await start(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       SHUTDOWN_TIMEOUT_MS: '10000',

@@ -32,15 +32,18 @@ export function freezeDatabase(environment: Environment, forMs: number): Promise
         await environment.delay(forMs)
         return { alive: await fetch(`${origin}/healthz`), grown: residentBytes(pid) - before }
       })
-      const back = await load.untilServed()
+      const servedAfterMs = await load.untilServed()
       const connections = await connectionsAfter(environment)
       return {
         figures: [
-          `served again ${Math.round(back)} ms after the thaw; ${connections} connections`,
+          `served again ${Math.round(servedAfterMs)} ms after the thaw; ${connections} connections`,
           ...(canMeasureProcesses ? [`memory grew by ${Math.round(grown / 2 ** 20)} MB`] : []),
         ],
         violations: [
-          ...unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+          ...unless(
+            servedAfterMs < environment.bounds.recoveryMs,
+            `it took ${Math.round(servedAfterMs)} ms to recover`,
+          ),
           ...unless(connections <= connectionsMax, `${connections} connections`),
           ...unless(!(grown > 200 * 2 ** 20), `memory grew by ${grown} bytes`),
           ...unless(alive.ok, `/healthz responded ${alive.status} meanwhile`),
@@ -72,10 +75,13 @@ export function cutConnections(environment: Environment, times: number): Promise
         cut += await environment.faults.cut()
         await environment.delay(100)
       }
-      const back = await load.untilServed()
+      const servedAfterMs = await load.untilServed()
       return {
-        figures: [`${cut} connections; served again ${Math.round(back)} ms after the last`],
-        violations: unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+        figures: [`${cut} connections; served again ${Math.round(servedAfterMs)} ms after the last`],
+        violations: unless(
+          servedAfterMs < environment.bounds.recoveryMs,
+          `it took ${Math.round(servedAfterMs)} ms to recover`,
+        ),
       }
     }),
   )

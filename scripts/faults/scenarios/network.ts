@@ -13,13 +13,16 @@ export async function losePackets(environment: Environment, forMs: number): Prom
         proxy.silence()
         await environment.delay(forMs)
         proxy.resume()
-        const back = await load.untilServed()
+        const servedAfterMs = await load.untilServed()
         const refused = ledger.count('503')
         return {
-          figures: [`served again ${Math.round(back)} ms after the network’s recovery`],
+          figures: [`served again ${Math.round(servedAfterMs)} ms after the network’s recovery`],
           violations: [
             ...unless(refused > 0, 'no request met the packet loss'),
-            ...unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+            ...unless(
+              servedAfterMs < environment.bounds.recoveryMs,
+              `it took ${Math.round(servedAfterMs)} ms to recover`,
+            ),
           ],
         }
       }),

@@ -24,9 +24,9 @@ export function loseRedis(environment: Environment, times: number, frozenMs: num
           redis.freeze()
           await environment.delay(frozenMs)
           redis.thaw()
-          const back = await load.untilServed()
+          const servedAfterMs = await load.untilServed()
           return {
-            figures: [`served ${Math.round(back)} ms after the thaw`],
+            figures: [`served ${Math.round(servedAfterMs)} ms after the thaw`],
             violations: effectsOn(environment, ledger),
           }
         },

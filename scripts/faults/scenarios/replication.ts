@@ -24,13 +24,13 @@ export function failOver(environment: Environment, fault: Fault): Promise<Report
         await own.delay(unpromotedMs)
         await untilReady(own, origin, false)
         await replication.promote()
-        const back = Math.round(await readAndCreated(own, ledger))
+        const servedAfterMs = Math.round(await readAndCreated(own, ledger))
         await untilReady(own, origin, true)
         return {
-          figures: [`reads and creates served again ${back} ms after the promotion`],
+          figures: [`reads and creates served again ${servedAfterMs} ms after the promotion`],
           violations: unless(
-            back < failOverMs + own.bounds.recoveryMs,
-            `it took ${back} ms to serve again after the promotion`,
+            servedAfterMs < failOverMs + own.bounds.recoveryMs,
+            `it took ${servedAfterMs} ms to serve again after the promotion`,
           ),
         }
       }),
@@ -49,14 +49,17 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
         await readAndCreated(own, ledger)
         await own.delay(beforeMs)
         await standby[fault]()
-        const back = Math.round(await readAndCreated(own, ledger))
+        const servedAfterMs = Math.round(await readAndCreated(own, ledger))
         await own.delay(beforeMs)
         await load.stop()
         const refused = ledger.unknown.size
         return {
-          figures: [`reads and creates served again within ${back} ms`],
+          figures: [`reads and creates served again within ${servedAfterMs} ms`],
           violations: [
-            ...unless(back < unresponsiveMs + own.bounds.recoveryMs, `it took ${back} ms to serve again`),
+            ...unless(
+              servedAfterMs < unresponsiveMs + own.bounds.recoveryMs,
+              `it took ${servedAfterMs} ms to serve again`,
+            ),
             ...unless(refused === 0, `${refused} creates were refused`),
           ],
         }
