@@ -25,7 +25,7 @@ export interface Config {
   readonly redisUrl: string | undefined
   /** Redis is unavailable when it sends nothing for this long while a reply is due. */
   readonly redisTimeoutMs: number
-  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/data-directory.ts`. */
+  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/server.ts`. */
   readonly dataDir: string | undefined
   /** Where spans are exported by OTLP over HTTP; undefined: tracing is off. OpenTelemetry reads its variables itself. */
   readonly otlpEndpoint: string | undefined

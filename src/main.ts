@@ -1,6 +1,5 @@
 // The service process: reads the configuration, opens the database, serves until asked to stop, and exits.
 
-import cluster from 'node:cluster'
 import { checkPlans } from './auth/client.js'
 import { type Config, readConfig } from './config.js'
 import { readContract } from './contract/read.js'
@@ -16,7 +15,7 @@ import { checkPorts } from './ports.js'
 import { serve, supervise } from './serve.js'
 import { Interrupted, listenForShutdown } from './shutdown.js'
 import { welcome } from './welcome.js'
-import { followPrimary, isWorker, reportListening } from './workers.js'
+import { followPrimary, reportListening, roleOf } from './workers.js'
 
 const shutdown = listenForShutdown()
 const { requested, forced } = shutdown
@@ -27,23 +26,22 @@ const forcedTimeoutMs = 5_000
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
+  const role = roleOf(config)
   limitShutdown(config)
   const log = createLog(config.logLevel, config.workers > 1)
-  if (isWorker(config)) followPrimary(log, shutdown.request)
+  if (role === 'worker') followPrimary(log, shutdown.request)
   else {
     for (const warning of config.misspelt) process.stderr.write(`${warning}\n`)
     toggleDebugOnSignal(log, config.logLevel)
   }
   const contract = await readContract(contractFile)
-  // Fail before creating or migrating a database if a port is already in use.
-  if (!cluster.isWorker) await checkPorts(config)
+  await checkPorts(config) // fail before creating or migrating a database if a port is already in use
   const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
   try {
     await unlessAborted(checkDatabase(database, contract, config), requested)
     const parts = { config, contract, database, log, shutdown }
-    const isPrimary = config.workers > 1 && cluster.isPrimary
-    const { origin, stop } = await (isPrimary ? supervise(parts) : serve(parts))
-    if (isWorker(config)) reportListening(origin)
+    const { origin, stop } = await (role === 'primary' ? supervise(parts) : serve(parts))
+    if (role === 'worker') reportListening(origin)
     // To the terminal, not to the log: it may contain a key.
     else process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
     await untilAborted(requested)

@@ -1,5 +1,6 @@
 // The ports that the service listens on.
 
+import cluster from 'node:cluster'
 import { once } from 'node:events'
 import net from 'node:net'
 import type { Config } from './config.js'
@@ -10,6 +11,7 @@ import { OperatorError } from './operator-error.js'
  * @throws {OperatorError} naming the variable to change
  */
 export async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
+  if (cluster.isWorker) return // the primary has the ports
   const servers: net.Server[] = []
   const check = async (port: number) => {
     const server = net.createServer((socket) => socket.destroy())

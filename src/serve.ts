@@ -17,7 +17,7 @@ import { OperatorError } from './operator-error.js'
 import { explainListenError } from './ports.js'
 import { createPrimaryCounters } from './rate-limit/primary.js'
 import { Interrupted, type Shutdown } from './shutdown.js'
-import { isWorker, primary, Workers } from './workers.js'
+import { primary, roleOf, Workers } from './workers.js'
 
 export interface ServeParts {
   readonly config: Config
@@ -42,14 +42,21 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 }
 
 async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
-  const worker = isWorker(config) && { config: workerConfig(config), primary }
-  const app = await buildApp({ config, contract, handlers, pools: database.pools, log, ...worker })
+  const isWorker = roleOf(config) === 'worker'
+  const app = await buildApp({
+    config,
+    contract,
+    handlers,
+    pools: database.pools,
+    log,
+    ...(isWorker && { config: workerConfig(config), primary }),
+  })
   // Node's default of 511 makes a burst of new connections retry their SYN for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our connection limits and shutdown.
   const { address: host } = await lookup(config.host)
   await app.listen({ host, port: config.port, backlog }).catch(explainListenError('PORT'))
-  if (!worker) await listenForMetrics(app.metricsServer, app.log, config)
+  if (!isWorker) await listenForMetrics(app.metricsServer, app.log, config)
   return app
 }
 

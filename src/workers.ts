@@ -105,9 +105,10 @@ export class Workers {
   }
 }
 
-/** Whether this process is a worker. With WORKERS=1 it is not, even under another program's cluster, such as `npm run dev`. */
-export function isWorker({ workers }: Pick<Config, 'workers'>): boolean {
-  return workers > 1 && cluster.isWorker
+/** What this process does for its instance. With WORKERS=1 it serves alone, even under another cluster, such as that of `npm run dev`. */
+export function roleOf({ workers }: Pick<Config, 'workers'>): 'single' | 'primary' | 'worker' {
+  if (workers === 1) return 'single'
+  return cluster.isPrimary ? 'primary' : 'worker'
 }
 
 /** A worker's channel to its primary. */

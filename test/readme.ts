@@ -50,8 +50,8 @@ t.test('a fence that nothing can run, or that shows the output of nothing, is re
     { text: 'echo 1\n', shown: 'echo 1\n' },
   ])
   t.match(blocksOf(`<!-- not run: it needs Docker -->\n${fenced('sh')}`), [{ notRun: 'it needs Docker' }])
-  t.throws(() => blocksOf(fenced('python')), /line 1: nothing here can run "python"/)
-  t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output of nothing/)
+  t.throws(() => blocksOf(fenced('python')), /line 1: cannot run "python"/)
+  t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output without a block/)
 })
 
 t.test('what is shown is what is printed, but for what differs from run to run', async (t) => {

@@ -52,15 +52,8 @@ export const unlimited: RateLimiter = {
 const readOnly = { increment: false }
 const callersMax = 10_000
 
-/**
- * Creates a rate limiter that counts clients by their plan, and requests without a valid key by address.
- * @param now the time in milliseconds since the epoch
- */
-export function createRateLimiter(
-  counters: Counters,
-  anonymous: RateLimits['anonymous'],
-  now: () => number = Date.now,
-): RateLimiter {
+/** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
+export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
   const lastWindows = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
     callersMax,
   )
@@ -72,7 +65,7 @@ export function createRateLimiter(
     reply.headers({
       'x-ratelimit-limit': window.max,
       'x-ratelimit-remaining': refusal ? 0 : window.remaining,
-      'x-ratelimit-reset': Math.ceil((now() + (refusal?.waitMs ?? window.ttl)) / 1000),
+      'x-ratelimit-reset': Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000),
     })
   }
 

@@ -66,7 +66,7 @@ function usedUp(counted: ClientWindows): Decision {
 function banned(counted: ClientWindows, ban: WindowState, beginsBan = false): Decision {
   const windows = windowsOf(counted)
   const waits = [ban, ...windows.filter(({ remaining }) => remaining === 0)].map(({ ttl }) => ttl)
-  const reason = 'This key is banned for calling on after it was told to wait.'
+  const reason = 'This key is banned for continuing after 429 responses.'
   const refusal = {
     code: 'key_banned',
     window: 'ban',
