@@ -51,7 +51,7 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
     log,
     ...(isWorker && { config: workerConfig(config), primary }),
   })
-  // Node's default of 511 makes a burst of new connections retry their SYN for seconds.
+  // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our connection limits and shutdown.
   const { address: host } = await lookup(config.host)

@@ -114,8 +114,8 @@ t.test('a killed service loses no acknowledged write, and starts again at once',
   const acknowledged: string[] = []
   const client = async () => {
     for (;;) {
-      const answer = await send(`${first.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
-      if (answer.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      const response = await send(`${first.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+      if (response.status === 201) acknowledged.push(response.headers.get('location') ?? '')
       if (acknowledged.length === 200) first.child.kill('SIGKILL')
     }
   }
@@ -125,11 +125,11 @@ t.test('a killed service loses no acknowledged write, and starts again at once',
 
   const second = await startProcess(t, { DATA_DIR: dataDir })
   const { origin } = new URL(second.base)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     acknowledged.map((location) => send(`${origin}${location}`, 'GET', headers)),
   )
   t.strictSame(
-    answers.filter(({ status }) => status !== 200),
+    responses.filter(({ status }) => status !== 200),
     [],
     `all ${acknowledged.length} exist`,
   )
@@ -173,15 +173,15 @@ t.test('a shutdown responds to accepted requests first', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir })
   const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
+  const response = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
   await held.someoneWaits()
   const ended = service.stop()
   await service.logged('stopping')
   // Once it is closing, it accepts no new connection.
   while (await isServed(`${service.base}/pets`));
   await held.release()
-  t.match(await answer, { status: 201 })
-  t.equal((await answer).headers.get('connection'), 'close')
+  t.match(await response, { status: 201 })
+  t.equal((await response).headers.get('connection'), 'close')
   t.match(await ended, { code: 0 })
 })
 
@@ -193,9 +193,9 @@ t.test('SHUTDOWN_DELAY_MS keeps serving requests while /readyz is 503', async (t
   const ended = service.stop()
   await service.logged('stopping')
   t.match(await send(`${origin}/readyz`), { status: 503 })
-  const answer = await send(`${service.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
-  t.equal(answer.status, 201)
-  t.equal(answer.headers.get('connection'), 'close', 'the next request needs a new connection')
+  const response = await send(`${service.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+  t.equal(response.status, 201)
+  t.equal(response.headers.get('connection'), 'close', 'the next request needs a new connection')
   t.match(await ended, { code: 0 })
   t.match(
     service.log.filter(({ status }) => status === 503),
@@ -223,12 +223,12 @@ t.test('a burst of new connections fits in the listen backlog', { skip: queueIsS
   const signal = AbortSignal.timeout(30_000) // otherwise it could wait forever
   await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
   child.kill('SIGCONT')
-  const answers = sockets.map(async (socket) => {
+  const responses = sockets.map(async (socket) => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    const [answer] = await once(socket, 'data')
-    return String(answer).split('\r\n', 1)[0]
+    const [response] = await once(socket, 'data')
+    return String(response).split('\r\n', 1)[0]
   })
-  t.strictSame(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200 OK']))
+  t.strictSame(new Set(await Promise.all(responses)), new Set(['HTTP/1.1 200 OK']))
   t.match(await stop(), { code: 0 })
 })
 
@@ -324,11 +324,11 @@ t.test('SHUTDOWN_TIMEOUT_MS limits a shutdown', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_TIMEOUT_MS: '300' })
   const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
-  answer.catch(() => {}) // the timeout closes the connection
+  const response = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
+  response.catch(() => {}) // the timeout closes the connection
   await held.someoneWaits()
   t.match(await service.stop(), { code: 1, stdout: /SHUTDOWN_TIMEOUT_MS exceeded.*forcing shutdown/ })
-  await t.rejects(answer)
+  await t.rejects(response)
   await held.release()
 })
 

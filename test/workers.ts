@@ -89,8 +89,8 @@ t.test('a killed worker is replaced, and no acknowledged write is lost', async (
     // Some before the worker is killed, and more after it.
     while (acknowledged.length < 600) {
       const body = { name: 'Rex', categoryId: 1 }
-      const answer = await send(`${service.base}/pets`, 'POST', headers, body).catch(() => undefined)
-      if (answer?.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      const response = await send(`${service.base}/pets`, 'POST', headers, body).catch(() => undefined)
+      if (response?.status === 201) acknowledged.push(response.headers.get('location') ?? '')
       if (acknowledged.length === 200) process.kill(Number(victim), 'SIGKILL')
     }
   }

@@ -38,12 +38,12 @@ t.test('in-memory counters', async (t) => {
     const { key } = await createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
     // Injected, so that all of them wait for the same look-up of the key and continue in the same tick.
     const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
-    const answers = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
+    const responses = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
     t.strictSame(
-      countBy(answers, ({ statusCode }) => String(statusCode)),
+      countBy(responses, ({ statusCode }) => String(statusCode)),
       { 200: perMinute, 429: 90 },
     )
-    const admitted = answers.filter(({ statusCode }) => statusCode === 200)
+    const admitted = responses.filter(({ statusCode }) => statusCode === 200)
     t.equal(new Set(admitted.map(({ headers }) => headers['x-ratelimit-remaining'])).size, perMinute)
   })
 
@@ -92,20 +92,20 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
     await t.test('and admit exactly the quota under concurrency', async (t) => {
       const busy = await createKey(customPlan, 1_000)
       const from = Math.floor(Date.now() / 1000)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, busy)),
       )
       const banEnd = Math.ceil(Date.now() / 1000) + Math.max(ban.banSeconds, 60) + 1
-      t.strictSame(count(answers), { 200: 1_000, 429: 1_000 })
+      t.strictSame(count(responses), { 200: 1_000, 429: 1_000 })
 
-      const admitted = answers.filter(({ status }) => status === 200)
+      const admitted = responses.filter(({ status }) => status === 200)
       t.equal(new Set(admitted.map(remaining)).size, 1_000, 'each admitted response has another remaining')
       t.ok(admitted.every(({ headers }) => isWhole(headers.get('x-ratelimit-remaining'), 0, 999)))
-      const refused = answers.filter(({ status }) => status === 429)
+      const refused = responses.filter(({ status }) => status === 429)
       t.ok(refused.every(({ headers }) => headers.get('x-ratelimit-remaining') === '0'))
       t.ok(refused.every(({ headers }) => isWhole(headers.get('retry-after'), 1, banEnd - from)))
-      t.ok(answers.every(({ headers }) => headers.get('x-ratelimit-limit') === '1000'))
-      t.ok(answers.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
+      t.ok(responses.every(({ headers }) => headers.get('x-ratelimit-limit') === '1000'))
+      t.ok(responses.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
       t.strictSame(
         countBy(refused, ({ body }) => body.code),
         { rate_limit_exceeded: ban.rejections, key_banned: 1_000 - ban.rejections },
@@ -115,10 +115,10 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
 
     await t.test('and a ban on one holds on the other', async (t) => {
       const [banned, other] = [await createKey(fixedPlan.name), await createKey(fixedPlan.name)]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: fixedPlan.perMinute + ban.rejections }, () => list(first, banned)),
       )
-      t.strictSame(count(answers), { 200: fixedPlan.perMinute, 429: ban.rejections })
+      t.strictSame(count(responses), { 200: fixedPlan.perMinute, 429: ban.rejections })
       const begins = await list(first, banned)
       t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'the next rejection starts the ban')
       const holds = await list(second, banned)
@@ -140,16 +140,16 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
     const load = startLoad(pair, await createKey(customPlan, plenty))
-    await load.answered(200)
+    await load.untilResponses(200)
     await redis.kill()
     await logged(pair, unavailable)
     t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
-    await load.answered(500)
+    await load.untilResponses(500)
     await redis.start()
     await logged(pair, available)
-    await load.answered(500)
-    const answers = await load.end()
-    t.strictSame(Object.keys(count(answers)), ['200'], `all ${answers.length} requests were admitted`)
+    await load.untilResponses(500)
+    const responses = await load.end()
+    t.strictSame(Object.keys(count(responses)), ['200'], `all ${responses.length} requests were admitted`)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
     for (const { log } of pair) {
       t.strictSame(levels(log, unavailable), [40], 'one warning')
@@ -160,10 +160,10 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
   t.test('under load a frozen Redis delays requests once', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     const load = startLoad(pair, await createKey(customPlan, plenty))
-    await load.answered(200)
+    await load.untilResponses(200)
     redis.freeze()
     await logged(pair, unavailable)
-    await load.answered(500)
+    await load.untilResponses(500)
     t.strictSame(Object.keys(count(await load.end())), ['200'], 'all requests were admitted')
 
     const [first, second] = pair
@@ -215,8 +215,8 @@ t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
         for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
         const more = perMinute - halfway - 2
         const [first] = pair
-        const answers = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
-        t.strictSame(count(answers.filter(({ status }) => status === 200)), { 200: more })
+        const responses = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
+        t.strictSame(count(responses.filter(({ status }) => status === 200)), { 200: more })
       },
     )
     await redis.start()
@@ -291,35 +291,35 @@ function levels(log: readonly Record<string, unknown>[], message: string): unkno
   return log.filter(({ msg }) => msg === message).map(({ level }) => level)
 }
 
-function count(answers: readonly Answer[]): Record<string, number> {
-  return countBy(answers, ({ status }) => String(status))
+function count(responses: readonly Answer[]): Record<string, number> {
+  return countBy(responses, ({ status }) => String(status))
 }
 
 /** Sixteen clients, spread over the services, that send requests until the load ends. */
 function startLoad(services: readonly Service[], headers: Headers) {
-  const answers: Answer[] = []
+  const responses: Answer[] = []
   const progress = new EventEmitter()
   let isWanted = true
   const client = async (service: Service | undefined) => {
     while (isWanted) {
-      answers.push(await list(service, headers))
-      progress.emit('answer')
+      responses.push(await list(service, headers))
+      progress.emit('response')
     }
   }
   const clients = Promise.all(Array.from({ length: 16 }, (_, i) => client(services[i % services.length])))
   return {
     /** Resolves after this many more responses, or when a client fails. */
-    answered: async (more: number) => {
-      const goal = answers.length + more
+    untilResponses: async (more: number) => {
+      const goal = responses.length + more
       const reached = async () => {
-        while (answers.length < goal) await once(progress, 'answer')
+        while (responses.length < goal) await once(progress, 'response')
       }
       await Promise.race([reached(), clients])
     },
     end: async () => {
       isWanted = false
       await clients
-      return answers
+      return responses
     },
   }
 }

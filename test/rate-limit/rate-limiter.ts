@@ -12,9 +12,9 @@ async function keyOf(service: Service, perMinute: number, perDay: number) {
   const { key, id } = await service.createKey({ plan: customPlan, perMinute, perDay })
   const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
   const calls = async (count: number) => {
-    const answers: Answer[] = []
-    for (let i = 0; i < count; i++) answers.push(await call())
-    return answers
+    const responses: Answer[] = []
+    for (let i = 0; i < count; i++) responses.push(await call())
+    return responses
   }
   return { key, id, call, calls }
 }
@@ -29,9 +29,9 @@ function limitHeaders({ headers }: Answer) {
   }
 }
 
-function statuses(answers: readonly Answer[]) {
+function statuses(responses: readonly Answer[]) {
   const counts: Record<string, number> = {}
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     const name = status === 429 ? body.code : String(status)
     counts[name] = (counts[name] ?? 0) + 1
   }
@@ -47,17 +47,17 @@ t.test(
     const tooMany = Math.min(90, ban.rejections)
     const { key } = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
     const headers = { authorization: `Bearer ${key}` }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: perMinute + tooMany }, () => send(`${service.base}/pets`, 'GET', headers)),
     )
-    t.strictSame(statuses(answers), { 200: perMinute, rate_limit_exceeded: tooMany })
+    t.strictSame(statuses(responses), { 200: perMinute, rate_limit_exceeded: tooMany })
     const now = Date.now() / 1000
-    for (const answer of answers) {
-      const { limit, remaining = -1, reset = 0, retryAfter } = limitHeaders(answer)
+    for (const response of responses) {
+      const { limit, remaining = -1, reset = 0, retryAfter } = limitHeaders(response)
       t.equal(limit, perMinute)
       t.ok(remaining >= 0 && remaining < perMinute)
       t.ok(reset > now && reset <= now + 62, 'the reset is within the minute')
-      if (answer.status === 429) t.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
+      if (response.status === 429) t.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
     }
   },
 )
@@ -67,8 +67,8 @@ t.test('each plan of the contract has its quotas', async (t) => {
   for (const [plan, quotas] of plans) {
     if (quotas === 'custom') continue
     const { key } = await service.createKey({ plan, perMinute: null, perDay: null })
-    const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
-    t.match(limitHeaders(answer), { limit: quotas.perMinute, remaining: quotas.perMinute - 1 }, plan)
+    const response = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+    t.match(limitHeaders(response), { limit: quotas.perMinute, remaining: quotas.perMinute - 1 }, plan)
   }
 })
 
@@ -258,9 +258,9 @@ t.test('requests without a valid key', async (t) => {
   }
 
   t.test('get the quota of their address with the 401', async (t) => {
-    const answer = await guess('192.0.2.1')
-    t.equal(answer.status, 401)
-    t.match(limitHeaders(answer), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
+    const response = await guess('192.0.2.1')
+    t.equal(response.status, 401)
+    t.match(limitHeaders(response), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
   })
 
   t.test('get 429 beyond it, by address, without affecting valid keys from there', async (t) => {
@@ -326,11 +326,11 @@ t.test('every response under the prefix has the headers', async (t) => {
     [415, 'POST', '/pets', { ...auth, 'content-type': 'text/plain' }, 'x'],
   ]
   for (const [status, method, path, headers, body] of cases) {
-    const answer = await send(`${base}${path}`, method, headers, body)
+    const response = await send(`${base}${path}`, method, headers, body)
     const title = `${status} ${method} ${path.slice(0, 20)}`
-    t.equal(answer.status, status, title)
+    t.equal(response.status, status, title)
     const limit = headers.authorization ? 1_000_000 : anonymous.perMinute
-    t.match(limitHeaders(answer), { limit, remaining: Number, reset: Number, retryAfter: undefined }, title)
+    t.match(limitHeaders(response), { limit, remaining: Number, reset: Number, retryAfter: undefined }, title)
   }
   const raw = await sendRaw(
     origin,
@@ -351,9 +351,9 @@ t.test('every response under the prefix has the headers', async (t) => {
 
 t.test('a percent-encoded path is counted too', async (t) => {
   const service = await startService(t)
-  const answer = await send(`${service.origin}${prefixEncoded}/pets`, 'GET', service.auth)
-  if (answer.status === 200) t.match(limitHeaders(answer), { limit: 1_000_000 })
-  else t.equal(answer.status, 404)
+  const response = await send(`${service.origin}${prefixEncoded}/pets`, 'GET', service.auth)
+  if (response.status === 200) t.match(limitHeaders(response), { limit: 1_000_000 })
+  else t.equal(response.status, 404)
 })
 
 t.test('a failed key look-up is an error with the headers, and counts in no window', async (t) => {
@@ -376,8 +376,8 @@ t.test('a failed key look-up is an error with the headers, and counts in no wind
 t.test('a key whose plan is no longer in the contract gets 503', async (t) => {
   const service = await startService(t)
   const { key } = await service.createKey({ plan: 'gold', perMinute: null, perDay: null })
-  const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
-  t.match(answer, { status: 503, body: { code: 'unavailable' } })
+  const response = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  t.match(response, { status: 503, body: { code: 'unavailable' } })
   t.match(JSON.stringify(service.log), /has the plan gold, which gives it no quotas/)
 })
 

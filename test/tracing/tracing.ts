@@ -105,7 +105,7 @@ t.test('a shutdown exports the spans of completed and of aborted requests', asyn
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '600000' }
   const { service, sql, auth, linesOf, origin } = await start(t, env)
   const { someoneWaits, release } = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', auth, { name: 'Rex', categoryId: 1 })
+  const response = send(`${service.base}/pets`, 'POST', auth, { name: 'Rex', categoryId: 1 })
   await someoneWaits()
   const { port } = new URL(origin)
   const body = '{"name":"Ada","categoryId":1}'
@@ -120,7 +120,7 @@ t.test('a shutdown exports the spans of completed and of aborted requests', asyn
   await service.logged('stopping')
   t.strictSame(spans, [])
   await release()
-  t.match(await answer, { status: 201 })
+  t.match(await response, { status: 201 })
   t.match(await service.ended, { code: 0 })
   t.strictSame(
     spans.map(({ attributes }) => attributes['http.response.status_code'] ?? attributes['error.type']).sort(),
