@@ -8,7 +8,7 @@ const commandTimeoutMs = 1_000
 /** The delay between two attempts to reach an unavailable Redis. */
 export const retryDelayMs = 250
 
-// The default reply types of ioredis. Spelled out here and below, because inferring them over all commands takes tsc 4 s.
+// Of the default reply mapping, 'legacy'. Clients name it explicitly, because inferring it over all commands takes tsc 4 s.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 /**
