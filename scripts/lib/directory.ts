@@ -16,6 +16,18 @@ export async function makeTemporaryDirectory(): Promise<TemporaryDirectory> {
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
 }
 
+/** Runs `act` with a temporary directory, which is removed afterwards. */
+export async function inTemporaryDirectory<Result>(
+  act: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  const { directory, remove } = await makeTemporaryDirectory()
+  try {
+    return await act(directory)
+  } finally {
+    await remove()
+  }
+}
+
 /** The name of a directory owned by a process. */
 export function ownedName(pid: number, suffix: string): string {
   return `animal-store-${pid}-${suffix}`

@@ -1,6 +1,6 @@
 // Redis failures: of a single server, and of a master of a cluster.
 
-import { makeTemporaryDirectory } from '../../lib/directory.js'
+import { inTemporaryDirectory } from '../../lib/directory.js'
 import { RedisCluster, RedisServer } from '../../lib/redis.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
@@ -8,40 +8,41 @@ import { withService } from './parts.js'
 
 /** Kills Redis, restarts it empty, then freezes it. No client may notice. */
 export function loseRedis(environment: Environment, times: number, frozenMs: number): Promise<Report> {
-  return withRedis((redis) =>
-    withService(environment, { REDIS_URL: redis.url }, (origin) =>
-      environment.run(
-        `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
-        origin,
-        async (load, ledger) => {
-          for (let i = 0; i < times; i++) {
-            await environment.delay(200)
-            await redis.kill()
-            await environment.delay(200)
-            await redis.start()
-            await load.untilServed()
-          }
-          redis.freeze()
-          await environment.delay(frozenMs)
-          redis.thaw()
-          const servedAfterMs = await load.untilServed()
-          return {
-            figures: [`served ${Math.round(servedAfterMs)} ms after the thaw`],
-            violations: effectsOn(environment, ledger),
-          }
-        },
+  return withRedis(
+    (directory) => RedisServer.start(directory),
+    (redis) =>
+      withService(environment, { REDIS_URL: redis.url }, (origin) =>
+        environment.run(
+          `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
+          origin,
+          async (load, ledger) => {
+            for (let i = 0; i < times; i++) {
+              await environment.delay(200)
+              await redis.kill()
+              await environment.delay(200)
+              await redis.start()
+              await load.untilServed()
+            }
+            redis.freeze()
+            await environment.delay(frozenMs)
+            redis.thaw()
+            const servedAfterMs = await load.untilServed()
+            return {
+              figures: [`served ${Math.round(servedAfterMs)} ms after the thaw`],
+              violations: effectsOn(environment, ledger),
+            }
+          },
+        ),
       ),
-    ),
   )
 }
 
 /** Kills the master of a Redis cluster that has the counts, until its replica is promoted. No client may notice. */
-export async function failOverRedis(environment: Environment): Promise<Report> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
-    const cluster = await RedisCluster.start(directory)
-    try {
-      return await withService(environment, { REDIS_URL: cluster.url }, (origin) =>
+export function failOverRedis(environment: Environment): Promise<Report> {
+  return withRedis(
+    (directory) => RedisCluster.start(directory),
+    (cluster) =>
+      withService(environment, { REDIS_URL: cluster.url }, (origin) =>
         environment.run(
           'a master of a Redis cluster killed, and its replica promoted',
           origin,
@@ -60,13 +61,8 @@ export async function failOverRedis(environment: Environment): Promise<Report> {
             }
           },
         ),
-      )
-    } finally {
-      await cluster.kill()
-    }
-  } finally {
-    await remove()
-  }
+      ),
+  )
 }
 
 async function untilCounted(environment: Environment, origin: string, place: string): Promise<number> {
@@ -87,16 +83,16 @@ function effectsOn({ bounds }: Environment, { statuses, slowestMs }: Ledger): st
   ]
 }
 
-async function withRedis(act: (redis: RedisServer) => Promise<Report>): Promise<Report> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
-    const redis = await RedisServer.start(directory)
+function withRedis<Server extends RedisServer | RedisCluster>(
+  start: (directory: string) => Promise<Server>,
+  act: (redis: Server) => Promise<Report>,
+): Promise<Report> {
+  return inTemporaryDirectory(async (directory) => {
+    const redis = await start(directory)
     try {
       return await act(redis)
     } finally {
       await redis.kill()
     }
-  } finally {
-    await remove()
-  }
+  })
 }

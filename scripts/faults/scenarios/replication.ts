@@ -5,7 +5,7 @@ import { startEmbedded } from '../../../src/database/embedded/server.js'
 import { migrate } from '../../../src/database/migrate.js'
 import { migrationsFolder } from '../../../src/paths.js'
 import { addKey } from '../../bench/database.js'
-import { makeTemporaryDirectory } from '../../lib/directory.js'
+import { inTemporaryDirectory } from '../../lib/directory.js'
 import { Replication, urlOf } from '../../lib/replication.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { readAndCreated, shortTime, unresponsiveMs, untilReady, withService } from './parts.js'
@@ -71,13 +71,12 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
 type Fault = 'kill' | 'freeze'
 const past = { kill: 'killed', freeze: 'frozen' } as const
 
-async function withReplication(
+function withReplication(
   { interruption }: Environment,
   isSynchronous: boolean,
   act: (replication: Replication, key: string) => Promise<Report>,
 ): Promise<Report> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
+  return inTemporaryDirectory(async (directory) => {
     const server = await startEmbedded(directory, pino({ level: 'silent' }), interruption)
     await server.stop()
     const replication = await Replication.start(directory, isSynchronous)
@@ -88,9 +87,7 @@ async function withReplication(
     } finally {
       await replication.close()
     }
-  } finally {
-    await remove()
-  }
+  })
 }
 
 const beforeMs = 500
