@@ -11,7 +11,8 @@ const layers = [
   ['handlers', 'http', 'client'],
   ['operations', 'docs'],
   ['metrics', 'tracing'],
-  ['app', 'commands', 'welcome', 'workers'],
+  ['app', 'commands', 'welcome', 'workers', 'ports'],
+  ['serve'],
   ['main'],
 ]
 
@@ -47,7 +48,7 @@ module.exports = {
     {
       name: 'the-process-and-tools-alone-build-the-app',
       severity: 'error',
-      from: { pathNot: ['^src/main[.]ts$', '^scripts/lib/server[.]ts$', '^test/'] },
+      from: { pathNot: ['^src/serve[.]ts$', '^scripts/lib/server[.]ts$', '^test/'] },
       to: { path: '^src/app[.]ts$' },
     },
     {

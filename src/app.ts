@@ -70,8 +70,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { rateLimits, hasRateLimits } = contract
   const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const isShared = primary !== undefined
-  const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }
+  const isWorker = primary !== undefined
+  const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,

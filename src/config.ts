@@ -1,5 +1,5 @@
-// The only reader of the environment. Operators' choices stand here; what API consumers are promised
-// stands in the contract.
+// The configuration, from environment variables. Only this file reads them. It contains what an operator chooses; what the API
+// promises its clients is in the contract.
 
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -9,71 +9,69 @@ import { readPostgresUrl } from './lib/postgres-url.js'
 import { readRedisUrl } from './lib/redis-url.js'
 import { OperatorError } from './operator-error.js'
 
-/** What an operator chooses. Durations are in milliseconds. */
+/** The configuration. Durations are in milliseconds. */
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Where `/metrics` is answered, and nothing else; undefined: nothing is measured. */
+  /** The port of `/metrics`; undefined: metrics are off. */
   readonly metricsPort: number | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
-  /** Standbys that requests read from; undefined: they read where they write. */
+  /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
   readonly databaseReadUrl: string | undefined
-  /** Connections to the database that requests may take, of all processes together. */
+  /** Database connections for requests, of all processes together. */
   readonly databaseConnections: number
-  /** Undefined: requests are counted in this process alone. */
+  /** Undefined: requests are counted in memory. */
   readonly redisUrl: string | undefined
-  /** A Redis that says nothing for so long while an answer is awaited is away. */
+  /** Redis is unavailable when it sends nothing for this long while a reply is due. */
   readonly redisTimeoutMs: number
-  /** Undefined: the default place, see `embedded.ts`. */
+  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/server.ts`. */
   readonly dataDir: string | undefined
-  /** Where spans go, by OTLP over HTTP; undefined: no request is traced. OpenTelemetry reads it, and other variables of its own, itself. */
+  /** Where spans are exported by OTLP over HTTP; undefined: tracing is off. OpenTelemetry reads its variables itself. */
   readonly otlpEndpoint: string | undefined
   readonly logLevel: string
-  /** Whether the log tells callers' addresses. */
+  /** Whether the log contains client addresses. */
   readonly isAddressLogged: boolean
-  /** Whose `X-Forwarded-For` is believed: Fastify's `trustProxy`. */
+  /** The proxies whose `X-Forwarded-For` is trusted: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
-  /** Whose pages may call the service from a browser, beside its own. */
+  /** Origins that may call the service from a browser. */
   readonly corsOrigins: readonly string[]
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly handlerTimeoutMs: number
-  /** How long a stop goes on taking requests, for whoever sends them to find others. */
+  /** How long a shutdown still accepts requests, until load balancers have noticed it. */
   readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
-  /** Of one IPv4 address, or one /64 of IPv6; undefined: as many as there may be. */
+  /** Per IPv4 address or IPv6 /64; undefined: no limit. */
   readonly connectionsPerAddressMax: number | undefined
-  /** Handlers that run at the same time, and look-ups of their callers' keys. */
+  /** Requests in flight: running handlers and API key look-ups. */
   readonly workMax: number
-  /** Processes that serve. Bounds of connections and of work are the instance's, and shared among them. */
+  /** Serving processes. They share the limits of connections and of requests in flight. */
   readonly workers: number
-  /** How long a start waits for a database that is not there yet. */
+  /** How long startup waits for an unavailable database. */
   readonly startTimeoutMs: number
-  /** Variables that nothing reads and that are nearly called like one that is read, a sentence each. */
+  /** A warning for each variable whose name is nearly that of a known one. */
   readonly misspelt: readonly string[]
 }
 
 const workersMax = 64
 const databaseConnectionsMax = 10_000
-// Of a process: one for keys, one that reads, one that writes.
+// Per process: one for API keys, one for reads, one for writes.
 const processConnectionsMin = 3
-const processConnections = { alone: 11, ofSeveral: 6 }
-// A container that used up its processor is stopped for up to 100 ms at a time, and a Redis with much to save stands still as long while it
-// forks. Requests in flight wait so long once in an outage, those after them not at all.
-const redisTimeoutMs = 500
+const processConnectionsDefault = 11
+const workerConnectionsDefault = 6
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration is unusable; the message has one line per problem. */
+/** The configuration is invalid. The message has one line per problem. */
 export class ConfigError extends OperatorError {
   override name = 'ConfigError'
 }
 
 /**
- * Reads and checks the configuration.
- * @throws {ConfigError} naming every wrong variable at once.
+ * Reads and validates the configuration.
+ * @throws {ConfigError} listing all invalid variables
  */
 export function readConfig(environment: Environment): Config {
   const problems: string[] = []
@@ -84,10 +82,12 @@ export function readConfig(environment: Environment): Config {
     if (text === undefined || text === '') return fallback
     const value = parse(text)
     if (!(value instanceof Problem)) return value
-    problems.push(`${name} ${value.message}, but is ${quote(name, text)}`)
+    // A URL may contain a password.
+    const isSecret = /_(URL|ENDPOINT)$/.test(name)
+    problems.push(`${name} ${value.message}${isSecret ? '' : `, got ${JSON.stringify(text)}`}`)
     return fallback
   }
-  const workers = read('WORKERS', 1, workersOf)
+  const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
   const config: Config = {
     host: read('HOST', '127.0.0.1', (text) => text),
@@ -97,15 +97,17 @@ export function readConfig(environment: Environment): Config {
     databaseReadUrl: read<string | undefined>(
       'DATABASE_READ_URL',
       undefined,
-      readUrlBeside(environment.DATABASE_URL),
+      readUrlFor(environment.DATABASE_URL),
     ),
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
-      workers === 1 ? processConnections.alone : workers * processConnections.ofSeveral,
+      workers === 1 ? processConnectionsDefault : workers * workerConnectionsDefault,
       integerBetween(connectionsMin, databaseConnectionsMax),
     ),
     redisUrl: read<string | undefined>('REDIS_URL', undefined, redisUrl),
-    redisTimeoutMs: read('REDIS_TIMEOUT_MS', redisTimeoutMs, integerBetween(20, 60_000)),
+    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In an outage only the
+    // requests in flight wait for this timeout.
+    redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
     dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
     otlpEndpoint: read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, httpUrl),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
@@ -126,7 +128,7 @@ export function readConfig(environment: Environment): Config {
     ),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: misspelt(Object.keys(environment), names), // after all were read
+    misspelt: misspelt(Object.keys(environment), names), // last, when `names` is complete
   }
   if (problems.length > 0) throw new ConfigError([...problems, ...config.misspelt].join('\n'))
   return Object.freeze(config)
@@ -136,26 +138,19 @@ class Problem {
   constructor(readonly message: string) {}
 }
 
-// A URL may hold a password: the message must not repeat it.
-function quote(name: string, text: string): string {
-  return /_(URL|ENDPOINT)$/.test(name) ? 'something else' : JSON.stringify(text)
-}
-
 function integerBetween(min: number, max: number) {
   return (text: string): number | Problem => {
     const value = Number(text)
     return /^\d+$/.test(text) && value >= min && value <= max
       ? value
-      : new Problem(`must be a whole number from ${min} to ${max}`)
+      : new Problem(`must be an integer from ${min} to ${max}`)
   }
 }
 
-function workersOf(text: string): number | Problem {
+function workerCount(text: string): number | Problem {
   if (text === 'auto') return availableParallelism()
   const count = integerBetween(1, workersMax)(text)
-  return count instanceof Problem
-    ? new Problem(`must be auto, or a whole number from 1 to ${workersMax}`)
-    : count
+  return count instanceof Problem ? new Problem(`must be auto or an integer from 1 to ${workersMax}`) : count
 }
 
 function oneOf(values: readonly string[]) {
@@ -166,7 +161,7 @@ function oneOf(values: readonly string[]) {
 function httpUrl(text: string): string | Problem {
   return /^https?:\/\//.test(text) && URL.canParse(text)
     ? text
-    : new Problem('must be the URL of a collector of OTLP over HTTP, such as http://localhost:4318')
+    : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
 }
 
 function postgresUrl(text: string): string | Problem {
@@ -178,12 +173,11 @@ function postgresUrl(text: string): string | Problem {
   }
 }
 
-// Any server will do to read from, and where none of these does, one of DATABASE_URL.
-function readUrlBeside(databaseUrl: string | undefined) {
+// Reads need no target_session_attrs: any server serves them, and the servers of DATABASE_URL stand in when none does.
+function readUrlFor(databaseUrl: string | undefined) {
   return (text: string): string | Problem => {
-    if (!databaseUrl?.trim()) return new Problem('must be unset where DATABASE_URL is')
-    if (/[?&]target_session_attrs=/.test(text))
-      return new Problem('must be a URL without target_session_attrs')
+    if (!databaseUrl?.trim()) return new Problem('requires DATABASE_URL')
+    if (/[?&]target_session_attrs=/.test(text)) return new Problem('must not contain target_session_attrs')
     return postgresUrl(text)
   }
 }
@@ -192,7 +186,7 @@ function redisUrl(text: string): string | Problem {
   return readRedisUrl(text) !== undefined
     ? text
     : new Problem(
-        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/master/0, or one of them with rediss',
+        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
       )
 }
 
@@ -202,11 +196,11 @@ function proxies(text: string): boolean | string[] | Problem {
   return addresses.every(isNetwork)
     ? addresses
     : new Problem(
-        'must be true, false, or addresses and networks separated by commas (10.0.0.0/8, loopback, uniquelocal)',
+        'must be true, false, or comma-separated addresses and networks, such as 10.0.0.0/8,loopback',
       )
 }
 
-// As browsers write them in `Origin` (RFC 6454, section 6.2), or no request would ever match.
+// As browsers serialize them in `Origin` (RFC 6454, section 6.2); another form would match no request.
 function origins(text: string): readonly string[] | Problem {
   const given = text.split(',').map((each) => each.trim())
   return given.every(
@@ -214,7 +208,7 @@ function origins(text: string): readonly string[] | Problem {
   )
     ? given
     : new Problem(
-        'must be origins separated by commas, in lower case and without a path or a default port (https://shop.example, http://localhost:5173)',
+        'must be comma-separated origins in lower case, without a path or a default port, such as https://shop.example,http://localhost:5173',
       )
 }
 

@@ -1,21 +1,20 @@
-// The log: pino's JSON lines on standard output, for a person at a terminal short ones in colour. It neither holds up nor stops what
-// it tells of: the lines of one iteration of the event loop are one write, and where they cannot be written, on a full disk or to a reader
-// that has stopped, the service goes on without them.
+// The log: pino's JSON lines on standard output, short coloured lines on a terminal. Logging never blocks or stops the service: the
+// lines of one iteration of the event loop are one write, and when writing fails (a full disk, a stopped reader) the service goes on.
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-// Of lines that could not be written, until they can be.
-const keptBytesMax = 1_048_576
+// Lines buffered while writing fails; further ones are dropped.
+const bufferedBytesMax = 1_048_576
 
-// What a pipe takes whole, whoever else writes to it: PIPE_BUF of Linux.
-const wholeBytesMax = 4_096
-// Well below what is kept: more at once would be left out.
-const writtenBytesMax = 65_536
-// For a reader that is behind, of 100 ms each.
-const waitsMax = 5
+// PIPE_BUF of Linux: a pipe takes a write of this size whole, even if other processes write to it.
+const atomicBytesMax = 4_096
+// Well below `bufferedBytesMax`, beyond which pino drops lines.
+const writeBytesMax = 65_536
+// Retries when the reader is behind, 100 ms each.
+const retriesMax = 5
 
-const forPeople = process.stdout.isTTY
+const prettify = process.stdout.isTTY
   ? (await import('pino-pretty')).prettyFactory({
       colorize: process.stdout.hasColors(),
       translateTime: 'SYS:HH:MM:ss.l',
@@ -25,42 +24,52 @@ const forPeople = process.stdout.isTTY
   : undefined
 
 /**
- * Makes the log of the process. What it was told is written before the process exits.
- * @param isShared whether other processes write to the same place, so that no line may be cut by theirs
+ * Creates the log of the process. Pending lines are written before the process exits.
+ * @param isShared whether other processes write to the same output, so each write must be atomic
  */
 export function createLog(level: string, isShared = false): Logger {
   let isFailing = false
-  let waits = 0
-  const retryEAGAIN = () => !isFailing && waits++ < waitsMax
-  const bytesMax = isShared ? wholeBytesMax : writtenBytesMax
-  const out = pino.destination({ sync: true, maxLength: keptBytesMax, maxWrite: bytesMax, retryEAGAIN })
+  let retries = 0
+  const retryEAGAIN = () => !isFailing && retries++ < retriesMax
+  const maxWrite = isShared ? atomicBytesMax : writeBytesMax
+  const out = pino.destination({ sync: true, maxLength: bufferedBytesMax, maxWrite, retryEAGAIN })
   out.on('write', () => {
     isFailing = false
   })
   out.on('error', (error) => {
-    if (!isFailing) tell(`The log cannot be written: ${error.message}\n`)
+    if (!isFailing) reportFailure(error)
     isFailing = true
   })
-  out.on('drop', () => out.write('')) // or it would never try again
+  out.on('drop', () => out.write('')) // retries, which pino does not do by itself
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
-    const texts = groups(lines, bytesMax)
+    const texts = joinUpTo(maxWrite, lines)
     lines = []
     for (const text of texts) {
-      waits = 0
+      retries = 0
       out.write(text)
     }
   }
   process.on('exit', flush)
   const write = (line: string) => {
-    if (lines.push(forPeople?.(line) ?? line) === 1) setImmediate(flush)
+    if (lines.push(prettify?.(line) ?? line) === 1) setImmediate(flush)
   }
   return pino({ level }, { write })
 }
 
-// As many lines together as have so many bytes.
-function groups(lines: readonly string[], bytesMax: number): string[] {
+/** Switches the log between its level and `debug` on SIGUSR2. */
+export function toggleDebugOnSignal(log: Logger, normalLevel: string): void {
+  process.on('SIGUSR2', () => {
+    const level = log.level === normalLevel ? 'debug' : normalLevel
+    log.level = 'debug' // a level above info would hide the next line
+    log.info({ to: level }, 'log level changed')
+    log.level = level
+  })
+}
+
+// Joins lines to texts of at most so many bytes, or of one longer line.
+function joinUpTo(bytesMax: number, lines: readonly string[]): string[] {
   const texts: string[] = []
   let text = ''
   let bytes = 0
@@ -77,9 +86,8 @@ function groups(lines: readonly string[], bytesMax: number): string[] {
   return [...texts, text]
 }
 
-// It may be the same disk.
-function tell(text: string): void {
+function reportFailure({ message }: Error): void {
   try {
-    writeSync(process.stderr.fd, text)
-  } catch {}
+    writeSync(process.stderr.fd, `cannot write the log: ${message}\n`)
+  } catch {} // stderr may be on the same disk
 }

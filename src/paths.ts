@@ -1,4 +1,4 @@
-// Where the files that are read at run time lie: the same place from the sources and from `dist/`.
+// Files that are read at run time. The paths are the same from the sources and from `dist/`.
 
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -10,14 +10,14 @@ function findRoot(directory: string): string {
   return findRoot(parent)
 }
 
-/** The project's root: the nearest folder upwards that holds a package.json. */
+/** The project's root: the nearest parent directory with a package.json. */
 export const projectRoot: string = findRoot(import.meta.dirname)
 
-/** The contract that the service serves. */
+/** The contract that the service implements. */
 export const contractFile: string = path.join(projectRoot, 'openapi.yaml')
 
-/** The numbered SQL files. They are not compiled, so both trees read the originals. */
+/** The numbered SQL files. The build does not copy them to `dist/`. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')
 
-/** What `/docs` is made of beside Scalar. Read as it is, too. */
+/** The static files of `/docs`. The build does not copy them either. */
 export const docsFolder: string = path.join(projectRoot, 'src', 'docs', 'static')

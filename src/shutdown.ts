@@ -1,18 +1,17 @@
-// What ends a process from outside: signals, and errors that nobody caught. The first asks it to stop in good order, the second
-// to stop at once; what that means is up to whoever listens.
+// Shutdown requests: signals and uncaught errors. The first requests a graceful shutdown, the second forces it.
 
 import os from 'node:os'
 import { OperatorError } from './operator-error.js'
 
-// Ctrl-C, `kill`, a terminal that closes, and Ctrl-\.
+// Ctrl-C, `kill`, a closed terminal, and Ctrl-\.
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
 export type Signal = (typeof signals)[number]
 
-/** A signal ended what was under way. */
+/** The process was interrupted by a signal. */
 export class Interrupted extends OperatorError {
   override name = 'Interrupted'
-  /** As shells tell of a process that a signal ended: 130 for SIGINT. */
+  /** The shell's exit code for the signal: 130 for SIGINT. */
   readonly exitCode: number
 
   constructor(readonly signal: Signal) {
@@ -21,34 +20,34 @@ export class Interrupted extends OperatorError {
   }
 }
 
-/** The reason of either signal is an `Interrupted`, or the error that nobody caught. */
+/** The reason of both abort signals is an `Interrupted` or the uncaught error. */
 export interface Shutdown {
-  /** Aborted when the process is to stop. */
+  /** Aborted when the process should shut down gracefully. */
   readonly requested: AbortSignal
-  /** Aborted when it is to stop at once. */
+  /** Aborted when the process should stop at once. */
   readonly forced: AbortSignal
-  /** Stop in good order, as by that signal, which may be on its way as well; where that is under way, nothing changes. */
+  /** Requests a graceful shutdown, like the signal, which may arrive as well. Does nothing once one was requested. */
   request(signal: Signal): void
-  /** Stop at once, as by a second signal. */
+  /** Forces the shutdown, like a second signal. */
   force(reason: Error): void
 }
 
-// Ctrl-C may come twice: from the terminal, and from npm, which passes it on. It is one and the same.
-const sameSignalMs = 100
+// npm forwards the Ctrl-C that the terminal has already sent to the whole process group.
+const duplicateMs = 100
 
-/** From now on, neither signals nor errors that nobody caught end the process by themselves. */
+/** Handles signals and uncaught errors, which no longer end the process by themselves. */
 export function listenForShutdown(): Shutdown {
   const requested = new AbortController()
   const forced = new AbortController()
   const stop = (reason: Error) => (requested.signal.aborted ? forced : requested).abort(reason)
   const lastMs = new Map<Signal, number>()
-  const hear = (signal: Signal) => {
-    const isSame = performance.now() - (lastMs.get(signal) ?? Number.NEGATIVE_INFINITY) < sameSignalMs
-    if (isSame) return
-    lastMs.set(signal, performance.now())
+  const receive = (signal: Signal) => {
+    const now = performance.now()
+    if (now - (lastMs.get(signal) ?? Number.NEGATIVE_INFINITY) < duplicateMs) return
+    lastMs.set(signal, now)
     stop(new Interrupted(signal))
   }
-  for (const signal of signals) process.on(signal, () => hear(signal))
+  for (const signal of signals) process.on(signal, () => receive(signal))
   process.on('uncaughtException', stop)
   process.on('unhandledRejection', (reason) =>
     stop(reason instanceof Error ? reason : new Error(String(reason))),
@@ -57,7 +56,7 @@ export function listenForShutdown(): Shutdown {
     requested: requested.signal,
     forced: forced.signal,
     request: (signal) => {
-      if (!requested.signal.aborted) hear(signal)
+      if (!requested.signal.aborted) receive(signal)
     },
     force: (reason) => forced.abort(reason),
   }

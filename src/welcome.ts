@@ -1,4 +1,4 @@
-// What a start tells the person at the terminal: where the service is, and how to call it.
+// The message on the terminal at startup: where the service is, and how to call it.
 
 import { createApiKey, hashApiKey } from './auth/api-key.js'
 import { customPlan, fixedPlans } from './contract/plans.js'
@@ -6,7 +6,7 @@ import type { Contract } from './contract/types.js'
 import { insertFirstApiKey } from './database/api-keys.js'
 import type { Database } from './database/types.js'
 
-/** The address, and on the embedded database's first start a demo key: the only time that key is shown. */
+/** Returns the message. At the first startup of an embedded database it creates a demo key, and shows it once. */
 export async function welcome(
   contract: Contract,
   { sql, embedded }: Database,
@@ -14,18 +14,18 @@ export async function welcome(
 ): Promise<string> {
   const lines = [
     `${contract.title} ${contract.version} at ${origin}${contract.prefix}`,
-    `Documentation to try it on: ${origin}/docs`,
+    `Interactive documentation: ${origin}/docs`,
   ]
   const key = embedded ? await demoKey(contract, sql) : undefined
   if (key !== undefined) {
     lines.push(
-      `Demo key, shown this once: ${key}`,
+      `Demo key, shown only once: ${key}`,
       'Try it:',
       `  curl -i -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
     )
   } else if (embedded) {
     const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
-    lines.push(`Make a key: npm run --silent keys -- create --name me --plan ${plan}`)
+    lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${plan}`)
   }
   return `${lines.join('\n')}\n`
 }
@@ -46,7 +46,7 @@ async function demoKey(contract: Contract, sql: Database['sql']): Promise<string
   return created ? key : undefined
 }
 
-// An operation that a bare curl can call.
+// An operation that curl can call without parameters.
 function firstPath({ operations }: Contract): string {
   const simple = [...operations.values()].find(({ method, path }) => method === 'GET' && !path.includes('{'))
   return simple?.path ?? '/'

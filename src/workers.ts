@@ -1,39 +1,40 @@
-// The processes of an instance that serves on several cores: a primary, which listens, counts and supervises, and workers, to which
-// node:cluster hands the connections in turn. A worker that ends is replaced, and takes nothing with it but its own requests.
+// An instance with several processes: a primary, which listens, counts and supervises, and workers, to which node:cluster
+// distributes the connections. When a worker exits, its requests in flight fail and the primary replaces it.
 
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Config } from './config.js'
 import type { Channel } from './lib/channel.js'
 import { OperatorError } from './operator-error.js'
 import type { Signal } from './shutdown.js'
 
 type Message =
-  /** To the primary: the worker listens. */
+  /** Worker to primary: the worker listens. */
   | { readonly type: 'listening'; readonly origin: string }
-  /** To a worker: it is to stop in good order. */
+  /** Primary to worker: shut down gracefully. */
   | { readonly type: 'stop'; readonly signal: Signal }
-  /** To a worker: its log is to tell from this level on. */
+  /** Primary to worker: log from this level on. */
   | { readonly type: 'log level'; readonly level: string }
 
-const restartPauseMs = 1_000
+const restartDelayMs = 1_000
 
-/** The workers of this process. */
+/** The primary's side: the workers of this process. */
 export class Workers {
   readonly #running = new Set<Worker>()
   #isStopping = false
 
-  /** @param answer what a worker is told in reply to a message of its, if anything */
+  /** @param reply returns the reply to a worker's message, if it has one */
   constructor(
     readonly count: number,
     readonly log: Logger,
-    readonly answer: (message: unknown) => object | undefined,
+    readonly reply: (message: unknown) => object | undefined,
   ) {}
 
   /**
-   * Starts them, the first of them alone, so that what stops a start is said once. Gives the origin where they listen.
-   * @throws {OperatorError} when one does not start; it has said why
+   * Starts the workers, and returns the origin where they listen. The first starts alone, so a startup error is reported once.
+   * @throws {OperatorError} when a worker does not start; the worker has reported why
    */
   async start(): Promise<string> {
     const origin = await this.#fork()
@@ -41,81 +42,93 @@ export class Workers {
     return origin
   }
 
-  /** Has them answer what they accepted, and resolves when all have ended. */
+  /** Shuts the workers down gracefully, and resolves when all have exited. */
   async stop(signal: Signal): Promise<void> {
     this.#isStopping = true
-    const ends = [...this.#running].map((worker) => once(worker, 'exit'))
-    for (const worker of this.#running) worker.send({ type: 'stop', signal } satisfies Message)
-    await Promise.all(ends)
+    const exits = [...this.#running].map((worker) => once(worker, 'exit'))
+    this.#broadcast({ type: 'stop', signal })
+    await Promise.all(exits)
   }
 
-  /** Has their logs tell what that of the primary does; that is a later worker's level, too. */
+  /** Sets the workers' log level to the primary's, which later workers start with too. */
   followLogLevel(): void {
-    const { level } = this.log
-    for (const worker of this.#running) worker.send({ type: 'log level', level } satisfies Message)
+    this.#broadcast({ type: 'log level', level: this.log.level })
   }
 
-  /** Ends them at once. */
+  /** Kills the workers. */
   kill(): void {
     this.#isStopping = true
     for (const worker of this.#running) worker.process.kill('SIGKILL')
+  }
+
+  #broadcast(message: Message): void {
+    for (const worker of this.#running) worker.send(message)
   }
 
   #fork(): Promise<string> {
     const worker = cluster.fork({ LOG_LEVEL: this.log.level })
     this.#running.add(worker)
     return new Promise((resolve, reject) => {
-      let isUp = false
-      const end = (reason: string) => {
+      let isListening = false
+      const exited = (reason: string) => {
         this.#running.delete(worker)
-        reject(new OperatorError(`A worker did not start: ${reason}`))
-        if (isUp && !this.#isStopping) void this.#replace(worker, reason)
+        reject(new OperatorError(`worker failed to start: ${reason}`))
+        if (isListening && !this.#isStopping) void this.#replace(worker, reason)
       }
       worker.on('error', ({ message }) => {
-        if (worker.process.pid === undefined) end(message) // there is no process, and so no exit; else it is of the channel, as its worker ends
+        // Without a pid the process was never created and emits no exit. Other errors are the channel's, as its worker exits.
+        if (worker.process.pid === undefined) exited(message)
       })
       worker.on('message', (message: Message) => {
         if (message.type === 'listening') {
-          isUp = true
+          isListening = true
           resolve(message.origin)
         }
-        const reply = this.answer(message)
+        const reply = this.reply(message)
         if (reply !== undefined) worker.send(reply)
       })
-      worker.once('exit', (code, signal) => end(signal ?? `exit code ${code}`))
+      worker.once('exit', (code, signal) => exited(signal ?? `exit code ${code}`))
     })
   }
 
   async #replace({ process: { pid } }: Worker, reason: string): Promise<void> {
-    this.log.error({ worker: pid, reason }, 'a worker ended, and is replaced')
+    this.log.error({ worker: pid, reason }, 'worker exited, replacing it')
     while (!this.#isStopping) {
-      const failure = await this.#fork().then(
-        () => undefined,
-        (error: Error) => error,
-      )
-      if (failure === undefined) return
-      this.log.error({ reason: failure.message }, 'a worker cannot be replaced yet')
-      await delay(restartPauseMs)
+      try {
+        await this.#fork()
+        return
+      } catch (error) {
+        this.log.error({ reason: (error as Error).message }, 'cannot replace worker, retrying')
+        await delay(restartDelayMs)
+      }
     }
   }
 }
 
-/** The primary, as one of its workers knows it. */
+/** What this process does for its instance. With WORKERS=1 it serves alone, even under another cluster, such as that of `npm run dev`. */
+export function roleOf({ workers }: Pick<Config, 'workers'>): 'single' | 'primary' | 'worker' {
+  if (workers === 1) return 'single'
+  return cluster.isPrimary ? 'primary' : 'worker'
+}
+
+/** A worker's channel to its primary. */
 export const primary: Channel = {
   send: (message) => void process.send?.(message, undefined, undefined, () => {}), // node:cluster ends a worker without its primary
   listen: (hear) => void process.on('message', hear),
 }
 
-/** Tells the primary that this worker listens. */
-export function tellListening(origin: string): void {
+/** Reports to the primary that this worker listens. */
+export function reportListening(origin: string): void {
   primary.send({ type: 'listening', origin } satisfies Message)
 }
 
-/** Calls back when the primary wants this worker to stop, or its log to tell from another level on. */
-export function listenToPrimary(stop: (signal: Signal) => void, setLogLevel: (level: string) => void): void {
-  primary.listen((each) => {
-    const message = each as Message
+/** Follows the primary's shutdown and its log level. */
+export function followPrimary(log: Logger, stop: (signal: Signal) => void): void {
+  primary.listen((received) => {
+    const message = received as Message
     if (message.type === 'stop') stop(message.signal)
-    if (message.type === 'log level') setLogLevel(message.level)
+    if (message.type === 'log level') log.level = message.level
   })
+  // Sent to the process group, SIGUSR2 would end the worker; the primary decides on the level.
+  process.on('SIGUSR2', () => {})
 }

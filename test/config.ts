@@ -48,7 +48,7 @@ t.test('an empty environment gives the defaults, frozen', async (t) => {
   t.ok(Object.isFrozen(config))
 })
 
-t.test('an empty variable, or one of blanks, is as good as none', async (t) => {
+t.test('an empty or blank variable counts as unset', async (t) => {
   t.strictSame(readConfig({ PORT: '', HOST: '  ', DATABASE_URL: '', TRUST_PROXY: '' }), defaults)
 })
 
@@ -114,34 +114,35 @@ for (const url of [
   })
 }
 
-t.test('DATABASE_READ_URL stands beside DATABASE_URL, and takes any server', async (t) => {
+t.test('DATABASE_READ_URL requires DATABASE_URL, and may name any server', async (t) => {
   const [url, standby] = ['postgres://primary/x', 'postgres://one,two/x']
   const config = readConfig({ DATABASE_URL: url, DATABASE_READ_URL: standby })
   t.match(config, { databaseUrl: url, databaseReadUrl: standby })
   const refused = [
-    [{ DATABASE_READ_URL: standby }, 'unset where DATABASE_URL is'],
-    [{ DATABASE_URL: url, DATABASE_READ_URL: 'mysql://one/x' }, 'a valid URL'],
+    [{ DATABASE_READ_URL: standby }, 'requires DATABASE_URL'],
+    [
+      { DATABASE_URL: url, DATABASE_READ_URL: 'mysql://one/x' },
+      'must be a valid URL that begins with postgres:// or postgresql://',
+    ],
     [
       { DATABASE_URL: url, DATABASE_READ_URL: `${standby}?target_session_attrs=standby` },
-      'a URL without target_',
+      'must not contain target_session_attrs',
     ],
   ] as const
   for (const [environment, message] of refused)
-    t.match(problemsOf(environment), [
-      new RegExp(`^DATABASE_READ_URL must be ${message}.*, but is something else$`),
-    ])
+    t.strictSame(problemsOf(environment), [`DATABASE_READ_URL ${message}`])
 })
 
-t.test('several workers have connections for each', async (t) => {
+t.test('the number of connections follows the number of workers', async (t) => {
   t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
   t.match(readConfig({ WORKERS: '64' }), { workers: 64, databaseConnections: 384 })
   t.match(readConfig({ WORKERS: '4', DATABASE_CONNECTIONS: '12' }), { workers: 4, databaseConnections: 12 })
   t.strictSame(problemsOf({ WORKERS: '4', DATABASE_CONNECTIONS: '11' }), [
-    'DATABASE_CONNECTIONS must be a whole number from 12 to 10000, but is "11"',
+    'DATABASE_CONNECTIONS must be an integer from 12 to 10000, got "11"',
   ])
 })
 
-const refused: [variable: string, ...texts: string[]][] = [
+const rejected: [variable: string, ...texts: string[]][] = [
   ['METRICS_PORT', '-1', '65536', 'off'],
   ['PORT', '-1', '65536', '1e3', '0x10', '3000.5', 'http', '80 80'],
   [
@@ -210,9 +211,9 @@ const refused: [variable: string, ...texts: string[]][] = [
   ['WORKERS', '0', '65', '2.5', 'all'],
 ]
 
-for (const [variable, ...texts] of refused) {
+for (const [variable, ...texts] of rejected) {
   for (const text of texts) {
-    t.test(`${variable}=${text} is refused by name`, async (t) => {
+    t.test(`${variable}=${text} is rejected`, async (t) => {
       const problems = problemsOf({ [variable]: text })
       t.equal(problems.length, 1)
       t.match(problems[0], new RegExp(`^${variable} must be `))
@@ -220,16 +221,16 @@ for (const [variable, ...texts] of refused) {
   }
 }
 
-t.test('every problem is reported in one error', async (t) => {
+t.test('one error reports all problems', async (t) => {
   const problems = problemsOf({ PORT: 'x', LOG_LEVEL: 'loud', TRUST_PROXY: 'yes', CONNECTIONS_MAX: '-3' })
   t.strictSame(
     problems.map((problem) => problem.split(' ')[0]),
     ['PORT', 'LOG_LEVEL', 'TRUST_PROXY', 'CONNECTIONS_MAX'],
   )
-  t.equal(problems[0], 'PORT must be a whole number from 0 to 65535, but is "x"')
+  t.equal(problems[0], 'PORT must be an integer from 0 to 65535, got "x"')
 })
 
-t.test('a password in a URL is never repeated', async (t) => {
+t.test('an error does not repeat a URL, which may contain a password', async (t) => {
   for (const url of ['mysql://u:hunter2@db/x', 'u:hunter2@db', 'postgres://u:hunter2@ db/x']) {
     const message = problemsOf({ DATABASE_URL: url }).join('\n')
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
@@ -237,14 +238,13 @@ t.test('a password in a URL is never repeated', async (t) => {
   }
 })
 
-t.test('what is wrong for a variable that is misspelt is told with its name', async (t) => {
+t.test('an error includes warnings about misspelt variables', async (t) => {
   const environment = { DATABSE_URL: 'postgres://primary/x', DATABASE_READ_URL: 'postgres://standby/x' }
-  const message =
-    'DATABASE_READ_URL must be unset where DATABASE_URL is, but is something else\nDATABSE_URL is not read: is DATABASE_URL meant?'
+  const message = 'DATABASE_READ_URL requires DATABASE_URL\nDATABSE_URL is not read: is DATABASE_URL meant?'
   t.throws(() => readConfig(environment), { message })
 })
 
-t.test('variables that are nearly called like one are told of', async (t) => {
+t.test('misspelt variables are reported', async (t) => {
   const misspelt = (...names: string[]) =>
     readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt
   t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI'), [

@@ -366,7 +366,7 @@ async function startEdited(t: Test, rows: readonly Row[]): Promise<{ call: Call;
   const { differences } = await findDifferences(copy)
   await writeDifferences(copy, differences)
   const { base, welcome } = await startProcess(t, { DATA_DIR: dataDirectory(t) }, { root: copy })
-  const key = /Demo key, shown this once: (\S+)/.exec(welcome)?.[1]
+  const key = /Demo key, shown only once: (\S+)/.exec(welcome)?.[1]
   const call: Call = (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { authorization: `Bearer ${key}`, ...headers }, body)
   return { call, base }
@@ -471,6 +471,6 @@ t.test('generate and startup print nothing but the problem', async (t) => {
     stdout: '',
     stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,
   })
-  const stderr = /^The service cannot start\.\nopenapi\.yaml:\d+:\d+: .*\n$/
+  const stderr = /^startup failed: openapi\.yaml:\d+:\d+: .*\n$/
   t.match(await run('src/main.ts'), { code: 1, stdout: '', stderr })
 })

@@ -40,7 +40,7 @@ function bearer(key: string) {
   return { authorization: `Bearer ${key}` }
 }
 
-/** The embedded database of a service, joined from the test. */
+/** Connects to the embedded database of a service. */
 async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   const server = await startEmbedded(dataDir, silent)
   const sql = postgres({ ...server.connection, max: 2 })
@@ -51,7 +51,7 @@ async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   return sql
 }
 
-// For what leaves the database as it is: held by this file, so that no start has to make it and no stop ends it.
+// For tests that do not change the database: it runs as long as this file, so that no service has to create, start or stop it.
 const sharedDir = dataDirectory(t)
 const shared = await connect({ ...testConfig({ DATA_DIR: sharedDir }), migrationsFolder, log: silent })
 t.teardown(() => shared.close())
@@ -59,7 +59,7 @@ const sharedKey = createApiKey()
 const terms = { name: 'test', plan: fixedPlan.name, perMinute: null, perDay: null, expiresAt: null }
 await insertApiKey(shared.sql, { ...terms, hash: hashApiKey(sharedKey) })
 
-t.test('the first start shows a demo key and a curl line that works when pasted', async (t) => {
+t.test('the first startup shows a demo key and a curl command that works when pasted', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
   const line = first.welcome.split('\n').find((each) => each.trim().startsWith('curl')) ?? ''
@@ -67,16 +67,16 @@ t.test('the first start shows a demo key and a curl line that works when pasted'
   t.match(stdout, /^HTTP\/1.1 200 OK/)
   t.match(stdout, /\[\]$/)
   const [page = ''] = /http:\S+\/docs$/m.exec(first.welcome) ?? []
-  t.equal((await send(page)).status, 200, 'and names the page to try it on')
+  t.equal((await send(page)).status, 200, 'it shows the URL of the documentation')
   t.match(await first.stop(), { code: 0 })
 
   const second = await startProcess(t, { DATA_DIR: dataDir })
-  t.equal(keyOf(second), '', 'a later start shows none')
-  t.match(second.welcome, /npm run --silent keys -- create/, 'but how to make one')
+  t.equal(keyOf(second), '', 'a later startup shows no key')
+  t.match(second.welcome, /npm run --silent keys -- create/, 'but how to create one')
   t.equal(
     (await send(`${second.base}/pets`, 'GET', bearer(keyOf(first)))).status,
     200,
-    'and the first still works',
+    'the first key still works',
   )
   t.match(await second.stop('SIGINT'), { code: 0 })
 })
@@ -93,10 +93,10 @@ t.test('a checkout works in a folder of any name', async (t) => {
     body: { length: 3 },
   })
   t.match(await service.stop(), { code: 0 })
-  t.ok(existsSync(path.join(root, '.data/postgresql/data/PG_VERSION')), 'with its data there')
+  t.ok(existsSync(path.join(root, '.data/postgresql/data/PG_VERSION')), 'its data is in the folder')
 })
 
-t.test('where a shell would read the name of the checkout, the database runs elsewhere', async (t) => {
+t.test('a checkout whose name a shell would expand requires DATA_DIR', async (t) => {
   const root = copyProjectTo(t, '$(touch read) `touch read`')
   const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
   t.match(await list({}), { code: 1, stderr: /a shell would read its name\. Set DATA_DIR/ })
@@ -104,7 +104,7 @@ t.test('where a shell would read the name of the checkout, the database runs els
   t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
 })
 
-t.test('nothing acknowledged is lost when the service is killed, and it starts again at once', async (t) => {
+t.test('a killed service loses no acknowledged write, and starts again at once', async (t) => {
   const dataDir = dataDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
   const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', ...ampleTerms], {
@@ -114,24 +114,24 @@ t.test('nothing acknowledged is lost when the service is killed, and it starts a
   const acknowledged: string[] = []
   const client = async () => {
     for (;;) {
-      const answer = await send(`${first.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
-      if (answer.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      const response = await send(`${first.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+      if (response.status === 201) acknowledged.push(response.headers.get('location') ?? '')
       if (acknowledged.length === 200) first.child.kill('SIGKILL')
     }
   }
-  await Promise.allSettled(Array.from({ length: 16 }, client)) // each ends with the service, by a broken connection
+  await Promise.allSettled(Array.from({ length: 16 }, client)) // each fails when the service is killed
   t.match(await first.ended, { signal: 'SIGKILL' })
   t.ok(acknowledged.length >= 200)
 
   const second = await startProcess(t, { DATA_DIR: dataDir })
   const { origin } = new URL(second.base)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     acknowledged.map((location) => send(`${origin}${location}`, 'GET', headers)),
   )
   t.strictSame(
-    answers.filter(({ status }) => status !== 200),
+    responses.filter(({ status }) => status !== 200),
     [],
-    `all ${acknowledged.length} are there`,
+    `all ${acknowledged.length} exist`,
   )
   await second.stop()
 })
@@ -143,7 +143,7 @@ t.test('two services share one data directory, and the last to stop stops the da
     startProcess(t, { DATA_DIR: dataDir }),
   ])
   const keys = [keyOf(first), keyOf(second)].filter(Boolean)
-  t.equal(keys.length, 1, 'one of them made the demo key')
+  t.equal(keys.length, 1, 'one of them created the demo key')
   const created = await send(`${first.base}/pets`, 'POST', bearer(keys[0] ?? ''), {
     name: 'Rex',
     categoryId: 1,
@@ -156,7 +156,10 @@ t.test('two services share one data directory, and the last to stop stops the da
   )
   t.equal(found.text, created.text)
   t.match(await second.stop(), { code: 0 })
-  await t.rejects(access(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+  await t.rejects(
+    access(path.join(dataDir, 'postgresql/data/postmaster.pid')),
+    'the database server has stopped',
+  )
 })
 
 function isServed(url: string): Promise<boolean> {
@@ -166,23 +169,23 @@ function isServed(url: string): Promise<boolean> {
   )
 }
 
-t.test('a stop answers what was accepted first', async (t) => {
+t.test('a shutdown responds to accepted requests first', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir })
   const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
+  const response = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
   await held.someoneWaits()
   const ended = service.stop()
   await service.logged('stopping')
-  // It takes no new connection, as soon as it has come so far.
+  // Once it is closing, it accepts no new connection.
   while (await isServed(`${service.base}/pets`));
   await held.release()
-  t.match(await answer, { status: 201 })
-  t.equal((await answer).headers.get('connection'), 'close')
+  t.match(await response, { status: 201 })
+  t.equal((await response).headers.get('connection'), 'close')
   t.match(await ended, { code: 0 })
 })
 
-t.test('a stop may be announced, and requests are served until then', async (t) => {
+t.test('SHUTDOWN_DELAY_MS keeps serving requests while /readyz is 503', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_DELAY_MS: '5000' })
   const { origin } = new URL(service.base)
   const headers = bearer(sharedKey)
@@ -190,9 +193,9 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
   const ended = service.stop()
   await service.logged('stopping')
   t.match(await send(`${origin}/readyz`), { status: 503 })
-  const answer = await send(`${service.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
-  t.equal(answer.status, 201)
-  t.equal(answer.headers.get('connection'), 'close', 'the next request has to find another')
+  const response = await send(`${service.base}/pets`, 'POST', headers, { name: 'Rex', categoryId: 1 })
+  t.equal(response.status, 201)
+  t.equal(response.headers.get('connection'), 'close', 'the next request needs a new connection')
   t.match(await ended, { code: 0 })
   t.match(
     service.log.filter(({ status }) => status === 503),
@@ -200,40 +203,36 @@ t.test('a stop may be announced, and requests are served until then', async (t) 
   )
   t.ok(
     service.log.every(({ level }) => Number(level) <= 30),
-    'which is no error',
+    'the 503 is not logged as an error',
   )
 })
 
-const crowd = 1_000
+const burst = 1_000
 const queueFile = '/proc/sys/net/core/somaxconn'
 const queueMax = existsSync(queueFile) ? Number(readFileSync(queueFile)) : 0
-const queueIsShort = queueMax < crowd && `the kernel queues ${queueMax} connections`
+const queueIsShort = queueMax < burst && `the kernel queues ${queueMax} connections`
 
-t.test(
-  'a crowd that connects at once waits for the service, not for the kernel',
-  { skip: queueIsShort },
-  async (t) => {
-    const { child, base, stop } = await startProcess(t, { DATA_DIR: sharedDir })
-    const { hostname, port } = new URL(base)
-    child.kill('SIGSTOP') // it accepts none
-    const sockets = Array.from({ length: crowd }, () => net.connect(Number(port), hostname))
-    t.teardown(() => {
-      for (const socket of sockets) socket.destroy()
-    })
-    const signal = AbortSignal.timeout(30_000) // or it would be for ever
-    await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
-    child.kill('SIGCONT')
-    const answers = sockets.map(async (socket) => {
-      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-      const [answer] = await once(socket, 'data')
-      return String(answer).split('\r\n', 1)[0]
-    })
-    t.strictSame(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200 OK']))
-    t.match(await stop(), { code: 0 })
-  },
-)
+t.test('a burst of new connections fits in the listen backlog', { skip: queueIsShort }, async (t) => {
+  const { child, base, stop } = await startProcess(t, { DATA_DIR: sharedDir })
+  const { hostname, port } = new URL(base)
+  child.kill('SIGSTOP') // it accepts no connection
+  const sockets = Array.from({ length: burst }, () => net.connect(Number(port), hostname))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  const signal = AbortSignal.timeout(30_000) // otherwise it could wait forever
+  await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
+  child.kill('SIGCONT')
+  const responses = sockets.map(async (socket) => {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const [response] = await once(socket, 'data')
+    return String(response).split('\r\n', 1)[0]
+  })
+  t.strictSame(new Set(await Promise.all(responses)), new Set(['HTTP/1.1 200 OK']))
+  t.match(await stop(), { code: 0 })
+})
 
-t.test('a service whose standard error nobody reads serves all the same', async (t) => {
+t.test('a service with a closed standard error serves', async (t) => {
   const env = { DATA_DIR: sharedDir, PORT: '0' }
   const { child, ended } = startProgram(t, 'src/main.ts', [], env)
   child.stderr?.destroy()
@@ -248,15 +247,15 @@ t.test('a service whose standard error nobody reads serves all the same', async 
   t.match(await ended, { code: 0 })
 })
 
-t.test('Ctrl-C in the first start leaves nothing behind, once or twice', async (t) => {
+t.test('Ctrl-C during the first startup, once or twice, leaves no files behind', async (t) => {
   for (const signals of [['SIGINT'], ['SIGINT', 'SIGTERM']] as const) {
     const dataDir = await temporaryDirectory(t)
     const env = { DATA_DIR: dataDir, PORT: '0' }
     const { child, ended } = startProgram(t, 'src/main.ts', [], env, { detached: true })
-    await once(child.stdout as NodeJS.ReadableStream, 'data') // making a database directory
+    await once(child.stdout as NodeJS.ReadableStream, 'data') // creating the database directory
     for (const signal of signals) signalGroup(child, signal)
     const { code, stderr } = await ended
-    // Of two at once, the process hears either first.
+    // Either of two simultaneous signals may arrive first.
     const [, heard = ''] = /^Interrupted by (SIGINT|SIGTERM)\.\n$/.exec(stderr) ?? []
     t.ok((signals as readonly string[]).includes(heard), stderr)
     t.equal(code, heard === 'SIGTERM' ? 143 : 130)
@@ -268,9 +267,9 @@ t.test('Ctrl-C in the first start leaves nothing behind, once or twice', async (
   }
 })
 
-t.test('a start whose database falls silent ends at a signal', async (t) => {
+t.test('a signal ends a startup whose database is unresponsive', async (t) => {
   const proxy = await startDatabaseProxy(t, await createDatabase(t))
-  const heldBack = proxy.holdBack('perMinute') // what it says of the plans of its keys
+  const heldBack = proxy.holdBack('perMinute') // the reply with the plans of the keys
   const env = { DATABASE_URL: proxy.url, PORT: '0' }
   const { child, ended } = startProgram(t, 'src/main.ts', [], env)
   await heldBack
@@ -278,7 +277,7 @@ t.test('a start whose database falls silent ends at a signal', async (t) => {
   t.match(await ended, { code: 143, stderr: /^Interrupted by SIGTERM\.\n$/ })
 })
 
-t.test('a start that waits for its database ends at a signal', async (t) => {
+t.test('a signal ends a startup that waits for the database', async (t) => {
   const env = { DATABASE_URL: `postgres://u:p@127.0.0.1:${await freePort()}/d`, PORT: '0' }
   const { child, ended } = startProgram(t, 'src/main.ts', [], env)
   await once(child.stdout as NodeJS.ReadableStream, 'data') // waiting for the database
@@ -287,56 +286,59 @@ t.test('a start that waits for its database ends at a signal', async (t) => {
 })
 
 for (const [title, env, occupy] of [
-  ['while it is announced', { SHUTDOWN_DELAY_MS: '600000' }, async () => {}],
-  ['while a request is waited for', {}, sendHalf],
+  ['during SHUTDOWN_DELAY_MS', { SHUTDOWN_DELAY_MS: '600000' }, async () => {}],
+  ['during a request', {}, sendHalf],
 ] as const) {
-  t.test(`a second Ctrl-C cuts a stop short ${title}, and the database stops all the same`, async (t) => {
+  t.test(`a second Ctrl-C forces the shutdown ${title}, and stops the database`, async (t) => {
     const dataDir = dataDirectory(t)
     const service = await startProcess(t, { DATA_DIR: dataDir, ...env }, { detached: true })
     await occupy(t, service)
     signalGroup(service.child, 'SIGINT')
     await service.logged('stopping')
-    // Until it is later than what npm may have passed on of the first.
+    // Repeat until it no longer counts as npm's duplicate of the first.
     const again = setInterval(() => signalGroup(service.child, 'SIGINT'), 50)
     service.child.once('exit', () => clearInterval(again))
     const ended = await service.ended
-    t.match(ended, { code: 1, stdout: /stopping at once/ })
+    t.match(ended, { code: 1, stdout: /forcing shutdown/ })
     t.notMatch(ended.stderr, /\n +at /, 'without a stack')
-    await t.rejects(access(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+    await t.rejects(
+      access(path.join(dataDir, 'postgresql/data/postmaster.pid')),
+      'the database server has stopped',
+    )
   })
 }
 
-// A request whose body is awaited, for the service has said so.
+// A request whose body the service waits for.
 async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
   const { hostname, port } = new URL(service.base)
   const socket = net.connect(Number(port), hostname)
   t.teardown(() => socket.destroy())
-  socket.on('error', () => {}) // it is cut off
+  socket.on('error', () => {}) // the connection is closed
   const headers = `Host: x\r\nAuthorization: Bearer ${keyOf(service)}\r\nContent-Type: application/json\r\nContent-Length: 9`
   socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${headers}\r\nExpect: 100-continue\r\n\r\n`)
   const [chunk] = await once(socket, 'data')
   t.match(String(chunk), /^HTTP\/1.1 100 /)
 }
 
-t.test('a stop is bounded by its deadline', async (t) => {
+t.test('SHUTDOWN_TIMEOUT_MS limits a shutdown', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_TIMEOUT_MS: '300' })
   const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
-  answer.catch(() => {}) // it is cut off: that is what the deadline does
+  const response = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
+  response.catch(() => {}) // the timeout closes the connection
   await held.someoneWaits()
-  t.match(await service.stop(), { code: 1, stdout: /SHUTDOWN_TIMEOUT_MS is over.*stopping at once/ })
-  await t.rejects(answer)
+  t.match(await service.stop(), { code: 1, stdout: /SHUTDOWN_TIMEOUT_MS exceeded.*forcing shutdown/ })
+  await t.rejects(response)
   await held.release()
 })
 
-t.test('a start that cannot be says why and exits 1', async (t) => {
+t.test('a failed startup reports the cause and exits 1', async (t) => {
   const dataDir = temporaryDirectory(t)
   await writeFile(path.join(dataDir, 'file'), '')
   const taken = await startProcess(t, { DATA_DIR: sharedDir })
   const closed = await freePort()
   const cases: [string, Record<string, string>, RegExp][] = [
-    ['wrong values, all at once', { PORT: 'x', LOG_LEVEL: 'y' }, /PORT must be[\s\S]*LOG_LEVEL must be/],
+    ['all invalid values at once', { PORT: 'x', LOG_LEVEL: 'y' }, /PORT must be[\s\S]*LOG_LEVEL must be/],
     ['a port in use', { DATA_DIR: sharedDir, PORT: new URL(taken.base).port }, /EADDRINUSE[\s\S]*set PORT/],
     [
       'a data directory that is a file',
@@ -344,7 +346,7 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
       /data directory[\s\S]*Set DATA_DIR/,
     ],
     [
-      'a database that is not there',
+      'an unavailable database',
       { DATABASE_URL: `postgres://u:hidden@127.0.0.1:${closed}/d`, START_TIMEOUT_MS: '100' },
       /ECONNREFUSED[\s\S]*DATABASE_URL/,
     ],
@@ -356,7 +358,7 @@ t.test('a start that cannot be says why and exits 1', async (t) => {
   }
 })
 
-t.test('a name is listened on at its first address alone, where it is bounded', async (t) => {
+t.test('a host name is listened on at its first address only', async (t) => {
   const both = `import dns from 'node:dns'
     const { lookup } = dns
     const addresses = [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]
@@ -372,13 +374,13 @@ t.test('a name is listened on at its first address alone, where it is bounded', 
   t.match(error, { code: 'ECONNREFUSED' })
 })
 
-t.test('a start at a place that cannot be listened on touches no database', async (t) => {
+t.test('a startup that cannot listen creates no database', async (t) => {
   const { port } = new URL((await startProcess(t, { DATA_DIR: sharedDir })).base)
   const free = String(await freePort())
   const cases: [title: string, env: Record<string, string>, message: RegExp][] = [
-    ['beside a service that runs', { PORT: port }, /EADDRINUSE[\s\S]*set PORT/],
-    ['a port for metrics in use', { PORT: '0', METRICS_PORT: port }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
-    ['one port for both', { PORT: free, METRICS_PORT: free }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
+    ['a port in use', { PORT: port }, /EADDRINUSE[\s\S]*set PORT/],
+    ['a metrics port in use', { PORT: '0', METRICS_PORT: port }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
+    ['the same port for both', { PORT: free, METRICS_PORT: free }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
     ['an address of another machine', { PORT: '0', HOST: '192.0.2.1' }, /EADDRNOTAVAIL[\s\S]*HOST must be/],
   ]
   for (const [title, env, message] of cases) {

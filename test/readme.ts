@@ -50,8 +50,8 @@ t.test('a fence that nothing can run, or that shows the output of nothing, is re
     { text: 'echo 1\n', shown: 'echo 1\n' },
   ])
   t.match(blocksOf(`<!-- not run: it needs Docker -->\n${fenced('sh')}`), [{ notRun: 'it needs Docker' }])
-  t.throws(() => blocksOf(fenced('python')), /line 1: nothing here can run "python"/)
-  t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output of nothing/)
+  t.throws(() => blocksOf(fenced('python')), /line 1: cannot run "python"/)
+  t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output without a block/)
 })
 
 t.test('what is shown is what is printed, but for what differs from run to run', async (t) => {
@@ -124,7 +124,7 @@ async function startFor(t: Test, project: string, blocks: readonly Block[]) {
   const service = await startProcess(t, measured ? { METRICS_PORT: '0' } : {}, { root: project })
   t.teardown(() => service.stop())
   const origin = new URL(service.base).host
-  const metrics = measured ? `127.0.0.1:${(await service.logged('metrics at a port of their own')).port}` : ''
+  const metrics = measured ? `127.0.0.1:${(await service.logged('metrics server listening')).port}` : ''
   return {
     reveal: (text: string) => text.replaceAll(shownOrigin, origin).replaceAll(shownMetrics, metrics),
     hide: (text: string) => text.replaceAll(origin, shownOrigin),

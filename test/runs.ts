@@ -1,4 +1,4 @@
-// Runs of the tests do not meet, and what a killed one leaves is gone after the next.
+// Test runs are isolated from each other, and each cleans up after killed ones.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -13,25 +13,28 @@ import { until } from './fixtures/until.js'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
 
-t.test('what a killed process leaves is removed, its server too, and nothing that is in use', async (t) => {
-  const parent = await temporaryDirectory(t)
-  const used = path.join(parent, ownedName(process.pid, 'used'))
-  const server = await startEmbedded(used, silent)
-  t.teardown(() => server.stop())
-  const { stdout } = await runProgram('test/fixtures/left-server.ts', [], { TMPDIR: parent })
-  const left = stdout.trim()
-  const pid = Number(readFileSync(lockFile(left), 'utf8').split('\n')[0])
-  t.ok(isRunning(pid), 'it runs on')
+t.test(
+  'leftovers of a killed process are removed, with its server; directories in use are not',
+  async (t) => {
+    const parent = await temporaryDirectory(t)
+    const used = path.join(parent, ownedName(process.pid, 'used'))
+    const server = await startEmbedded(used, silent)
+    t.teardown(() => server.stop())
+    const { stdout } = await runProgram('test/fixtures/left-server.ts', [], { TMPDIR: parent })
+    const left = stdout.trim()
+    const pid = Number(readFileSync(lockFile(left), 'utf8').split('\n')[0])
+    t.ok(isRunning(pid), 'the server still runs')
 
-  await Promise.all([removeLeftovers(parent), removeLeftovers(parent)])
-  await until(() => !isRunning(pid)) // its lock goes just before it
-  t.strictSame((await readdir(parent)).filter(ownerOf), [path.basename(used)])
-  const sql = connectTo({ connection: server.connection, template: '' }, undefined)
-  t.match(await sql`select 1 as one`, [{ one: 1 }])
-  await sql.end()
-})
+    await Promise.all([removeLeftovers(parent), removeLeftovers(parent)])
+    await until(() => !isRunning(pid)) // its lock is removed just before it exits
+    t.strictSame((await readdir(parent)).filter(ownerOf), [path.basename(used)])
+    const sql = connectTo({ connection: server.connection, template: '' }, undefined)
+    t.match(await sql`select 1 as one`, [{ one: 1 }])
+    await sql.end()
+  },
+)
 
-t.test('each run has a database server of its own, unless it is told of one', async (t) => {
+t.test('each run has its own database server, unless TEST_DATABASE_URL names one', async (t) => {
   const { connection } = await readCluster()
   if (typeof connection === 'string') t.equal(connection, process.env.TEST_DATABASE_URL)
   else t.ok(existsSync(lockFile(runDirectory)))

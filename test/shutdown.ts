@@ -1,30 +1,30 @@
 import t from 'tap'
 import { runProgram } from './fixtures/process.js'
 
-const cases: [title: string, steps: string[], told: string[]][] = [
-  ['a signal asks for a stop', ['SIGTERM'], ['stop: Interrupted by SIGTERM.']],
-  ['and the terminal that closes', ['SIGHUP'], ['stop: Interrupted by SIGHUP.']],
+const cases: [title: string, steps: string[], output: string[]][] = [
+  ['a signal requests a shutdown', ['SIGTERM'], ['requested: Interrupted by SIGTERM.']],
+  ['a closed terminal requests a shutdown', ['SIGHUP'], ['requested: Interrupted by SIGHUP.']],
   [
-    'one that comes twice at once is one, for npm passes on what the terminal sent',
+    'a signal repeated at once counts once, because npm forwards what the terminal sent',
     ['SIGINT', 'SIGINT'],
-    ['stop: Interrupted by SIGINT.'],
+    ['requested: Interrupted by SIGINT.'],
   ],
   [
-    'a second one later wants it at once, and a third changes nothing',
+    'a second signal later forces it, and a third has no effect',
     ['SIGINT', 'later', 'SIGINT', 'later', 'SIGINT'],
-    ['stop: Interrupted by SIGINT.', 'at once: Interrupted by SIGINT.'],
+    ['requested: Interrupted by SIGINT.', 'forced: Interrupted by SIGINT.'],
   ],
   [
-    'and so does another signal',
+    'another signal forces it',
     ['SIGINT', 'SIGTERM'],
-    ['stop: Interrupted by SIGINT.', 'at once: Interrupted by SIGTERM.'],
+    ['requested: Interrupted by SIGINT.', 'forced: Interrupted by SIGTERM.'],
   ],
-  ['errors that nobody caught are the same', ['error', 'rejection'], ['stop: a fault', 'at once: a fault']],
+  ['uncaught errors do the same', ['error', 'rejection'], ['requested: a fault', 'forced: a fault']],
 ]
 
-for (const [title, steps, told] of cases) {
+for (const [title, steps, output] of cases) {
   t.test(title, async (t) => {
     const { stdout, stderr, code } = await runProgram('test/fixtures/shutdown-program.ts', steps, {})
-    t.strictSame({ stdout: stdout.trim().split('\n'), stderr, code }, { stdout: told, stderr: '', code: 0 })
+    t.strictSame({ stdout: stdout.trim().split('\n'), stderr, code }, { stdout: output, stderr: '', code: 0 })
   })
 }

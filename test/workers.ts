@@ -1,4 +1,4 @@
-// An instance of several processes keeps what one process promises.
+// An instance with several workers behaves like one process.
 
 import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
@@ -33,7 +33,7 @@ function pidsOf({ log }: ServiceProcess, message: RegExp): Set<unknown> {
   return new Set(log.filter(({ msg }) => message.test(String(msg))).map(({ pid }) => pid))
 }
 
-/** So many requests at once, each on a connection of its own, which the primary hands to a worker. */
+/** Sends simultaneous requests, each on its own connection, which the primary distributes to the workers. */
 async function flood(url: string, count: number, headers: Record<string, string>): Promise<number[]> {
   const agent = new Agent({ keepAlive: false })
   const one = () =>
@@ -50,7 +50,7 @@ function tally(statuses: readonly number[]): Record<string, number> {
   return countBy(statuses, String)
 }
 
-t.test('quotas are exact, whichever worker serves, and so is what is measured', async (t) => {
+t.test('quotas and metrics are exact over all workers', async (t) => {
   const { service, key } = await start(t, { METRICS_PORT: '0', WORK_MAX: '4000' })
   const headers = await key(customPlan, '--per-minute', '700', '--per-day', '10000')
   const statuses = await flood(`${service.base}/pets`, 1_000, headers)
@@ -62,9 +62,9 @@ t.test('quotas are exact, whichever worker serves, and so is what is measured', 
   const { perMinute } = contract.rateLimits.anonymous
   const guesses = await flood(`${service.base}/pets`, perMinute + 40, {})
   t.strictSame(tally(guesses), { 401: perMinute, 429: 40 })
-  t.equal(pidsOf(service, /^request$/).size, workers, 'both have served')
+  t.equal(pidsOf(service, /^request$/).size, workers, 'both workers have served requests')
 
-  const { port } = await service.logged('metrics at a port of their own')
+  const { port } = await service.logged('metrics server listening')
   const { text } = await send(`http://127.0.0.1:${port}/metrics`)
   t.match(text, /^animal_store_request_seconds_count{operation="listPets",status="200"} 700$/m)
   const refused = new RegExp(`^animal_store_refusals_total{plan="${customPlan}",window="\\w+"} (\\d+)$`, 'gm')
@@ -80,53 +80,53 @@ t.test('quotas are exact, whichever worker serves, and so is what is measured', 
   t.match(await service.stop(), { code: 0 })
 })
 
-t.test('a worker that is killed is replaced, and nothing acknowledged is lost', async (t) => {
-  const { service, key, dataDir } = await start(t, { WORK_MAX: '100000' }) // more than are asked for at once at the end
+t.test('a killed worker is replaced, and no acknowledged write is lost', async (t) => {
+  const { service, key, dataDir } = await start(t, { WORK_MAX: '100000' }) // more than the simultaneous requests at the end
   const headers = await key(customPlan, '--per-minute', '100000', '--per-day', '100000')
   const acknowledged: string[] = []
   const [victim] = pidsOf(service, workerMessage)
   const client = async () => {
-    // Some before the end of the worker, and more after it.
+    // Some before the worker is killed, and more after it.
     while (acknowledged.length < 600) {
       const body = { name: 'Rex', categoryId: 1 }
-      const answer = await send(`${service.base}/pets`, 'POST', headers, body).catch(() => undefined)
-      if (answer?.status === 201) acknowledged.push(answer.headers.get('location') ?? '')
+      const response = await send(`${service.base}/pets`, 'POST', headers, body).catch(() => undefined)
+      if (response?.status === 201) acknowledged.push(response.headers.get('location') ?? '')
       if (acknowledged.length === 200) process.kill(Number(victim), 'SIGKILL')
     }
   }
   const clients = Array.from({ length: 16 }, client)
-  await service.logged('a worker ended, and is replaced')
+  await service.logged('worker exited, replacing it')
   await until(() => pidsOf(service, workerMessage).size === workers + 1)
   await until(() => acknowledged.length >= 600)
   const known = [...acknowledged]
   t.match(await send(`${service.base}/pets`, 'GET', headers), { status: 200 })
   const { origin } = new URL(service.base)
   const found = await Promise.all(known.map((location) => send(`${origin}${location}`, 'GET', headers)))
-  t.strictSame(tally(found.map(({ status }) => status)), { 200: known.length }, 'all are there')
+  t.strictSame(tally(found.map(({ status }) => status)), { 200: known.length }, 'all exist')
 
   const { port } = new URL(service.base)
   const second = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, PORT: port, WORKERS: '2' })
   t.match(second, { code: 1, stderr: /EADDRINUSE/ })
-  t.equal(second.stderr.split('cannot start').length, 2, 'a start that cannot be says why once')
+  t.equal(second.stderr.split('startup failed').length, 2, 'a failed startup is reported once')
 
   const [, ...pids] = [...pidsOf(service, workerMessage)].map(Number)
   t.equal(pids.length, workers)
   await service.stop('SIGKILL')
-  await Promise.all(clients) // a connection that was being handed to the killed worker had no answer before
+  await Promise.all(clients) // a connection that was being passed to the killed worker gets no response until now
   await until(() => !pids.some(isRunning))
-  t.pass('workers end with their primary, though it is killed')
+  t.pass('workers exit when their primary is killed')
 })
 
 const workerMessage = /Server listening/
 
-t.test('one that the system cannot start is told of, and waited for by nobody', async (t) => {
+t.test('a worker that cannot be spawned fails the startup', async (t) => {
   cluster.setupPrimary({ cwd: path.join(dataDirectory(t), 'nowhere') })
   const none = new Workers(workers, silent, () => undefined)
-  await t.rejects(none.start(), { message: /^A worker did not start: spawn / })
+  await t.rejects(none.start(), { message: /^worker failed to start: spawn / })
   await none.stop('SIGTERM')
 })
 
-t.test('Ctrl-C stops all of them in good order, and the database', async (t) => {
+t.test('Ctrl-C shuts all workers and the database down gracefully', async (t) => {
   const { service, key, dataDir } = await start(t, { SHUTDOWN_DELAY_MS: '2000' }, true)
   const headers = await key(fixedPlan.name)
   signalGroup(service.child, 'SIGINT')
@@ -135,40 +135,37 @@ t.test('Ctrl-C stops all of them in good order, and the database', async (t) => 
   const ended = await service.ended
   t.equal(ended.code, 0)
   t.notMatch(ended.stderr, /\n +at /)
-  t.notMatch(ended.stdout, /at once|"level":[56]0/)
-  t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'no server is left')
+  t.notMatch(ended.stdout, /forcing|"level":[56]0/)
+  t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')), 'the database server has stopped')
 })
 
-t.test(
-  'SIGUSR2 has all of them tell at debug, one that comes later too, and the next as before',
-  async (t) => {
-    const { service } = await start(t)
-    const { origin } = new URL(service.base)
-    // Of a probe the log tells at debug.
-    const probes = () => service.log.filter(({ level, route }) => level === 20 && route === '/healthz')
-    const pids = () => new Set(probes().map(({ pid }) => pid))
-    const probeAll = async () => void (await flood(`${origin}/healthz`, 8, {}))
-    const toldBy = (count: number) => async () => {
-      await probeAll()
-      return pids().size === count
-    }
+t.test('SIGUSR2 sets all workers, later ones too, to debug, and a second SIGUSR2 resets them', async (t) => {
+  const { service } = await start(t)
+  const { origin } = new URL(service.base)
+  // Probes are logged at debug.
+  const probes = () => service.log.filter(({ level, route }) => level === 20 && route === '/healthz')
+  const pids = () => new Set(probes().map(({ pid }) => pid))
+  const probeAll = async () => void (await flood(`${origin}/healthz`, 8, {}))
+  const loggedBy = (count: number) => async () => {
     await probeAll()
-    service.child.kill('SIGUSR2')
-    t.match(await service.logged('log level changed'), { to: 'debug' })
-    await until(toldBy(workers))
-    const [victim] = pids()
-    process.kill(Number(victim), 'SIGKILL')
-    await until(() => pidsOf(service, workerMessage).size === workers + 1)
-    await until(toldBy(workers + 1))
+    return pids().size === count
+  }
+  await probeAll()
+  service.child.kill('SIGUSR2')
+  t.match(await service.logged('log level changed'), { to: 'debug' })
+  await until(loggedBy(workers))
+  const [victim] = pids()
+  process.kill(Number(victim), 'SIGKILL')
+  await until(() => pidsOf(service, workerMessage).size === workers + 1)
+  await until(loggedBy(workers + 1))
 
-    service.child.kill('SIGUSR2')
-    await until(() => service.log.some(({ to }) => to === 'info'))
-    await until(async () => {
-      const before = probes().length
-      await probeAll()
-      return probes().length === before
-    })
-    t.match(await service.stop(), { code: 0 })
-    t.equal(service.log.filter(({ msg }) => msg === 'log level changed').length, 2)
-  },
-)
+  service.child.kill('SIGUSR2')
+  await until(() => service.log.some(({ to }) => to === 'info'))
+  await until(async () => {
+    const before = probes().length
+    await probeAll()
+    return probes().length === before
+  })
+  t.match(await service.stop(), { code: 0 })
+  t.equal(service.log.filter(({ msg }) => msg === 'log level changed').length, 2)
+})

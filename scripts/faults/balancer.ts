@@ -1,43 +1,42 @@
-// A plain proxy in front of several instances: it asks each for its health, sends a request to one that is well, and the
-// next to another. It sends nothing twice but what never left it.
+// A round-robin load balancer with health checks and without retries.
 
 import { once } from 'node:events'
 import http from 'node:http'
 import type net from 'node:net'
 
-const healthEveryMs = 50
+const healthCheckIntervalMs = 50
 
 export class Balancer {
-  readonly #server = http.createServer((request, response) => this.#pass(request, response))
-  readonly #isWell = new Map<string, boolean>()
+  readonly #server = http.createServer((request, response) => this.#receive(request, response))
+  readonly #isHealthy = new Map<string, boolean>()
   #timer: NodeJS.Timeout | undefined
   #next = 0
 
-  /** Starts it; its address. */
+  /** Starts it, and returns its origin. */
   async start(): Promise<string> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening')
-    this.#timer = setInterval(() => void this.check(), healthEveryMs)
+    this.#timer = setInterval(() => void this.check(), healthCheckIntervalMs)
     return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`
   }
 
   async add(origin: string): Promise<void> {
-    this.#isWell.set(origin, false)
+    this.#isHealthy.set(origin, false)
     await this.check()
   }
 
   remove(origin: string): void {
-    this.#isWell.delete(origin)
+    this.#isHealthy.delete(origin)
   }
 
-  /** Asks every instance whether it can serve. */
+  /** Checks `/readyz` of every instance. */
   async check(): Promise<void> {
     await Promise.all(
-      [...this.#isWell.keys()].map(async (origin) => {
-        const isWell = await fetch(`${origin}/readyz`).then(
+      [...this.#isHealthy.keys()].map(async (origin) => {
+        const isHealthy = await fetch(`${origin}/readyz`).then(
           ({ ok }) => ok,
           () => false,
         )
-        if (this.#isWell.has(origin)) this.#isWell.set(origin, isWell)
+        if (this.#isHealthy.has(origin)) this.#isHealthy.set(origin, isHealthy)
       }),
     )
   }
@@ -48,7 +47,7 @@ export class Balancer {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
+  #receive(request: http.IncomingMessage, response: http.ServerResponse): void {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => this.#forward(request, Buffer.concat(chunks), response))
@@ -59,9 +58,9 @@ export class Balancer {
     body: Buffer,
     response: http.ServerResponse,
   ): void {
-    const well = [...this.#isWell].filter(([, isWell]) => isWell).map(([origin]) => origin)
-    const origin = well[this.#next++ % well.length]
-    if (origin === undefined) return void response.writeHead(502).end('no instance is well')
+    const healthy = [...this.#isHealthy].filter(([, isHealthy]) => isHealthy).map(([origin]) => origin)
+    const origin = healthy[this.#next++ % healthy.length]
+    if (origin === undefined) return void response.writeHead(502).end('no healthy instance')
     const options = { method, agent: false as const, headers: { ...headers, connection: 'close' } }
     const forwarded = http.request(origin + url, options, (answer) => {
       const { connection: _, ...others } = answer.headers

@@ -1,4 +1,4 @@
-// What can befall the PostgreSQL of a run, which comes back by itself when it was killed.
+// Faults of PostgreSQL. Its supervisor restarts it when it was killed.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,11 +8,11 @@ import type { BenchDatabase } from '../bench/database.js'
 export class DatabaseFaults {
   constructor(readonly database: BenchDatabase) {}
 
-  /** Ends it as a power cut would, as far as a process can tell; resolves when its supervisor has started another. */
+  /** Kills it, like a power cut. Resolves when its supervisor has started another server. */
   async kill(): Promise<void> {
     const killed = this.#serverPid()
     process.kill(killed, 'SIGKILL')
-    // There may be none while the new server takes the old one's place.
+    // The lock file may be missing between the two servers.
     const current = () => {
       try {
         return this.#serverPid()
@@ -23,23 +23,23 @@ export class DatabaseFaults {
     while (current() === killed) await delay(5)
   }
 
-  /** Meanwhile it keeps its connections, and even takes new ones, but answers nothing. */
+  /** Stops its processes while `act` runs: connections stay open and new ones are accepted, without responses. */
   async whileFrozen<Result>(act: () => Promise<Result>): Promise<Result> {
     const server = this.#serverPid()
     const frozen = [server]
     try {
-      process.kill(server, 'SIGSTOP') // first: it makes no more processes
+      process.kill(server, 'SIGSTOP') // first, so that it forks no more processes
       const rows = await this.database.sql<{ pid: number }[]>`select pid from pg_stat_activity`
       frozen.push(...rows.map(({ pid }) => pid))
       for (const pid of frozen) process.kill(pid, 'SIGSTOP')
       return await act()
     } finally {
-      // The server last: it buries those that have ended, and until then each has its number.
+      // The postmaster last: until it has reaped an exited child, the pid cannot be reused.
       for (const pid of frozen.toReversed()) process.kill(pid, 'SIGCONT')
     }
   }
 
-  /** Meanwhile every statement on animals waits. */
+  /** Makes every statement on pets wait while `act` runs. */
   async whileLocked(act: () => Promise<void>): Promise<void> {
     await this.database.sql.begin(async (sql) => {
       await sql`lock table pets in access exclusive mode`
@@ -47,14 +47,14 @@ export class DatabaseFaults {
     })
   }
 
-  /** Cuts every connection of the service; tells how many. */
+  /** Terminates every connection of the service, and returns their number. */
   async cut(): Promise<number> {
     const rows = await this.database.sql`
       select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'animal-store'`
     return rows.length
   }
 
-  /** How many connections the service has. */
+  /** Returns the number of the service's connections. */
   async connections(): Promise<number> {
     const [row] = await this.database.sql<{ count: number }[]>`
       select count(*)::int as count from pg_stat_activity where application_name = 'animal-store'`
@@ -65,6 +65,6 @@ export class DatabaseFaults {
     const file = path.join(this.database.env.PGHOST ?? '', 'postmaster.pid')
     const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
     if (pid > 0) return pid
-    throw new Error('PostgreSQL is just starting') // and 0 would be this process and its children
+    throw new Error('PostgreSQL is starting') // a signal to pid 0 would reach this process group
   }
 }

@@ -1,4 +1,4 @@
-// Where scenarios run: a PostgreSQL of its own, an instance of the service, a load on it, and the books.
+// The environment of a scenario: PostgreSQL, an instance of the service, load, and a ledger of the responses.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
@@ -7,35 +7,35 @@ import { DatabaseFaults } from './database.js'
 import { type Balance, Ledger } from './ledger.js'
 import { type Clients, Load } from './load.js'
 
-/** What a fault came to. */
+/** The result of a scenario. */
 export interface Report {
   readonly title: string
   readonly figures: readonly string[]
-  /** Promises that were not kept, in words. */
-  readonly broken: readonly string[]
+  /** Violated guarantees. */
+  readonly violations: readonly string[]
 }
 
-/** How long things may take, in milliseconds. */
+/** Time limits in milliseconds. */
 export interface Bounds {
-  /** The time limit of each answer. */
-  readonly answerMs: number
-  /** The time limit where requests are to exceed it. Half of it is enough for what waits for nothing. */
+  /** HANDLER_TIMEOUT_MS. */
+  readonly responseMs: number
+  /** HANDLER_TIMEOUT_MS in scenarios where requests exceed it. Requests that do not wait need less than half of it. */
   readonly refusedMs: number
-  /** Above it, for a machine that is busy with the load itself. */
+  /** Added to it for a machine that is busy with the load itself. */
   readonly slackMs: number
-  /** From the end of an outage to the next request that is served, and to no more connections than before. */
+  /** From the end of an outage to the next served request, and to the previous number of connections. */
   readonly recoveryMs: number
-  /** A request that is not to notice anything. */
+  /** A request that the fault must not affect. */
   readonly unnoticedMs: number
-  /** For a balancer to learn that an instance is about to stop. */
+  /** SHUTDOWN_DELAY_MS, for a load balancer to notice the shutdown. */
   readonly announcementMs: number
-  /** For a stop. */
+  /** SHUTDOWN_TIMEOUT_MS. */
   readonly stopMs: number
 }
 
-/** What is promised, on a machine that has nothing else to do. */
-export const promisedBounds: Bounds = {
-  answerMs: 2_000,
+/** The guarantees of docs/faults.md, on an otherwise idle machine. */
+export const documentedBounds: Bounds = {
+  responseMs: 2_000,
   refusedMs: 1_000,
   slackMs: 1_500,
   recoveryMs: 1_000,
@@ -44,7 +44,7 @@ export const promisedBounds: Bounds = {
   stopMs: 5_000,
 }
 
-/** As many as keep an instance busy. */
+/** Enough to keep an instance busy. */
 export const manyClients: Clients = { count: 8, pauseMs: 0 }
 
 export class Environment {
@@ -59,7 +59,7 @@ export class Environment {
     this.faults = new DatabaseFaults(database)
   }
 
-  /** @param interruption ends whatever is waited for, so that each gives back what it took */
+  /** @param interruption ends all waits, so that scenarios clean up */
   static async open(
     bounds: Bounds,
     clients: Clients,
@@ -72,7 +72,7 @@ export class Environment {
     return this.database.close()
   }
 
-  /** The same on another database, whose owner closes it. */
+  /** Returns this environment on another database, which its owner closes. */
   on(database: Pick<BenchDatabase, 'key' | 'sql' | 'env'>, clients: Partial<Clients> = {}): Environment {
     return new Environment(
       { ...this.database, ...database },
@@ -85,7 +85,7 @@ export class Environment {
   /** Starts an instance of the service on the database. */
   startService(env: EnvironmentVariables = {}): Promise<Service> {
     const own = {
-      HANDLER_TIMEOUT_MS: String(this.bounds.answerMs),
+      HANDLER_TIMEOUT_MS: String(this.bounds.responseMs),
       SHUTDOWN_TIMEOUT_MS: String(this.bounds.stopMs),
       LOG_LEVEL: 'fatal',
     }
@@ -95,26 +95,25 @@ export class Environment {
   startLoad(ledger: Ledger, origin: string): Load {
     const { clients, interruption } = this
     const { key } = this.database
-    const { answerMs, slackMs } = this.bounds
-    return new Load(ledger, { origin, key, clients, boundMs: answerMs + slackMs, interruption })
+    const { responseMs, slackMs } = this.bounds
+    return new Load(ledger, { origin, key, clients, boundMs: responseMs + slackMs, interruption })
   }
 
-  /** Waits. */
   delay(ms: number): Promise<void> {
     return delay(ms, undefined, { signal: this.interruption })
   }
 
-  /** Runs a scenario under load, and holds it to what is always promised: nothing lost, nothing twice, no wrong answer. */
+  /** Runs a scenario under load, and checks the general guarantees: no lost write, no duplicate, no wrong response. */
   async run(
     title: string,
     origin: string,
-    scenario: (load: Load, ledger: Ledger) => Promise<{ figures: string[]; broken?: string[] }>,
+    scenario: (load: Load, ledger: Ledger) => Promise<{ figures: string[]; violations?: string[] }>,
   ): Promise<Report> {
     const ledger = new Ledger()
     const load = this.startLoad(ledger, origin)
     try {
       await load.untilServed()
-      const { figures, broken = [] } = await scenario(load, ledger)
+      const { figures, violations = [] } = await scenario(load, ledger)
       await load.stop()
       const balance = await ledger.balance(this.database.sql)
       const ends = [...ledger.statuses].sort().map(([end, count]) => `${end}: ${count}`)
@@ -122,10 +121,10 @@ export class Environment {
         title,
         figures: [
           ...figures,
-          inWords(balance),
+          summaryOf(balance),
           `${ends.join(', ')}; slowest ${Math.round(ledger.slowestMs)} ms`,
         ],
-        broken: [...broken, ...faultsOf(balance), ...ledger.wrong.slice(0, 5)],
+        violations: [...violations, ...violationsOf(balance), ...ledger.wrong.slice(0, 5)],
       }
     } finally {
       await load.stop()
@@ -133,18 +132,18 @@ export class Environment {
   }
 }
 
-function inWords({ acknowledged, found, lost, unknown, unknownStored, duplicates }: Balance): string {
+function summaryOf({ acknowledged, found, lost, unknown, unknownStored, duplicates }: Balance): string {
   return `acknowledged ${acknowledged}, found ${found}, lost ${lost}; unknown ${unknown}, of which stored ${unknownStored}; duplicates ${duplicates}`
 }
 
-function faultsOf({ lost, duplicates }: Balance): string[] {
+function violationsOf({ lost, duplicates }: Balance): string[] {
   return [
-    ...(lost > 0 ? [`${lost} acknowledged animals are lost`] : []),
-    ...(duplicates > 0 ? [`${duplicates} animals are there twice`] : []),
+    ...(lost > 0 ? [`${lost} acknowledged pets are lost`] : []),
+    ...(duplicates > 0 ? [`${duplicates} pets are stored twice`] : []),
   ]
 }
 
-/** The broken promise, where there is one. */
-export function unless(isKept: boolean, broken: string): string[] {
-  return isKept ? [] : [broken]
+/** The violation as a list, empty if the guarantee holds. */
+export function unless(holds: boolean, violation: string): string[] {
+  return holds ? [] : [violation]
 }

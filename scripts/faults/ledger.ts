@@ -1,29 +1,28 @@
-// What callers were told, and whether it is so: each animal has a name of its own, which the database is asked for.
+// A ledger of the responses that clients received, compared with the database by the unique names of the pets.
 
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../../src/database/types.js'
 
-/** What became of the animals that were to be created. */
+/** The outcome of the creates. */
 export interface Balance {
   readonly acknowledged: number
-  /** Acknowledged, and in the database under the id that the caller was told. */
+  /** Acknowledged, and stored under the acknowledged id. */
   readonly found: number
   readonly lost: number
-  /** Nobody told the caller what became of them, */
+  /** Without a response that reports the outcome. */
   readonly unknown: number
-  /** and these were stored. */
+  /** Unknown, but stored. */
   readonly unknownStored: number
   /** Stored more than once. */
   readonly duplicates: number
 }
 
-/** The callers' books. */
 export class Ledger {
   /** Names and ids. */
   readonly acknowledged: [name: string, id: string][] = []
   readonly unknown = new Set<string>()
   readonly statuses = new Map<string, number>()
-  /** Answers that should not have been, in words. */
+  /** Descriptions of wrong responses. */
   readonly wrong: string[] = []
   slowestMs = 0
   #count = 0
@@ -33,17 +32,17 @@ export class Ledger {
     return `${this.#run}-${this.#count++}`
   }
 
-  /** Notes how a request ended: its status, or that there was no answer. */
-  note(end: string, ms: number): void {
-    this.statuses.set(end, (this.statuses.get(end) ?? 0) + 1)
+  /** Records the outcome of a request: its status, or `no response`. */
+  record(outcome: string, ms: number): void {
+    this.statuses.set(outcome, (this.statuses.get(outcome) ?? 0) + 1)
     this.slowestMs = Math.max(this.slowestMs, ms)
   }
 
-  count(end: string): number {
-    return this.statuses.get(end) ?? 0
+  count(outcome: string): number {
+    return this.statuses.get(outcome) ?? 0
   }
 
-  /** Compares the books with the database. */
+  /** Compares the ledger with the database. */
   async balance(sql: Sql): Promise<Balance> {
     const rows = await sql<{ name: string; id: string; count: number }[]>`
       select name, min(id)::text as id, count(*)::int as count

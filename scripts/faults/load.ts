@@ -1,5 +1,5 @@
-// Clients as they are in life: each keeps its connection, creates and reads animals one after the other, and goes on
-// whatever happens. Every second animal is created with an `Idempotency-Key`, and asked for again until it is there.
+// A load of clients: each keeps its connection, and creates and reads pets in turn, whatever the responses. Every second create has an
+// `Idempotency-Key`, and is repeated until it succeeds.
 
 import { randomUUID } from 'node:crypto'
 import http from 'node:http'
@@ -9,23 +9,23 @@ import type { Ledger } from './ledger.js'
 
 export interface Clients {
   readonly count: number
-  /** Between an answer and the client's next request. */
+  /** Between a response and the client's next request. */
   readonly pauseMs: number
-  /** They read from a standby, which may lack what was just created. */
-  readonly mayReadOld?: boolean
+  /** Whether clients read from a standby, which may lack a recent create. */
+  readonly mayReadStale?: boolean
 }
 
 export interface LoadOptions {
-  /** `http://127.0.0.1:PORT`, which may be down at times. */
+  /** `http://127.0.0.1:PORT`, which may be down temporarily. */
   readonly origin: string
   readonly key: string
   readonly clients: Clients
-  /** No request may take longer. */
+  /** The longest allowed time of a request. */
   readonly boundMs: number
   readonly interruption: AbortSignal
 }
 
-interface Answer {
+interface Response {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
   readonly text: string
@@ -47,15 +47,15 @@ export class Load {
     this.#clients = Array.from({ length: options.clients.count }, (_, iteration) => this.#client(iteration))
   }
 
-  /** Resolves when the next request that begins from now on is served; with the milliseconds until then. */
+  /** Resolves when a request that starts from now on succeeds, with the milliseconds until then. */
   async untilServed(): Promise<number> {
-    const began = performance.now()
+    const startedAt = performance.now()
     const served = new Promise<void>((resolve) => this.#served.push(resolve))
     await unlessAborted(served, this.options.interruption)
-    return performance.now() - began
+    return performance.now() - startedAt
   }
 
-  /** Lets what is under way come to its end. */
+  /** Waits for the requests in flight. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#clients)
@@ -73,69 +73,69 @@ export class Load {
 
   async #create(): Promise<void> {
     const name = this.ledger.nextName()
-    const answer = await this.#ask('POST', '/v1/pets', { name })
-    if (answer?.status === 201) this.#acknowledge(name, answer)
+    const response = await this.#request('POST', '/v1/pets', { name })
+    if (response?.status === 201) this.#acknowledge(name, response)
     else this.ledger.unknown.add(name)
   }
 
-  // To the end, also when the load is over: it is what the key is for.
+  // Repeated even after the load has stopped, as a client with an Idempotency-Key does.
   async #createOnce(): Promise<void> {
     const name = this.ledger.nextName()
     const headers = { 'Idempotency-Key': randomUUID() }
     while (!this.options.interruption.aborted) {
-      const answer = await this.#ask('POST', '/v1/pets', { name, headers })
-      if (answer?.status === 201) return this.#acknowledge(name, answer)
+      const response = await this.#request('POST', '/v1/pets', { name, headers })
+      if (response?.status === 201) return this.#acknowledge(name, response)
     }
   }
 
   async #read(): Promise<void> {
     const { acknowledged } = this.ledger
     const [name, id] = acknowledged[Math.floor(Math.random() * acknowledged.length)] ?? []
-    if (name === undefined) return void (await this.#ask('GET', '/v1/pets?limit=1'))
-    const answer = await this.#ask('GET', `/v1/pets/${id}`)
-    const isRight = answer?.status !== 200 || answer.text.includes(`{"id":${id},"name":"${name}",`)
-    if (!isRight) this.ledger.wrong.push(`pet ${id} is ${answer.text}, not ${name}`)
+    if (name === undefined) return void (await this.#request('GET', '/v1/pets?limit=1'))
+    const response = await this.#request('GET', `/v1/pets/${id}`)
+    const isCorrect = response?.status !== 200 || response.text.includes(`{"id":${id},"name":"${name}",`)
+    if (!isCorrect) this.ledger.wrong.push(`pet ${id} is ${response.text}, not ${name}`)
   }
 
-  #acknowledge(name: string, { text }: Answer): void {
+  #acknowledge(name: string, { text }: Response): void {
     this.ledger.acknowledged.push([name, /"id":(\d+)/.exec(text)?.[1] ?? ''])
   }
 
-  // Undefined: the connection failed before there was an answer.
-  async #ask(
+  // Undefined: the connection failed before a response.
+  async #request(
     method: string,
     path: string,
     { name, headers = {} }: { name?: string; headers?: Record<string, string> } = {},
-  ): Promise<Answer | undefined> {
-    const began = performance.now()
+  ): Promise<Response | undefined> {
+    const startedAt = performance.now()
     const waiting = this.#served
     try {
       const body = name && JSON.stringify({ name, categoryId: 1 })
-      const answer = await this.#send(method, path, headers, body)
-      this.#judge(`${method} ${path}`, answer, performance.now() - began)
-      if (answer.status < 300) {
+      const response = await this.#send(method, path, headers, body)
+      this.#check(`${method} ${path}`, response, performance.now() - startedAt)
+      if (response.status < 300) {
         this.#served = this.#served.filter((each) => !waiting.includes(each))
         for (const resolve of waiting) resolve()
       } else await delay(afterFailureMs)
-      return answer
+      return response
     } catch {
-      this.ledger.note('no answer', performance.now() - began)
+      this.ledger.record('no response', performance.now() - startedAt)
       await delay(afterFailureMs)
       return undefined
     }
   }
 
-  #judge(what: string, { status, headers, text }: Answer, ms: number): void {
-    this.ledger.note(String(status), ms)
+  #check(request: string, { status, headers, text }: Response, ms: number): void {
+    this.ledger.record(String(status), ms)
     const isExpected =
       [200, 201].includes(status) ||
       ([409, 503].includes(status) && headers['retry-after']) ||
-      (status === 404 && this.options.clients.mayReadOld)
-    if (!isExpected) this.ledger.wrong.push(`${what}: ${status} ${text}`)
-    if (ms > this.options.boundMs) this.ledger.wrong.push(`${what}: ${status} after ${Math.round(ms)} ms`)
+      (status === 404 && this.options.clients.mayReadStale)
+    if (!isExpected) this.ledger.wrong.push(`${request}: ${status} ${text}`)
+    if (ms > this.options.boundMs) this.ledger.wrong.push(`${request}: ${status} after ${Math.round(ms)} ms`)
   }
 
-  #send(method: string, path: string, own: Record<string, string>, body?: string): Promise<Answer> {
+  #send(method: string, path: string, own: Record<string, string>, body?: string): Promise<Response> {
     const { origin, key, boundMs } = this.options
     const type =
       body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': body.length }
@@ -152,10 +152,10 @@ export class Load {
           }),
         )
       })
-      // One that is never answered must not hold the run up.
+      // A request without a response must not block the run.
       const timer = setTimeout(() => {
-        this.ledger.wrong.push(`${method} ${path}: no answer at all`)
-        request.destroy(new Error('no answer'))
+        this.ledger.wrong.push(`${method} ${path}: no response`)
+        request.destroy(new Error('no response'))
       }, 3 * boundMs)
       request.on('error', reject).on('close', () => clearTimeout(timer))
       request.end(body)

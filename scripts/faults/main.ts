@@ -1,4 +1,4 @@
-// Faults, done on purpose to real processes under load, and what came of the promises.
+// Injects faults into real processes under load, and checks the guarantees of docs/faults.md.
 
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
@@ -6,7 +6,7 @@ import { print } from '../../src/commands/terminal.js'
 import { hasPgBouncer } from '../lib/pgbouncer.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
-import { Environment, manyClients, promisedBounds, type Report } from './environment.js'
+import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import {
   abandonWork,
   cutConnections,
@@ -23,56 +23,56 @@ import { deploy, killService, killWorkers, stopService } from './scenarios/servi
 
 const usage = `Usage: npm run faults
 
-Starts services, a PostgreSQL, and a Redis and a PgBouncer where there are these; kills, freezes and replaces them under load, about five
-minutes long, and says what became of every request. Nothing else on this machine is touched.
+Starts services, PostgreSQL, and Redis and PgBouncer if installed. Kills, freezes and replaces them under load for about five minutes, and
+reports the outcome of every request. Other processes on this machine are not affected.
 
-  --help  this
+  --help  show this help
 
 Examples:
   npm run faults
 
-Exit codes: 0 every promise was kept, 1 one was not, 2 wrong usage, 130 interrupted.
+Exit codes: 0 all guarantees hold, 1 a guarantee was violated, 2 wrong usage, 130 interrupted.
 `
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   parseArgs({ args: [...args] })
-  const environment = await Environment.open(promisedBounds, manyClients, interruption)
-  let broken = 0
-  const tell = async ({ title, figures, broken: promises }: Report) => {
-    const lines = [...figures, ...promises.map((each) => `NOT KEPT: ${each}`)]
+  const environment = await Environment.open(documentedBounds, manyClients, interruption)
+  let violated = 0
+  const report = async ({ title, figures, violations }: Report) => {
+    const lines = [...figures, ...violations.map((each) => `VIOLATED: ${each}`)]
     await print(`${title}\n${lines.map((line) => `  ${line}\n`).join('')}`)
-    broken += promises.length
+    violated += violations.length
   }
   try {
-    await tell(await killService(environment, 20))
-    if (canMeasureProcesses) await tell(await killWorkers(environment, 10)) // Linux tells which are whose
-    await tell(await killDatabase(environment, 20))
-    await tell(await freezeDatabase(environment, 6_000))
-    await tell(await cutConnections(environment, 50))
-    await tell(await losePackets(environment, 6_000))
-    await tell(await forgetConnections(environment, 5))
-    await tell(await failOver(environment, 'kill'))
-    await tell(await failOver(environment, 'freeze'))
-    await tell(await loseStandby(environment, 'kill'))
-    await tell(await loseStandby(environment, 'freeze'))
-    await tell(await recycleConnections(environment, 6_000))
-    await tell(await resetConnections(environment, 10))
-    await tell(await abandonWork(environment, 3))
+    await report(await killService(environment, 20))
+    if (canMeasureProcesses) await report(await killWorkers(environment, 10)) // finds the workers by /proc
+    await report(await killDatabase(environment, 20))
+    await report(await freezeDatabase(environment, 6_000))
+    await report(await cutConnections(environment, 50))
+    await report(await losePackets(environment, 6_000))
+    await report(await forgetConnections(environment, 5))
+    await report(await failOver(environment, 'kill'))
+    await report(await failOver(environment, 'freeze'))
+    await report(await loseStandby(environment, 'kill'))
+    await report(await loseStandby(environment, 'freeze'))
+    await report(await recycleConnections(environment, 6_000))
+    await report(await resetConnections(environment, 10))
+    await report(await abandonWork(environment, 3))
     if (hasPgBouncer) {
-      await tell(await restartPooler(environment, 'session', 5))
-      await tell(await restartPooler(environment, 'transaction', 5))
-    } else await print('PgBouncer: not tried, for there is no pgbouncer in PATH\n')
+      await report(await restartPooler(environment, 'session', 5))
+      await report(await restartPooler(environment, 'transaction', 5))
+    } else await print('PgBouncer: skipped, no pgbouncer in PATH\n')
     if (hasRedis) {
-      await tell(await loseRedis(environment, 10, 3_000))
-      await tell(await failOverRedis(environment))
-    } else await print('Redis: not tried, for there is no redis-server in PATH\n')
-    await tell(await stopService(environment, 10))
-    await tell(await deploy(environment, 8))
+      await report(await loseRedis(environment, 10, 3_000))
+      await report(await failOverRedis(environment))
+    } else await print('Redis: skipped, no redis-server in PATH\n')
+    await report(await stopService(environment, 10))
+    await report(await deploy(environment, 8))
   } finally {
     await environment.close()
   }
-  await print(broken === 0 ? 'every promise was kept\n' : `${broken} promises were not kept\n`)
-  return broken === 0 ? 0 : 1
+  await print(violated === 0 ? 'all guarantees hold\n' : `${violated} guarantees violated\n`)
+  return violated === 0 ? 0 : 1
 }
 
 runCommand(usage, main)

@@ -1,31 +1,31 @@
-// Servers as child processes: until they are ready, and their end.
+// Servers as child processes.
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Resolves when a server has said a line that tells that it is ready. Rejects with what it said where it ends before. */
+/** Resolves when a server prints a line that matches. Rejects with its output if it exits before. */
 export async function untilReady(output: Readable, ready: RegExp): Promise<void> {
-  const said: string[] = []
+  const lines: string[] = []
   for await (const line of createInterface({ input: output })) {
-    said.push(line)
+    lines.push(line)
     if (!ready.test(line)) continue
-    output.resume() // read on, or a full pipe would hold it up
+    output.resume() // a full pipe would block the server
     return
   }
-  throw new Error(`the server does not start:\n${said.join('\n')}`)
+  throw new Error(`server failed to start:\n${lines.join('\n')}`)
 }
 
-/** Whether a process has ended. */
+/** Whether a process has exited. */
 export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }
 
-/** Ends a process at once, and waits for its end. One that is frozen ends, too. */
+/** Kills a process, even a stopped one, and waits for its exit. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return
-  const ended = once(child, 'exit')
+  const exited = once(child, 'exit')
   child.kill('SIGKILL')
-  await ended
+  await exited
 }

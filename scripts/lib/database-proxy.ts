@@ -1,10 +1,10 @@
-// A way to PostgreSQL on which things can go wrong.
+// A TCP proxy to PostgreSQL that injects network faults.
 
 import { once } from 'node:events'
 import net, { type Socket } from 'node:net'
 
-/** Where the server is: a unix socket's path, or a host and a port. */
-export type DatabasePlace = { readonly path: string } | { readonly host: string; readonly port: number }
+/** A Unix socket's path, or a host and a port. */
+export type DatabaseAddress = { readonly path: string } | { readonly host: string; readonly port: number }
 
 export class DatabaseProxy {
   readonly host = '127.0.0.1'
@@ -12,16 +12,16 @@ export class DatabaseProxy {
   readonly #broken = new WeakSet<Socket>()
   readonly #server: net.Server
   #held: string | undefined
-  #holding = () => {}
+  #onHeld = () => {}
   #isSilent = false
   #isOpen = true
 
-  private constructor(place: DatabasePlace) {
-    this.#server = net.createServer((client) => this.#connect(client, net.connect(place)))
+  private constructor(address: DatabaseAddress) {
+    this.#server = net.createServer((client) => this.#connect(client, net.connect(address)))
   }
 
-  static async start(place: DatabasePlace): Promise<DatabaseProxy> {
-    const proxy = new DatabaseProxy(place)
+  static async start(address: DatabaseAddress): Promise<DatabaseProxy> {
+    const proxy = new DatabaseProxy(address)
     await once(proxy.#server.listen(0, proxy.host), 'listening')
     return proxy
   }
@@ -30,30 +30,30 @@ export class DatabaseProxy {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** From now on no answer that holds the text gets through; resolves with the first that does not. */
+  /** Holds back responses that contain a text from now on. Resolves with the first. */
   holdBack(text: string): Promise<void> {
     this.#held = text
     return new Promise((resolve) => {
-      this.#holding = resolve
+      this.#onHeld = resolve
     })
   }
 
-  /** From now on packets vanish, in both directions; no connection is closed, and new ones are accepted. */
+  /** Drops all packets in both directions from now on. No connection is closed, and new ones are accepted. */
   silence(): void {
     this.#isSilent = true
   }
 
-  /** What comes from now on gets through; what vanished is gone, and a connection that has lost something is of no more use. */
+  /** Forwards packets again. A connection that has lost packets stays broken. */
   resume(): void {
     this.#isSilent = false
   }
 
-  /** From now on packets of the connections that there are vanish, in both directions; none is closed, and new ones work. */
+  /** Drops all packets of the open connections from now on. None is closed, and new connections work. */
   forget(): void {
     for (const client of this.#clients) this.#broken.add(client)
   }
 
-  /** Whether anybody may connect. When nobody may, those who are connected are cut off. */
+  /** Accepts or refuses connections. Refusing also resets the open ones. */
   admit(isOpen: boolean): void {
     this.#isOpen = isOpen
     if (!isOpen) for (const client of this.#clients) client.resetAndDestroy()
@@ -67,14 +67,14 @@ export class DatabaseProxy {
   #connect(client: Socket, upstream: Socket): void {
     if (!this.#isOpen) client.resetAndDestroy()
     this.#clients.add(client)
-    const gets = (bytes: Buffer, to: Socket) => {
+    const forward = (bytes: Buffer, to: Socket) => {
       if (this.#isSilent) this.#broken.add(client)
       if (!this.#broken.has(client)) to.write(bytes)
     }
-    client.on('data', (bytes) => gets(bytes, upstream))
+    client.on('data', (bytes) => forward(bytes, upstream))
     upstream.on('data', (bytes) => {
-      if (this.#held === undefined || !bytes.includes(this.#held)) return gets(bytes, client)
-      this.#holding()
+      if (this.#held === undefined || !bytes.includes(this.#held)) return forward(bytes, client)
+      this.#onHeld()
       upstream.pause()
     })
     client.on('close', () => this.#clients.delete(client))

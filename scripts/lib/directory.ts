@@ -1,5 +1,4 @@
-// Directories in the system's temporary one. Each is named after the process that owns it, so that what a killed process left
-// can be told from what is in use.
+// Temporary directories. The name of each contains the pid of its owner, to find the leftovers of killed processes.
 
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -10,19 +9,31 @@ export interface TemporaryDirectory {
   remove(): Promise<void>
 }
 
-/** Makes an empty directory, which the embedded database's user can pass through when root makes it. */
+/** Creates an empty directory. When root creates it, the embedded database's user can traverse it. */
 export async function makeTemporaryDirectory(): Promise<TemporaryDirectory> {
   const directory = await mkdtemp(path.join(os.tmpdir(), ownedName(process.pid, '')))
   await chmod(directory, 0o755)
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
 }
 
-/** The name of a directory that a process owns. */
+/** Runs `act` with a temporary directory, which is removed afterwards. */
+export async function inTemporaryDirectory<Result>(
+  act: (directory: string) => Promise<Result>,
+): Promise<Result> {
+  const { directory, remove } = await makeTemporaryDirectory()
+  try {
+    return await act(directory)
+  } finally {
+    await remove()
+  }
+}
+
+/** The name of a directory owned by a process. */
 export function ownedName(pid: number, suffix: string): string {
   return `animal-store-${pid}-${suffix}`
 }
 
-/** The process that owns a directory of that name; undefined: it is none of these. */
+/** The pid of a directory's owner; undefined for other names. */
 export function ownerOf(name: string): number | undefined {
   const [, pid] = /^animal-store-(\d+)-/.exec(name) ?? []
   return pid === undefined ? undefined : Number(pid)

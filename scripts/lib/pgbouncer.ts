@@ -1,4 +1,4 @@
-// A PgBouncer that can be killed and brought back at the same address.
+// A PgBouncer that can be killed and restarted on the same port.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -6,13 +6,13 @@ import path from 'node:path'
 import { kill, untilReady } from './child.js'
 import { freePort } from './port.js'
 
-/** Whether there is a pgbouncer in PATH. */
+/** Whether PATH has a pgbouncer. */
 export const hasPgBouncer: boolean = spawnSync('pgbouncer', ['--version']).error === undefined
 
-/** When a client gives a session of PostgreSQL back. */
+/** When a client releases its PostgreSQL session. */
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
-/** The server behind it. */
+/** The PostgreSQL server. */
 export interface Target {
   readonly host: string
   readonly port: number
@@ -29,9 +29,9 @@ export class PgBouncer {
   ) {}
 
   /**
-   * Starts one on a free port, and waits until it listens.
-   * @param directory for its files, which everybody may enter
-   * @param users who may log in, with the passwords that the server wants of them
+   * Starts a PgBouncer on a free port, and waits until it listens.
+   * @param directory for its files, world-accessible
+   * @param users the users that may log in, with their passwords for the server
    */
   static async start(
     directory: string,
@@ -64,16 +64,16 @@ export class PgBouncer {
     return bouncer
   }
 
-  /** Starts it again at the same address. */
+  /** Starts it, again on the same port. */
   async start(): Promise<void> {
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     const identity = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
     const child = spawn('pgbouncer', [this.file], { stdio: ['ignore', 'ignore', 'pipe'], ...identity })
     this.#child = child
     await untilReady(child.stderr, /process up/)
   }
 
-  /** Ends it at once, and all connections through it. */
+  /** Kills it, with all connections through it. */
   async kill(): Promise<void> {
     if (this.#child !== undefined) await kill(this.#child)
   }

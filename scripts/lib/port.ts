@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import net from 'node:net'
 
-// Below those that systems give to outgoing connections, one of which could take it before it is listened on.
+// Below the ephemeral ports: an outgoing connection could take one of those before the caller listens.
 const range = [20_000, 30_000] as const
 
-/** A port that nothing listens on. */
+/** Returns a port that nothing listens on. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...range)

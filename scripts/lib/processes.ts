@@ -1,4 +1,4 @@
-// What processes use, as Linux tells it in /proc. Elsewhere there is nothing to tell, and nothing is made up.
+// CPU time, memory and children of processes, from Linux's /proc. On other systems the figures are NaN.
 
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -10,19 +10,19 @@ interface Process {
   readonly pid: number
   readonly parent: number
   readonly ticks: number
-  /** Of its children that have ended. */
+  /** Of exited children. */
   readonly endedTicks: number
 }
 
-/** Whether processor time can be told here. */
+/** Whether the system has /proc. */
 export const canMeasureProcesses: boolean = process.platform === 'linux'
 
-/** The processor time that a process and its descendants have used, in seconds. */
+/** The CPU time of a process and its descendants, in seconds. */
 export function cpuSeconds(root: number): number {
   if (!canMeasureProcesses) return Number.NaN
   const all = listProcesses()
   const tree = new Set([root])
-  // A parent may be listed after its child, so this goes on until nothing is found.
+  // A parent may be listed after its child: repeat until no process is added.
   for (let size = 0; size !== tree.size; ) {
     size = tree.size
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)
@@ -31,13 +31,13 @@ export function cpuSeconds(root: number): number {
   return members.reduce((sum, { ticks, endedTicks }) => sum + ticks + endedTicks, 0) / ticksPerSecond
 }
 
-/** The memory that a process has in RAM, in bytes. */
+/** The resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   if (!canMeasureProcesses) return Number.NaN
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * bytesPerPage
 }
 
-/** The processes that a process has started, and that have not ended. */
+/** The running children of a process. */
 export function childrenOf(pid: number): number[] {
   return listProcesses().flatMap((each) => (each.parent === pid ? [each.pid] : []))
 }
@@ -47,7 +47,7 @@ export function parentOf(pid: number): number | undefined {
   return canMeasureProcesses ? read(pid)?.parent : undefined
 }
 
-/** The first words of /proc about a process: its name. */
+/** The name of a process. */
 export function nameOf(pid: number): string {
   return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 }
@@ -57,7 +57,7 @@ function listProcesses(): Process[] {
   return pids.map((pid) => read(Number(pid))).filter((each) => each !== undefined)
 }
 
-// proc(5): the name stands in parentheses and may hold anything, so the fields are counted from behind it.
+// proc(5): the name in parentheses may contain anything, so the fields are counted after it.
 function read(pid: number): Process | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -65,6 +65,6 @@ function read(pid: number): Process | undefined {
     const field = (number: number) => Number(fields[number - 3])
     return { pid, parent: field(4), ticks: field(14) + field(15), endedTicks: field(16) + field(17) }
   } catch {
-    return undefined // it has ended meanwhile
+    return undefined // the process has exited
   }
 }

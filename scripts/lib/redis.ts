@@ -1,4 +1,4 @@
-// Redises that can be killed, brought back at the same address, frozen and thawed.
+// Redis servers that can be killed, restarted on the same port, frozen and thawed.
 
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
@@ -8,10 +8,10 @@ import { promisify } from 'node:util'
 import { kill, untilReady } from './child.js'
 import { freePort } from './port.js'
 
-/** Whether there is a redis-server in PATH. */
+/** Whether PATH has a redis-server. */
 export const hasRedis: boolean = spawnSync('redis-server', ['--version']).error === undefined
 
-/** Runs redis-cli, and gives what it says. */
+/** Runs redis-cli and returns its output. */
 export async function redisCli(...args: readonly string[]): Promise<string> {
   return (await promisify(execFile)('redis-cli', args)).stdout
 }
@@ -25,7 +25,10 @@ export class RedisServer {
     readonly settings: readonly string[],
   ) {}
 
-  /** Starts one on a free port, which keeps nothing, and waits until it answers. `settings` are further arguments of its, a file before all others. */
+  /**
+   * Starts a server without persistence on a free port, and waits until it is ready.
+   * @param settings further arguments; a configuration file must come first
+   */
   static async start(directory: string, ...settings: readonly string[]): Promise<RedisServer> {
     const server = new RedisServer(await freePort(), directory, settings)
     await server.start()
@@ -36,20 +39,20 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`
   }
 
-  /** Starts it again, empty, at the same address. */
+  /** Starts it, again empty and on the same port. */
   async start(): Promise<void> {
     const args = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', '']
     const child = spawn('redis-server', [...this.settings, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
-    await untilReady(child.stdout, /Ready to accept connections|\+monitor/) // the latter says a sentinel
+    await untilReady(child.stdout, /Ready to accept connections|\+monitor/) // the latter from a sentinel
   }
 
-  /** Ends it at once, with everything it held. */
+  /** Kills it. Its data is lost. */
   async kill(): Promise<void> {
     if (this.#child !== undefined) await kill(this.#child)
   }
 
-  /** It keeps its connections and takes new ones, but answers nothing. */
+  /** Stops the process: connections stay open and new ones are accepted, without replies. */
   freeze(): void {
     this.#child?.kill('SIGSTOP')
   }
@@ -61,7 +64,7 @@ export class RedisServer {
 
 const pollMs = 20
 
-/** Three masters with a part of the keys each, and a replica of each, which takes its place when it is away for two seconds. */
+/** Three masters, each with a replica that is promoted after the master was unavailable for two seconds. */
 export class RedisCluster {
   private constructor(
     readonly masters: readonly RedisServer[],
@@ -69,8 +72,8 @@ export class RedisCluster {
   ) {}
 
   /**
-   * Starts it, and waits until all keys have a master, and replicas what that has.
-   * @param settings further arguments of one of its servers
+   * Starts the cluster, and waits until it serves all slots and the replicas are in sync.
+   * @param settings returns further arguments for one server
    */
   static async start(
     directory: string,
@@ -93,19 +96,19 @@ export class RedisCluster {
     }
   }
 
-  /** As a service is told. */
+  /** For REDIS_URL. */
   get url(): string {
     return `redis+cluster://${this.masters.map(addressOf).join(',')}`
   }
 
-  /** Resolves with the master that has keys of such a name. */
+  /** Resolves with the master that has keys matching the pattern. */
   masterOf(pattern: string): Promise<RedisServer> {
-    return untilOneSays(this.masters, ['KEYS', pattern], 'animal-store')
+    return untilOneReplies(this.masters, ['KEYS', pattern], 'animal-store')
   }
 
-  /** Resolves when a replica has taken its master's place. */
+  /** Resolves when a replica is promoted. */
   async untilPromoted(): Promise<void> {
-    await untilOneSays(this.replicas, ['ROLE'], 'master')
+    await untilOneReplies(this.replicas, ['ROLE'], 'master')
   }
 
   async kill(): Promise<void> {
@@ -116,8 +119,8 @@ export class RedisCluster {
     const addresses = [...this.masters, ...this.replicas].map(addressOf)
     await redisCli('--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes')
     await Promise.all([
-      ...this.masters.map((server) => untilOneSays([server], ['CLUSTER', 'INFO'], 'cluster_state:ok')),
-      ...this.replicas.map((server) => untilOneSays([server], ['INFO'], 'master_link_status:up')),
+      ...this.masters.map((server) => untilOneReplies([server], ['CLUSTER', 'INFO'], 'cluster_state:ok')),
+      ...this.replicas.map((server) => untilOneReplies([server], ['INFO'], 'master_link_status:up')),
     ])
   }
 }
@@ -126,8 +129,8 @@ function addressOf({ port }: RedisServer): string {
   return `127.0.0.1:${port}`
 }
 
-/** Resolves with the first of the servers that says a text in its answer to a command. */
-export async function untilOneSays(
+/** Repeats a command until the reply of a server contains a text. Resolves with that server. */
+export async function untilOneReplies(
   servers: readonly RedisServer[],
   command: readonly string[],
   text: string,

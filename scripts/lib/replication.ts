@@ -1,4 +1,4 @@
-// A PostgreSQL and a streaming standby of it, on the programs of the embedded one: a primary may be killed, and the standby promoted.
+// A PostgreSQL primary and a streaming standby, from the binaries of the embedded PostgreSQL.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -13,19 +13,18 @@ import { freePort } from './port.js'
 
 const pollMs = 20
 
-/** One of the two. */
 export interface PostgresServer {
   readonly host: string
   readonly port: number
-  /** Connections to its database `postgres`, as its owner. */
+  /** Connections to the database `postgres` as superuser. */
   readonly sql: RootSql
-  /** From now on it keeps its connections, and even takes new ones, but answers nothing. */
+  /** Stops all its processes: connections stay open and new ones are accepted, without responses. */
   freeze(): Promise<void>
-  /** Ends it as a power cut would, as far as a process can tell. */
+  /** Kills it, like a power cut. */
   kill(): Promise<void>
 }
 
-/** Servers, in that order, as a service is told. */
+/** The DATABASE_URL of servers, in that order. */
 export function urlOf(...servers: readonly Pick<PostgresServer, 'host' | 'port'>[]): string {
   const hosts = servers.map(({ host, port }) => `${host}:${port}`)
   return `postgres://postgres@${hosts.join(',')}/postgres`
@@ -38,9 +37,9 @@ export class Replication {
   ) {}
 
   /**
-   * Starts both, and waits until the one sends to the other.
-   * @param directory with the data of an embedded server that is stopped, which becomes the primary's
-   * @param isSynchronous whether each commit of the one waits for the other
+   * Starts both servers, and waits until the primary streams to the standby.
+   * @param directory contains the data of a stopped embedded server, which becomes the primary's
+   * @param isSynchronous whether each commit on the primary waits for the standby
    */
   static async start(directory: string, isSynchronous = true): Promise<Replication> {
     const copy = path.join(directory, 'standby')
@@ -59,17 +58,17 @@ export class Replication {
     return replication
   }
 
-  /** Both, in that order, as a service is told. */
+  /** The DATABASE_URL of both servers, the primary first. */
   get url(): string {
     return urlOf(this.primary, this.standby)
   }
 
-  /** Makes the standby a primary, one that waits for no other. */
+  /** Promotes the standby to a primary without standbys. */
   async promote(): Promise<void> {
     await this.standby.sql`select pg_promote()`
   }
 
-  /** Waits until a query of the standby sees what the primary has committed by now. */
+  /** Waits until the standby has replayed what the primary has committed. */
   async caughtUp(): Promise<void> {
     const [now] = await this.primary.sql<{ lsn: string }[]>`select pg_current_wal_lsn()::text as lsn`
     await untilFound(
@@ -111,7 +110,7 @@ async function startServer(
   await untilServed(sql, child)
   const frozen: number[] = []
   const freeze = async () => {
-    child.kill('SIGSTOP') // first: it makes no more processes
+    child.kill('SIGSTOP') // first, so that it forks no more processes
     const rows = await sql<{ pid: number }[]>`select pid from pg_stat_activity`
     frozen.push(...rows.map(({ pid }) => pid))
     for (const pid of frozen) process.kill(pid, 'SIGSTOP')
@@ -119,12 +118,12 @@ async function startServer(
   const kill = async () => {
     await sql.end({ timeout: 0 })
     await killProcess(child)
-    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // they hear of no end
+    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // stopped, they do not notice the postmaster's exit
   }
   return { host, port, sql, freeze, kill }
 }
 
-// PostgreSQL writes it, too.
+// Owned by PostgreSQL's user, because the server removes the file at promotion.
 function writeSignal(file: string, { uid, gid }: Identity): void {
   writeFileSync(file, '')
   if (uid !== undefined && gid !== undefined) chownSync(file, uid, gid)

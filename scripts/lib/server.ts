@@ -1,4 +1,4 @@
-// The server of any contract, without a database: for what asks only what the contract makes of requests and answers.
+// The application for any contract, without a database: for tools that examine validation only.
 
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
@@ -10,8 +10,8 @@ import { createPools } from '../../src/database/pools.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 
 /**
- * Builds the server that a start would build, with these handlers. Nothing listens.
- * @throws {ContractError} when a start would fail
+ * Builds the application with these handlers. It does not listen.
+ * @throws {ContractError} when startup would fail
  */
 export async function buildServer(
   contract: Contract,

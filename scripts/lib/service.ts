@@ -1,4 +1,4 @@
-// The built service as a process, as `npm start` runs it, for the scripts that try it: on a free port, with its log read.
+// The built service as a process, as `npm start` runs it, on a free port.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,13 +17,13 @@ export interface Service {
   readonly origin: string
   /** The log lines so far. */
   readonly log: readonly string[]
-  /** Its exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or the signal that killed the process. */
   readonly ended: Promise<number | NodeJS.Signals>
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the exit. */
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-/** Starts the service and waits until it says where it listens. */
+/** Starts the service and waits until it listens. */
 export async function startService(environment: Environment): Promise<Service> {
   const child = spawn(process.execPath, [built('src/main.js')], {
     cwd: projectRoot,
@@ -33,14 +33,14 @@ export async function startService(environment: Environment): Promise<Service> {
   const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
   const log: string[] = []
   createInterface({ input: child.stdout }).on('line', (line) => log.push(line))
-  const said: string[] = []
+  const errors: string[] = []
   const origin = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
-      said.push(line)
+      errors.push(line)
       const found = / at (https?:\/\/[^/\s]+)/.exec(line)?.[1]
       if (found !== undefined) resolve(found)
     })
-    void ended.then((end) => reject(new Error(`the service ended with ${end}:\n${said.join('\n')}`)))
+    void ended.then((end) => reject(new Error(`service exited with ${end}:\n${errors.join('\n')}`)))
   })
   return {
     child,
@@ -65,7 +65,7 @@ export async function runKeys(args: readonly string[], environment: Environment)
   return stdout.trim()
 }
 
-/** What `keys create` is told for a key that no load uses up; where the contract fixes the quotas of every plan, for one of the widest. */
+/** Arguments of `keys create` for a key with ample quotas: of a custom plan, or else of the plan with the highest daily quota. */
 export function openTerms(contract: Contract): string[] {
   const custom = customPlan(contract)
   if (custom !== undefined) return ['--plan', custom, '--per-minute', '2000000000', '--per-day', '2000000000']
@@ -73,12 +73,12 @@ export function openTerms(contract: Contract): string[] {
   return ['--plan', widest?.name ?? '']
 }
 
-/** A file of what `npm run build:server` makes. */
+/** The path of a file that `npm run build:server` writes. */
 export function built(file: string): string {
   return path.join(projectRoot, 'dist', file)
 }
 
-// Of the caller's environment what a shell needs: its DATABASE_URL is not for this.
+// Only what a shell needs of the caller's environment, so that its DATABASE_URL is not used.
 function environmentOf(environment: Environment): Environment {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment }

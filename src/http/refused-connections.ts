@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.js'
-import { networkOf } from '../rate-limit/counters.js'
+import { networkOf } from '../rate-limit/addresses.js'
 
 /** The bound that was reached. */
 export const refusalReasons = ['connections_max', 'connections_per_address_max'] as const

@@ -1,4 +1,4 @@
-// The database: what the service waits for, and how the database sees the service.
+// Database metrics: statements as the service sees them, connections and replication as the database does.
 
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pool } from '../database/driver/pool.js'
@@ -7,14 +7,14 @@ import { unlessAborted } from '../lib/abort.js'
 import { singleFlight } from '../lib/coalesce.js'
 import { secondsBuckets } from './requests.js'
 
-// A scrape must not wait for a database that hangs.
+// A scrape must not wait for an unresponsive database.
 const timeoutMs = 1_000
 
-/** Statements by pool. */
+/** Measures statements by pool. */
 export function measureStatements(registry: Registry, pools: Pools): void {
   const seconds = new Histogram({
     name: 'animal_store_statement_seconds',
-    help: 'From a statement to its rows, its wait for a connection included',
+    help: 'Time of a statement, including its wait for a connection',
     labelNames: ['pool'],
     buckets: secondsBuckets,
     registers: [registry],
@@ -22,7 +22,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   const inFlight = new Map<string, number>()
   new Gauge({
     name: 'animal_store_statements_waiting',
-    help: 'Statements that have no answer yet',
+    help: 'Statements in flight or waiting for a connection',
     labelNames: ['pool'],
     registers: [registry],
     collect() {
@@ -43,53 +43,53 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   }
 }
 
-/** The connections, as the database sees them: whatever waits shows here, whatever the driver knows of it. */
+/** Measures the connections as PostgreSQL sees them, so waits show that the driver does not know of. */
 export function measureConnections(registry: Registry, sql: Sql): void {
   const registers = [registry]
-  // Both gauges of a scrape ask at once, and are told the same.
-  const ask = singleFlight(() =>
+  // One query for both gauges of a scrape.
+  const query = singleFlight(() =>
     unlessAborted(countConnections(sql), AbortSignal.timeout(timeoutMs)).catch(() => undefined),
   )
   new Gauge({
     name: 'animal_store_database_up',
-    help: 'Whether the database answers',
+    help: 'Whether the database responds (1) or not (0)',
     registers,
-    aggregator: 'min', // of workers
+    aggregator: 'min', // over workers
     async collect() {
-      this.set((await ask()) === undefined ? 0 : 1)
+      this.set((await query()) === undefined ? 0 : 1)
     },
   })
   new Gauge({
     name: 'animal_store_database_connections',
-    help: 'Connections of all instances to the database, by what they do; lock: they wait for others',
+    help: 'Database connections of all instances by state: active, lock (waiting for one), idle, transaction (idle in one)',
     labelNames: ['state'],
     registers,
-    aggregator: 'max', // of workers, each of which is told of all
+    aggregator: 'max', // over workers, each of which counts all connections
     async collect() {
-      const counts = await ask()
+      const counts = await query()
       this.reset()
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count)
     },
   })
 }
 
-/** How far the standby that requests read from is behind; nothing where they read from a primary. */
+/** Measures the replication lag of the standby that requests read from. Absent while they read from a primary. */
 export function measureReplicationLag(registry: Registry, reads: Pool): void {
   new Gauge({
     name: 'animal_store_replication_lag_seconds',
-    help: 'How far the standby that requests read from is behind',
+    help: 'Replication lag of the standby that requests read from',
     registers: [registry],
-    aggregator: 'max', // of workers
+    aggregator: 'max', // over workers
     async collect() {
-      const late = AbortSignal.timeout(timeoutMs)
-      const lag = await unlessAborted(findLag(reads.sqlUntil(late)), late).catch(() => null)
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const lag = await unlessAborted(findLag(reads.sqlUntil(timeout)), timeout).catch(() => null)
       if (lag === null) this.remove()
       else this.set(lag)
     },
   })
 }
 
-// What was received is the latest there is while a primary sends. Else the standby is behind by no more than the age of its last commit.
+// Zero if the standby streams and has replayed all it received. Otherwise the age of its last commit, an upper bound.
 async function findLag(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ lag: number | null }[]>`
     select case when not pg_is_in_recovery() then null

@@ -1,5 +1,5 @@
-// What Prometheus is told, at a port of its own. Every label takes few values: those of the contract (operations, statuses,
-// plans), or a bounded number of keys.
+// Prometheus metrics, on a separate port. Labels have few values: those of the contract (operations, statuses, plans), or a limited
+// number of keys.
 
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
@@ -11,41 +11,41 @@ import { type RefusedConnections, refusalReasons } from '../http/refused-connect
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureReplicationLag, measureStatements } from './database.js'
 import { measureRequests } from './requests.js'
-import { type AskHealth, closeMetricsServer, createMetricsServer } from './server.js'
+import { closeMetricsServer, createMetricsServer, type GetHealth } from './server.js'
 
-/** What is measured beside the server itself. */
+/** The measured parts of the application. */
 export interface MeasuredParts {
   readonly pools: Pools
   readonly counters: Counters
   readonly loadShedder: LoadShedder
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
-  /** Whether a primary asks for what is measured, and adds it up. */
-  readonly isShared: boolean
+  /** Whether this process is a worker, whose metrics the primary aggregates. */
+  readonly isWorker: boolean
 }
 
 const eventLoopPrecisionMs = 10
 
 /**
- * Measures a server: its requests from now on, and the state of its parts whenever it is asked. The server that is returned
- * answers with the metrics once it listens; the application's close ends it.
+ * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the metrics server, which does
+ * not listen yet; the application closes it.
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, loadShedder, lifetimes, refusedConnections, isShared }: MeasuredParts,
+  { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
 ): Server {
   const registry = new Registry()
-  // Memory, processor time, the event loop's delay, garbage collection.
+  // Memory, CPU, event-loop lag, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
   measureRequests(app, registry, lifetimes)
-  measureCallers(app, registry, refusedConnections)
+  measureClientConnections(app, registry, refusedConnections)
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
-  if (isShared) shareMetrics(registry)
-  const health: AskHealth = async (url) => {
+  if (isWorker) aggregateInPrimary(registry)
+  const health: GetHealth = async (url) => {
     const { statusCode, body } = await app.inject(url)
     return { status: statusCode, body }
   }
@@ -54,15 +54,15 @@ export function addMetrics(
   return server
 }
 
-// With the primary, which prom-client answers by itself.
-function shareMetrics(registry: Registry): void {
+// The constructor makes prom-client reply to the primary's requests.
+function aggregateInPrimary(registry: Registry): void {
   AggregatorRegistry.setRegistries([registry])
   new AggregatorRegistry()
 }
 
 /**
- * The sums of what the workers of this process measure; it does not listen yet.
- * @param originOf where the workers listen: whether they are ready, one of them is asked
+ * Creates the primary's metrics server, which serves the workers' metrics in aggregate. It does not listen yet.
+ * @param originOf returns where the workers listen: one of them responds to `/readyz`
  */
 export function createWorkersMetrics(log: FastifyBaseLogger, originOf: () => string): Server {
   const registry = new AggregatorRegistry()
@@ -70,20 +70,24 @@ export function createWorkersMetrics(log: FastifyBaseLogger, originOf: () => str
     { contentType: registry.contentType, metrics: () => registry.clusterMetrics() },
     async (url) => {
       if (url === '/healthz') return { status: 200, body: JSON.stringify({ status: 'ok' }) }
-      const answer = await fetch(originOf() + url, { signal: AbortSignal.timeout(healthTimeoutMs) })
-      return { status: answer.status, body: await answer.text() }
+      const response = await fetch(originOf() + url, { signal: AbortSignal.timeout(healthTimeoutMs) })
+      return { status: response.status, body: await response.text() }
     },
     log,
   )
 }
 
-// Longer than a worker takes to tell.
+// Longer than a worker's own timeout.
 const healthTimeoutMs = 2_000
 
-function measureCallers(app: FastifyInstance, registry: Registry, refused: RefusedConnections): void {
+function measureClientConnections(
+  app: FastifyInstance,
+  registry: Registry,
+  refused: RefusedConnections,
+): void {
   new Counter({
     name: 'animal_store_refused_connections_total',
-    help: 'Connections closed because CONNECTIONS_MAX were open, or CONNECTIONS_PER_ADDRESS_MAX of their address',
+    help: 'Connections closed because CONNECTIONS_MAX or CONNECTIONS_PER_ADDRESS_MAX was reached',
     labelNames: ['reason'],
     registers: [registry],
     collect() {
@@ -93,7 +97,7 @@ function measureCallers(app: FastifyInstance, registry: Registry, refused: Refus
   })
   new Gauge({
     name: 'animal_store_connections',
-    help: 'Open connections of callers',
+    help: 'Open client connections',
     registers: [registry],
     async collect() {
       this.set(
@@ -106,7 +110,7 @@ function measureCallers(app: FastifyInstance, registry: Registry, refused: Refus
 function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   new Gauge({
     name: 'animal_store_requests_in_flight',
-    help: 'Requests of operations whose handlers are running, or whose keys are being looked up',
+    help: 'Running handlers and API key look-ups',
     registers: [registry],
     collect() {
       this.set(loadShedder.inFlight)
@@ -114,7 +118,7 @@ function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   })
   new Counter({
     name: 'animal_store_overload_refusals_total',
-    help: 'Requests of operations refused because WORK_MAX was reached',
+    help: 'Requests refused with 503 because WORK_MAX was reached',
     registers: [registry],
     collect() {
       this.reset()
@@ -123,17 +127,17 @@ function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   })
 }
 
-const places: readonly CountersState[] = ['memory', 'redis', 'memory_fallback']
+const states: readonly CountersState[] = ['memory', 'redis', 'memory_fallback']
 
 function measureCounters(registry: Registry, counters: Counters): void {
   new Gauge({
     name: 'animal_store_counters',
-    help: 'Where requests are counted: 1 at the place of now',
+    help: 'Where requests are counted for rate limiting: 1 for the current place',
     labelNames: ['place'],
-    aggregator: 'max', // of workers
+    aggregator: 'max', // over workers
     registers: [registry],
     collect() {
-      for (const place of places) this.set({ place }, place === counters.state() ? 1 : 0)
+      for (const place of states) this.set({ place }, place === counters.state() ? 1 : 0)
     },
   })
 }

@@ -1,27 +1,27 @@
-// Requests: how many and how long, who is refused, and who still calls what is to go.
+// Request metrics: count and time, rate-limit refusals, calls of deprecated operations.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Operation } from '../contract/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
 
-/** Of times in seconds: from an answer out of memory to one at the limit of a handler. */
+/** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-// A key beyond these is counted as one of `other`; the log names it all the same.
+// Further keys are counted as `other`; the log has each key.
 const keysMax = 200
 const otherKeys = 'other'
 
 type Observe = (request: FastifyRequest, reply: FastifyReply, operation: Operation | undefined) => void
 
-// In place of the status of a request whose connection was gone before its answer was.
+// The status of a request whose connection closed before its response.
 const aborted = 'aborted'
 
-/** Measures every request, answered or not. */
+/** Measures every request, aborted ones too. */
 export function measureRequests(app: FastifyInstance, registry: Registry, lifetimes: Lifetimes): void {
-  const observers = [times(registry), refusals(registry), deprecatedCalls(registry)]
+  const observers = [observeTimes(registry), observeRefusals(registry), observeDeprecated(registry)]
   const observeAll = (request: FastifyRequest, reply: FastifyReply) => {
-    // Undefined, too, for a URL that cannot be routed.
+    // `matched` is also undefined for a URL that cannot be routed.
     const operation = request.matched?.config?.operation
     for (const observe of observers) observe(request, reply, operation)
   }
@@ -32,10 +32,10 @@ export function measureRequests(app: FastifyInstance, registry: Registry, lifeti
   lifetimes.onAborted(observeAll)
 }
 
-function times(registry: Registry): Observe {
+function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
-    help: 'From a request to its answer, by operation (none: beside the contract, or no such path or method) and status (aborted: its connection was gone)',
+    help: 'Request time by operation (none: not in the contract) and status (aborted: the connection closed before the response)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],
@@ -46,16 +46,16 @@ function times(registry: Registry): Observe {
   }
 }
 
-function refusals(registry: Registry): Observe {
+function observeRefusals(registry: Registry): Observe {
   const requests = new Counter({
     name: 'animal_store_refusals_total',
-    help: 'Requests refused with 429, by plan (none: without a valid key) and by what was used up',
+    help: 'Requests refused with 429 by plan (none: without a valid key) and window',
     labelNames: ['plan', 'window'],
     registers: [registry],
   })
   const bans = new Counter({
     name: 'animal_store_bans_total',
-    help: 'Keys that were banned for a while, by plan',
+    help: 'Bans of keys by plan',
     labelNames: ['plan'],
     registers: [registry],
   })
@@ -67,11 +67,11 @@ function refusals(registry: Registry): Observe {
   }
 }
 
-// By key, so that somebody can tell its owner before the sunset.
-function deprecatedCalls(registry: Registry): Observe {
+// By key, so that the operator can notify its owner before the sunset.
+function observeDeprecated(registry: Registry): Observe {
   const requests = new Counter({
     name: 'animal_store_deprecated_requests_total',
-    help: `Requests for deprecated operations, by id of the key (${otherKeys}: beyond the first ${keysMax})`,
+    help: `Requests of deprecated operations by key id (${otherKeys}: beyond the first ${keysMax})`,
     labelNames: ['operation', 'key'],
     registers: [registry],
   })

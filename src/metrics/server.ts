@@ -1,15 +1,15 @@
-// A server for the metrics, which need not be open to callers, and for health: whoever probes it there needs no place among them.
+// The metrics server, which clients need not reach. It serves health too, so that probes need no slot among the client connections.
 
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Answers `/healthz` and `/readyz`, in JSON. */
-export type AskHealth = (url: string) => Promise<{ readonly status: number; readonly body: string }>
+/** Returns the JSON response to `/healthz` or `/readyz`. */
+export type GetHealth = (url: string) => Promise<{ readonly status: number; readonly body: string }>
 
-/** Makes the server, which does not listen yet. */
+/** Creates the server, which does not listen yet. */
 export function createMetricsServer(
   metrics: { readonly contentType: string; metrics(): Promise<string> },
-  health: AskHealth,
+  health: GetHealth,
   log: FastifyBaseLogger,
 ): Server {
   return createServer(async (request, response) => {
@@ -23,12 +23,12 @@ export function createMetricsServer(
       response.writeHead(404).end()
       return
     }
-    const text = await metrics.metrics().catch((err) => log.error({ err }, 'metrics failed'))
+    const text = await metrics.metrics().catch((err) => log.error({ err }, 'cannot collect metrics'))
     response.writeHead(text === undefined ? 500 : 200, { 'Content-Type': metrics.contentType }).end(text)
   })
 }
 
-/** Closes the server, and the connections of whoever asks. */
+/** Closes the server and its connections. */
 export async function closeMetricsServer(server: Server): Promise<void> {
   server.closeAllConnections()
   if (server.listening) await new Promise((resolve) => server.close(resolve))

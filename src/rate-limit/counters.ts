@@ -1,162 +1,120 @@
-// Where requests are counted: in this process, in the primary of its instance, or in Redis and then shared by every instance. While
-// Redis is away or slow, the instance counts on its own. Addresses are counted by @fastify/rate-limit; a client's ban and two
-// windows are looked at and counted in one step, where the plugin would take a step for each.
+// Where requests are counted: in this process, in the primary of its workers, or in Redis, where all instances share the counts.
+// While Redis is unavailable, each instance falls back to its own counters.
 
-import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Cluster, Redis } from 'ioredis'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Contract, RateLimits } from '../contract/types.js'
+import type { Contract } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { LastTold } from './last-told.js'
-import { MemoryClientCounter, MemoryStore } from './memory.js'
-import { PrimaryCounts } from './primary.js'
+import {
+  type AddressCounter,
+  createAddressCounter,
+  createRedisAddressCounter,
+  networkOf,
+} from './addresses.js'
+import { LastSeen } from './last-seen.js'
+import { MemoryAddressStore, MemoryClientCounter } from './memory.js'
+import { PrimaryCounter } from './primary.js'
 import { RedisClientCounter } from './redis.js'
 import type { RedisConfig } from './redis-connection.js'
-import { type ClientCounter, minuteMs, type WindowState } from './windows.js'
+import type { ClientCounter } from './windows.js'
 
-/** Counts the requests of addresses: a flood of them pushes out no client. */
-export type AddressCounter = (
-  request: FastifyRequest,
-  options?: { readonly increment: boolean },
-) => Promise<WindowState>
-
-/** Where requests are counted; `memory_fallback`: in this instance, because Redis is away. */
+/** `memory_fallback`: in this instance, because Redis is unavailable. */
 export type CountersState = 'memory' | 'redis' | 'memory_fallback'
 
-/** All that is counted, wherever that is just now. */
+/** Counts clients and addresses separately, so that a flood of addresses evicts no client. */
 export interface Counters extends ClientCounter {
   readonly address: AddressCounter
+  /** Where requests are counted now. */
   state(): CountersState
 }
 
-type OwnCounters = Omit<Counters, 'state'>
-
-const networkBits = 64
-
-/** What an address is counted as: whoever has one IPv6 address has the whole network, and some proxies tell a port with it. */
-export function networkOf(address: string): string {
-  return rateLimit.normalizeIP(address.replace(/^(?:\[(.*)\]|([^:]+)):\d+$/, '$1$2'), networkBits)
-}
+type LocalCounters = Omit<Counters, 'state'>
 
 /**
- * Makes the counters; with a Redis URL, shared ones. One of several workers has a channel to its primary. The server's close ends them.
- * @throws {OperatorError} where Redis cannot be used, and will not mend itself
+ * Creates the counters of an instance, which the server closes.
+ * @param primary a worker's channel to its primary
+ * @throws {OperatorError} if Redis rejects the configuration: a login, a permission, a certificate
  */
 export async function createCounters(
   app: FastifyInstance,
-  { title, rateLimits: limits }: Pick<Contract, 'title' | 'rateLimits'>,
+  { title, rateLimits }: Pick<Contract, 'title' | 'rateLimits'>,
   config: RedisConfig,
   log: Logger,
   primary?: Channel,
 ): Promise<Counters> {
-  const own = await createOwnCounters(app, limits, primary && new PrimaryCounts(primary))
-  if (config.redisUrl === undefined) return { ...own, state: () => 'memory' }
-  const { RedisConnection } = await import('./redis-connection.js') // its client is slow to load, and most have no Redis
+  const { ban, anonymous } = rateLimits
+  const local = await createLocalCounters(app, rateLimits, primary)
+  if (config.redisUrl === undefined) return { ...local, state: () => 'memory' }
+  const { RedisConnection } = await import('./redis-connection.js') // slow to load
   const connection = new RedisConnection(config.redisUrl, title, config, log)
   app.addHook('onClose', async () => connection.close())
-  const clients = new RedisClientCounter(connection.redis, limits.ban)
-  const address = await createRedisAddressCounter(app, limits, connection.redis)
+  const clients = new RedisClientCounter(connection.redis, ban)
+  const address = await createRedisAddressCounter(app, anonymous.perMinute, connection.redis)
   await connection.open()
-  const lastTold = new LastTold()
-  // `caller` is what its keys in Redis have in braces.
-  const shared = async <T>(
-    caller: string,
-    ask: () => MaybePromise<T>,
-    fallback: () => MaybePromise<T>,
-  ): Promise<T> => {
-    if (!connection.isUp) return fallback()
+  const lastSeen = new LastSeen()
+
+  // The hash tag is the part of the Redis keys in braces.
+  async function withFallback<T>(
+    hashTag: string,
+    countInRedis: () => Promise<T>,
+    countLocally: () => MaybePromise<T>,
+  ): Promise<T> {
+    if (!connection.isUp) return countLocally()
     try {
-      return await ask()
+      return await countInRedis()
     } catch (error) {
-      connection.lost(error, caller)
-      return fallback()
+      connection.markDown(error as Error, hashTag)
+      return countLocally()
     }
   }
+
   return {
-    count: async (client) => {
+    async count(client) {
       const { keyId } = client
-      const askedAtMs = elapsedMs()
-      const known = lastTold.of(keyId)
-      const windows = await shared(
+      const requestedAtMs = elapsedMs()
+      const known = lastSeen.get(keyId)
+      const windows = await withFallback(
         keyId,
         () => clients.count(client, known),
-        () => own.count(client, known),
+        () => local.count(client, known),
       )
-      lastTold.keep(keyId, windows, askedAtMs)
+      lastSeen.set(keyId, windows, requestedAtMs)
       return windows
     },
-    reject: async (client) => {
+    async reject(client) {
       const { keyId } = client
-      const askedAtMs = elapsedMs()
-      const ban = await shared(
+      const requestedAtMs = elapsedMs()
+      const ban = await withFallback(
         keyId,
         () => clients.reject(client),
-        () => own.reject(client),
+        () => local.reject(client),
       )
-      const known = lastTold.of(keyId, askedAtMs)
-      if (ban !== undefined && known !== undefined) lastTold.keep(keyId, { ...known, ban }, askedAtMs)
+      const known = lastSeen.get(keyId, requestedAtMs)
+      if (ban !== undefined && known !== undefined) lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
       return ban
     },
     address: (request, options) =>
-      shared(
+      withFallback(
         networkOf(request.ip),
         () => address(request, options),
-        () => own.address(request, options),
+        () => local.address(request, options),
       ),
     state: () => (connection.isUp ? 'redis' : 'memory_fallback'),
   }
 }
 
-// In this process, or in the primary.
-async function createOwnCounters(
+async function createLocalCounters(
   app: FastifyInstance,
-  limits: RateLimits,
-  primary: PrimaryCounts | undefined,
-): Promise<OwnCounters> {
-  const clients: ClientCounter = primary ?? new MemoryClientCounter(limits.ban)
+  { ban, anonymous }: Contract['rateLimits'],
+  primary: Channel | undefined,
+): Promise<LocalCounters> {
+  const counter = primary && new PrimaryCounter(primary)
+  const clients: ClientCounter = counter ?? new MemoryClientCounter(ban)
   return {
     count: (client, known) => clients.count(client, known),
     reject: (client) => clients.reject(client),
-    address: await createAddressCounter(app, limits, { store: primary?.Store ?? MemoryStore }),
+    address: await createAddressCounter(app, anonymous.perMinute, counter ?? new MemoryAddressStore()),
   }
-}
-
-async function createRedisAddressCounter(
-  app: FastifyInstance,
-  limits: RateLimits,
-  redis: Redis | Cluster,
-): Promise<AddressCounter> {
-  const count = await createAddressCounter(app, limits, { redis })
-  return async (request, options) => {
-    const window = await count(request, options)
-    return { ...window, ttl: window.ttl + 1 } // Redis lets a key live through the whole of its last millisecond
-  }
-}
-
-async function createAddressCounter(
-  app: FastifyInstance,
-  { anonymous }: RateLimits,
-  store: Pick<RateLimitPluginOptions, 'redis' | 'store'>,
-): Promise<AddressCounter> {
-  const options: RateLimitPluginOptions = {
-    global: false,
-    nameSpace: 'address:',
-    max: anonymous.perMinute,
-    timeWindow: minuteMs,
-    keyGenerator: ({ ip }) => `{${networkOf(ip)}}`,
-    ...store,
-  }
-  let counter: AddressCounter | undefined
-  // The plugin keeps to its scope, so that several kinds of store can stand side by side.
-  await app.register(async (scope) => {
-    await scope.register(rateLimit, options)
-    const count = scope.createRateLimit() // with options of its own it would name its keys after a route that is none
-    // Without an allow list the plugin always answers with a count.
-    counter = async (request, how) => (await count(request, how)) as WindowState
-  })
-  await app.after()
-  return counter as AddressCounter // registered, or app.after() has thrown
 }

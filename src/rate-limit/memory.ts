@@ -1,10 +1,10 @@
-// Counts in this process.
+// In-memory counters: the counts of one process.
 
-import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import type { AddressStore, StoredWindow } from './addresses.js'
 import {
   type ClientCounter,
   type ClientWindows,
@@ -16,7 +16,7 @@ import {
   windowState,
 } from './windows.js'
 
-/** A fixed window, which begins with the first request that is counted. */
+/** A fixed window, which opens with its first request. */
 class Window {
   #count = 0
   #endsAt = 0
@@ -38,7 +38,7 @@ class Window {
     this.#count++
   }
 
-  /** Counts what was counted elsewhere, where that is more. */
+  /** Adopts a count made elsewhere if it is higher. */
   raise(known: WindowState): void {
     if (used(known) <= this.current) return
     this.#count = used(known)
@@ -50,8 +50,8 @@ class Window {
   }
 }
 
-/** As many as valid keys were made. */
-export const keysMax = 100_000
+/** Clients whose windows are kept; the least recently used are evicted. Only valid keys have a client. */
+export const clientsMax = 100_000
 
 interface Windows {
   readonly ban: Window
@@ -61,7 +61,7 @@ interface Windows {
 }
 
 export class MemoryClientCounter implements ClientCounter {
-  readonly #clients = createCache<Windows>(keysMax)
+  readonly #clients = createCache<Windows>(clientsMax)
 
   constructor(readonly rules: RateLimits['ban']) {}
 
@@ -100,25 +100,13 @@ export class MemoryClientCounter implements ClientCounter {
   }
 }
 
-/** What @fastify/rate-limit asks a store for: how often was counted, and milliseconds until the window ends. */
-export interface StoredWindow {
-  readonly current: number
-  readonly ttl: number
-}
-
-export type StoreCallback = (error: Error | null, result?: StoredWindow) => void
-
-// An attacker has as many as he likes.
+// An attacker may have any number of addresses.
 const addressesMax = 50_000
 
-/**
- * A store for @fastify/rate-limit, whose own hands out its live entry: the plugin reads that only after others may have counted on
- * it, and of many requests at once, all would see the last one's count and be refused. The least recently counted make room.
- */
-export class MemoryStore implements FastifyRateLimitStore {
+/** Evicts the least recently counted addresses. */
+export class MemoryAddressStore implements AddressStore {
   readonly #windows = createCache<Window>(addressesMax)
 
-  /** Counts once in a key's window. */
   increment(key: string, windowMs: number): StoredWindow {
     const window = this.#windows.get(key) ?? new Window()
     this.#windows.set(key, window)
@@ -126,21 +114,8 @@ export class MemoryStore implements FastifyRateLimitStore {
     return { current: window.current, ttl: window.ttl }
   }
 
-  /** A key's window as it is. */
-  look(key: string): StoredWindow {
+  read(key: string): StoredWindow {
     const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
     return { current, ttl }
-  }
-
-  incr(key: string, callback: StoreCallback, timeWindow: number): void {
-    callback(null, this.increment(key, timeWindow))
-  }
-
-  read(key: string, callback: StoreCallback): void {
-    callback(null, this.look(key))
-  }
-
-  child(): MemoryStore {
-    return this
   }
 }

@@ -1,115 +1,101 @@
-// Counts of an instance that has several workers: its primary process keeps them, so that they are exact. What the requests of one
-// iteration of a worker's event loop ask is one message.
+// Counters of an instance with several workers: the primary process counts for all of them, so quotas are exact. The requests of one
+// iteration of a worker's event loop are sent to it as one message.
 
-import type { FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { createCoalesce } from '../lib/coalesce.js'
-import { MemoryClientCounter, MemoryStore, type StoreCallback, type StoredWindow } from './memory.js'
+import type { AddressStore, StoredWindow } from './addresses.js'
+import { MemoryAddressStore, MemoryClientCounter } from './memory.js'
 import type { ClientCounter, ClientWindows, KnownWindows, WindowState } from './windows.js'
 
-type Question =
-  | { readonly kind: 'count'; readonly client: Client; readonly known: KnownWindows | undefined }
-  | { readonly kind: 'reject'; readonly client: Client }
-  | { readonly kind: 'increment'; readonly key: string; readonly windowMs: number }
-  | { readonly kind: 'read'; readonly key: string }
+type Call =
+  | { readonly method: 'count'; readonly client: Client; readonly known: KnownWindows | undefined }
+  | { readonly method: 'reject'; readonly client: Client }
+  | { readonly method: 'increment'; readonly key: string; readonly windowMs: number }
+  | { readonly method: 'read'; readonly key: string }
 
-interface Questions {
+interface CallMessage {
   readonly type: 'counts'
   readonly id: number
-  readonly questions: readonly Question[]
+  readonly calls: readonly Call[]
 }
 
-interface Answers {
+interface ResultMessage {
   readonly type: 'counts'
   readonly id: number
-  /** In the order of the questions; null where there is none. */
-  readonly answers: readonly unknown[]
+  /** In the order of the calls; null for undefined. */
+  readonly results: readonly unknown[]
 }
 
-/** Answers the questions of a worker, each of which may be asked by any of them. Other messages are somebody else's. */
-export type AnswerCounts = (message: unknown) => object | undefined
-
-/** Keeps the counts of all workers. */
-export function createCountsAnswerer(limits: RateLimits): AnswerCounts {
+/** The primary's side: returns the reply to a worker's message, or undefined if the message is not about counts. */
+export function createPrimaryCounters(limits: RateLimits): (message: unknown) => object | undefined {
   const clients = new MemoryClientCounter(limits.ban)
-  const addresses = new MemoryStore()
-  const answer = (question: Question): unknown => {
-    switch (question.kind) {
+  const addresses = new MemoryAddressStore()
+  const run = (call: Call): unknown => {
+    switch (call.method) {
       case 'count':
-        return clients.count(question.client, question.known)
+        return clients.count(call.client, call.known)
       case 'reject':
-        return clients.reject(question.client) ?? null
+        return clients.reject(call.client) ?? null
       case 'increment':
-        return addresses.increment(question.key, question.windowMs)
+        return addresses.increment(call.key, call.windowMs)
       case 'read':
-        return addresses.look(question.key)
+        return addresses.read(call.key)
     }
   }
   return (message) => {
-    if (!isOfCounts<Questions>(message)) return undefined
-    const { id, questions } = message
-    return { type: 'counts', id, answers: questions.map(answer) } satisfies Answers
+    if (!isAboutCounts<CallMessage>(message)) return undefined
+    const { id, calls } = message
+    return { type: 'counts', id, results: calls.map(run) } satisfies ResultMessage
   }
 }
 
-function isOfCounts<Message extends Questions | Answers>(message: unknown): message is Message {
+function isAboutCounts<Message extends CallMessage | ResultMessage>(message: unknown): message is Message {
   return (message as { type?: unknown } | null)?.type === 'counts'
 }
 
-export class PrimaryCounts implements ClientCounter {
-  readonly #coalesce = createCoalesce<Question, ReadonlyMap<Question, unknown>>()
-  readonly #asked = new Map<number, (answers: Answers['answers']) => void>()
+/** The worker's side: counts clients and addresses in the primary. */
+export class PrimaryCounter implements ClientCounter, AddressStore {
+  readonly #coalesce = createCoalesce<Call, ReadonlyMap<Call, unknown>>()
+  readonly #pending = new Map<number, (results: ResultMessage['results']) => void>()
   #lastId = 0
 
   constructor(readonly channel: Channel) {
     channel.listen((message) => {
-      if (!isOfCounts<Answers>(message)) return
-      this.#asked.get(message.id)?.(message.answers)
-      this.#asked.delete(message.id)
+      if (!isAboutCounts<ResultMessage>(message)) return
+      this.#pending.get(message.id)?.(message.results)
+      this.#pending.delete(message.id)
     })
   }
 
   count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
-    return this.#ask({ kind: 'count', client, known })
+    return this.#call({ method: 'count', client, known })
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {
-    return (await this.#ask<WindowState | null>({ kind: 'reject', client })) ?? undefined
+    return (await this.#call<WindowState | null>({ method: 'reject', client })) ?? undefined
   }
 
-  /** A store for @fastify/rate-limit. */
-  get Store(): new () => FastifyRateLimitStore {
-    const tell = (question: Question, callback: StoreCallback) => {
-      void this.#ask<StoredWindow>(question).then((window) => callback(null, window))
-    }
-    return class Store {
-      incr(key: string, callback: StoreCallback, timeWindow: number): void {
-        tell({ kind: 'increment', key, windowMs: timeWindow }, callback)
-      }
-
-      read(key: string, callback: StoreCallback): void {
-        tell({ kind: 'read', key }, callback)
-      }
-
-      child(): Store {
-        return this
-      }
-    }
+  increment(key: string, windowMs: number): Promise<StoredWindow> {
+    return this.#call({ method: 'increment', key, windowMs })
   }
 
-  async #ask<Answer>(question: Question): Promise<Answer> {
-    const answers = await this.#coalesce('', question, (questions) => this.#askAll(questions))
-    return answers.get(question) as Answer // each has one
+  read(key: string): Promise<StoredWindow> {
+    return this.#call({ method: 'read', key })
   }
 
-  async #askAll(questions: readonly Question[]): Promise<ReadonlyMap<Question, unknown>> {
+  async #call<Result>(call: Call): Promise<Result> {
+    const results = await this.#coalesce('', call, (calls) => this.#send(calls))
+    return results.get(call) as Result
+  }
+
+  async #send(calls: readonly Call[]): Promise<ReadonlyMap<Call, unknown>> {
     const id = ++this.#lastId
-    const answers = await new Promise<Answers['answers']>((resolve) => {
-      this.#asked.set(id, resolve)
-      this.channel.send({ type: 'counts', id, questions } satisfies Questions)
+    const results = await new Promise<ResultMessage['results']>((resolve) => {
+      this.#pending.set(id, resolve)
+      this.channel.send({ type: 'counts', id, calls } satisfies CallMessage)
     })
-    return new Map(questions.map((question, i) => [question, answers[i]]))
+    return new Map(calls.map((call, i) => [call, results[i]]))
   }
 }

@@ -1,4 +1,4 @@
-// Counts each request of the contract's operations, tells its caller by headers, and refuses what is one too many.
+// The rate limiter: counts each request of the contract's operations, sets the X-RateLimit headers, and rejects requests over quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RateLimits } from '../contract/types.js'
@@ -6,25 +6,29 @@ import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { type Counters, networkOf } from './counters.js'
+import { networkOf } from './addresses.js'
+import type { Counters } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'
 import { aged, fullest, unused, type WindowState } from './windows.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where it was one request too many. */
+    /** Set if the rate limiter rejected the request. */
     rateLimitRefusal: Refusal | undefined
   }
 }
 
-/** Counts the requests of clients and of addresses, and sets the headers that tell of it. */
 export interface RateLimiter {
-  /** Throws `rate_limit_exceeded` or `key_banned` when the request is one too many. */
+  /**
+   * Counts a request of its client, or else of its address, and sets the headers.
+   * @throws {ApiError} `rate_limit_exceeded` or `key_banned`
+   */
   count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
   /**
-   * Runs a look-up of the caller, and what follows from it. Until then nobody knows whose request it is: no one is charged, and
-   * it has the headers of its address, for the look-up may fail, or take longer than an answer may. Throws `rate_limit_exceeded`
-   * instead where it may be a guess, and the address has no guess left, those in flight included.
+   * Runs the look-up of an unknown key. Nothing is counted before it, but the headers report the address's window, because the look-up
+   * may fail or time out.
+   * @throws {ApiError} `rate_limit_exceeded` without a look-up if the key may be a guess and the address, with its look-ups in flight,
+   *   has no requests remaining
    */
   lookUp(
     request: FastifyRequest,
@@ -32,13 +36,12 @@ export interface RateLimiter {
     isGuess: () => boolean,
     run: () => Promise<void>,
   ): Promise<void>
-  /** Whether an answer has the headers. */
   hasHeaders(reply: FastifyReply): boolean
-  /** Sets the headers to what the caller was last told, without counting or asking anybody. */
+  /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** Where the contract limits nothing. */
+/** The rate limiter of a contract without x-rate-limits. */
 export const unlimited: RateLimiter = {
   count: () => {},
   lookUp: (_request, _reply, _isGuess, run) => run(),
@@ -46,36 +49,29 @@ export const unlimited: RateLimiter = {
   setLastHeaders: () => {},
 }
 
-const peek = { increment: false }
+const readOnly = { increment: false }
 const callersMax = 10_000
 
-/**
- * A rate limiter that counts a known client by its key's plan, and anyone else by address.
- * @param now the time in milliseconds since the epoch
- */
-export function createRateLimiter(
-  counters: Counters,
-  anonymous: RateLimits['anonymous'],
-  now: () => number = Date.now,
-): RateLimiter {
-  const lastTold = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
+/** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
+export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
+  const lastWindows = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
     callersMax,
   )
   const callerOf = ({ client, ip }: FastifyRequest) => client?.keyId ?? networkOf(ip)
-  // By network: look-ups of keys that may be guesses, until their address is charged if they were.
+  // By network: look-ups of possible guesses, including the count of the address if the key is invalid.
   const guessesInFlight = new Map<string, number>()
 
   function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
     reply.headers({
       'x-ratelimit-limit': window.max,
       'x-ratelimit-remaining': refusal ? 0 : window.remaining,
-      'x-ratelimit-reset': Math.ceil((now() + (refusal?.waitMs ?? window.ttl)) / 1000),
+      'x-ratelimit-reset': Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000),
     })
   }
 
   function apply(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
     const { windows, refusal } = decision
-    lastTold.set(callerOf(request), { windows, atMs: elapsedMs() })
+    lastWindows.set(callerOf(request), { windows, atMs: elapsedMs() })
     setHeaders(reply, decision)
     if (refusal?.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
     if (refusal === undefined) return
@@ -93,20 +89,20 @@ export function createRateLimiter(
       return thenMaybe(decision, (decided) => apply(request, reply, decided))
     },
     async lookUp(request, reply, isGuess, run) {
-      const window = await counters.address(request, peek)
-      // Asked now: another request may have begun to look the key up.
+      const window = await counters.address(request, readOnly)
+      // Only now: meanwhile another request may have started to look the key up.
       if (!isGuess()) {
         apply(request, reply, { windows: [window], window })
         return run()
       }
       const network = networkOf(request.ip)
       apply(request, reply, decideOnGuess(window, guessesInFlight.get(network) ?? 0))
-      return whileCounted(guessesInFlight, network, run)
+      return countInFlight(guessesInFlight, network, run)
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
       const { client } = request
-      const last = lastTold.get(callerOf(request))
+      const last = lastWindows.get(callerOf(request))
       const windows = last ? last.windows.map((window) => aged(window, elapsedMs() - last.atMs)) : []
       const fresh = client ? [client.quotas.perMinute, client.quotas.perDay] : [anonymous.perMinute]
       setHeaders(reply, { window: fullest(windows.length > 0 ? windows : fresh.map(unused)) })
@@ -114,7 +110,7 @@ export function createRateLimiter(
   }
 }
 
-async function whileCounted(
+async function countInFlight(
   counts: Map<string, number>,
   name: string,
   run: () => Promise<void>,

@@ -1,19 +1,22 @@
-// The connection to Redis (one server, a cluster, or the master that sentinels name), and whether it is to be relied on. The first request
-// that Redis fails tells; those after it do not wait for it again until a probe has been answered.
+// The connection to Redis, and whether it is up. The first failed request marks it down; later requests do not wait for Redis until it
+// has replied to a probe.
 
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { type RedisPlace, readRedisUrl } from '../lib/redis-url.js'
 import { OperatorError } from '../operator-error.js'
+import {
+  createRedisClient,
+  findConnectError,
+  isConnectionClosed,
+  isMisconfiguration,
+  retryDelayMs,
+} from './redis-client.js'
 
-// For a connection to be made, and for the answer to one command, though others are answered.
-const patienceMs = 1_000
-const probeEveryMs = 250
-
-// All that counting needs: a role that may not, or a server that only reads, fails the probe and not a request.
+// The commands that counting needs, so that a missing permission or a read-only server fails the probe and not a request.
 const probe = `
   redis.call('incr', KEYS[1])
   redis.call('incrby', KEYS[1], 1)
@@ -27,198 +30,155 @@ interface Scripts {
   probeCounting(key: string): Promise<unknown>
 }
 
-/** What of the configuration is about Redis. */
 export type RedisConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'startTimeoutMs'>
 
-/** A connection that fails at once when it is down, and soon when nothing comes back on it. */
 export class RedisConnection {
   readonly redis: Redis | Cluster
   readonly #place: RedisPlace
   #isUp = true
-  /** Why it was last lost, as the server, TLS or the network says. */
-  #reason: Error | undefined
-  /** What of Redis has failed: in a cluster the other servers would answer a probe. */
-  #lostPart = ''
-  #saysWhatToMend = false
   #isClosed = false
-  #probe: NodeJS.Timeout | undefined
+  #probeTimer: NodeJS.Timeout | undefined
+  /** The hash tag of the keys that failed: in a cluster, the other servers would still reply to a probe. */
+  #failedHashTag = ''
+  /** The last error of the server, TLS or the network, which explains a closed connection. */
+  #lastError: Error | undefined
+  #isMisconfigurationLogged = false
 
-  /**
-   * A connection that is silent for `redisTimeoutMs`, while an answer is awaited, is given up.
-   * @param title the service's, by which its keys are told from those of others in the same Redis
-   */
+  /** @param title the service's title, the prefix of its keys in a shared Redis */
   constructor(
     url: string,
     title: string,
     readonly config: RedisConfig,
     readonly log: Logger,
   ) {
-    this.#place = readRedisUrl(url) as RedisPlace // the configuration has none that it is not
-    this.redis = connect(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
+    this.#place = readRedisUrl(url) as RedisPlace // the configuration has validated it
+    this.redis = createRedisClient(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
     this.redis.defineCommand('probeCounting', { numberOfKeys: 1, lua: probe })
     for (const event of ['error', 'node error', 'sentinelError'])
-      this.redis.on(event as 'error', (error: Error) => this.#met(error))
+      this.redis.on(event as 'error', (error: Error) => this.#handleError(error))
   }
 
-  /** Whether it is worth asking. */
   get isUp(): boolean {
     return this.#isUp
   }
 
   /**
-   * Connects; a Redis that is away is waited for in the background, and a host without an address as long as a start may take.
-   * @throws {OperatorError} where it will not mend itself: a login, a permission, a certificate, a name that nobody knows
+   * Connects. An unavailable Redis is retried in the background, an unknown host for `startTimeoutMs`.
+   * @throws {OperatorError} if retrying cannot help: a login, a permission, a certificate, an unknown host
    */
   async open(): Promise<void> {
     const deadline = performance.now() + this.config.startTimeoutMs
-    let error = await failure(this.#connect())
+    let error = await errorOf(this.#connect())
     for (let attempt = 1; error !== undefined; attempt++) {
-      const reason = (await this.#whyUnreached()) ?? this.#explain(error)
-      const isUnknown = isUnknownHost(reason)
-      if (isForOperator(reason) || (isUnknown && performance.now() > deadline)) throw this.#unusable(reason)
-      if (!isUnknown) return this.lost(reason)
-      if (attempt === 1) this.log.warn({ reason: reason.message }, 'waiting for redis')
-      await delay(probeEveryMs)
-      error = await failure(this.#ask())
+      const cause = (await this.#findConnectError()) ?? this.#causeOf(error)
+      const isUnknownHost = cause.code === 'ENOTFOUND'
+      if (isMisconfiguration(cause) || (isUnknownHost && performance.now() > deadline))
+        throw this.#unusable(cause.message)
+      if (!isUnknownHost) return this.markDown(cause)
+      if (attempt === 1) this.log.warn({ reason: cause.message }, 'waiting for redis')
+      await delay(retryDelayMs)
+      error = await errorOf(this.#sendProbe())
     }
-    await this.#inspect()
+    await this.#checkServers()
   }
 
   /**
-   * Redis failed a request: it is not asked again until it answers a probe.
-   * @param part what the request's keys have in braces: a probe asks the server of the same slot
+   * Marks Redis as unavailable after a failed request, until it replies to a probe.
+   * @param hashTag of the request's keys: the probe is sent to the server of the same slot
    */
-  lost(error: unknown, part = ''): void {
+  markDown(error: Error, hashTag = ''): void {
     if (!this.#isUp) return
     this.#isUp = false
-    this.#lostPart = part
-    const { message } = this.#explain(error as Error)
-    this.log.warn({ reason: message }, 'redis is away: this instance counts on its own')
-    this.#probeSoon()
+    this.#failedHashTag = hashTag
+    this.log.warn({ reason: this.#causeOf(error).message }, 'redis unavailable, counting in memory')
+    this.#scheduleProbe()
   }
 
-  /** Ends the connection, and a probe that is due. */
+  /** Closes the connection and stops probing. */
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#probe)
+    clearTimeout(this.#probeTimer)
     this.redis.disconnect()
   }
 
-  // Sentinels are asked again and again, which no promise tells of.
   async #connect(): Promise<void> {
-    const given = new AbortController()
-    const failed = once(this.redis, 'error', { signal: given.signal }).then(([error]) =>
+    // ioredis retries sentinels forever without rejecting: the first error event ends the attempt.
+    const attempt = new AbortController()
+    const failed = once(this.redis, 'error', { signal: attempt.signal }).then(([error]) =>
       Promise.reject(error),
     )
     failed.catch(() => {})
     try {
       await Promise.race([this.redis.connect(), failed])
     } finally {
-      given.abort()
+      attempt.abort()
     }
-    await this.#ask()
-    await this.#ask() // the first sends the script, the others its digest, which is another command
+    await this.#sendProbe() // EVAL
+    await this.#sendProbe() // EVALSHA, which needs another permission
   }
 
-  #met(error: Error): void {
-    this.log.debug({ reason: error.message }, 'redis connection')
-    if (isOpaque(error)) return
-    this.#reason = error
-    if (this.#isUp || this.#saysWhatToMend || !isForOperator(error)) return
-    this.#saysWhatToMend = true
-    this.log.error({ reason: error.message }, 'redis stays away until this is mended')
+  #handleError(error: Error): void {
+    this.log.debug({ reason: error.message }, 'redis connection error')
+    if (isConnectionClosed(error)) return
+    this.#lastError = error
+    if (this.#isUp || this.#isMisconfigurationLogged || !isMisconfiguration(error)) return
+    this.#isMisconfigurationLogged = true
+    this.log.error({ reason: error.message }, 'redis rejects the connection')
   }
 
-  #explain(error: Error): Error {
-    return isOpaque(error) ? (this.#reason ?? new Error('the connection was closed')) : error
+  #causeOf(error: Error): NodeJS.ErrnoException {
+    return isConnectionClosed(error) ? (this.#lastError ?? new Error('connection closed')) : error
   }
 
-  // Where several hosts are tried ioredis keeps to itself why each of them failed, so they are tried once more.
-  async #whyUnreached(): Promise<Error | undefined> {
-    const { kind, hosts, login, sentinelLogin, isEncrypted } = this.#place
-    if (kind === 'server') return undefined
-    let reason: Error | undefined
-    for (const host of hosts) {
-      const options = { ...host, ...(kind === 'sentinel' ? sentinelLogin : login), ...tlsOf(isEncrypted) }
-      const server = new Redis({ ...common(this.config.redisTimeoutMs), ...options, retryStrategy: null })
-      server.on('error', (error) => {
-        reason ??= error
-      })
-      const error = await failure(server.connect())
-      server.disconnect()
-      if (error === undefined) return undefined
-    }
-    return reason
+  // With several hosts ioredis does not report why each failed, so each is tried once more.
+  async #findConnectError(): Promise<NodeJS.ErrnoException | undefined> {
+    if (this.#place.kind === 'server') return undefined
+    return findConnectError(this.#place, this.config.redisTimeoutMs)
   }
 
-  #unusable({ message }: Error): OperatorError {
+  #unusable(reason: string): OperatorError {
     const hosts = this.#place.hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
     return new OperatorError(
-      `Cannot use the Redis at ${hosts}: ${message}\nCorrect it or REDIS_URL (NODE_EXTRA_CA_CERTS names the file of a certificate authority); without REDIS_URL the service counts in its own memory.`,
+      `cannot use Redis at ${hosts}: ${reason}\nFix the server or REDIS_URL (NODE_EXTRA_CA_CERTS: the file of a certificate authority), or unset REDIS_URL to count in memory.`,
     )
   }
 
-  // What would make counts go wrong one day. A role that may not ask is told nothing.
-  async #inspect(): Promise<void> {
+  // INFO is optional: without its permission nothing is checked.
+  async #checkServers(): Promise<void> {
     const servers = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis]
-    const told = await Promise.all(servers.map((server) => server.info().catch(() => '')))
-    if (this.#place.kind !== 'cluster' && told.some((each) => /^cluster_enabled:1/m.test(each)))
-      throw this.#unusable(
-        new Error('it belongs to a cluster, for which REDIS_URL begins with redis+cluster://'),
-      )
-    const policies = new Set(told.map((each) => /^maxmemory_policy:(\S+)/m.exec(each)?.[1] ?? 'noeviction'))
-    policies.delete('noeviction')
-    for (const policy of policies)
-      this.log.warn(
-        { policy },
-        'redis forgets counts when its memory is full: set maxmemory-policy to noeviction',
-      )
+    const infos = await Promise.all(servers.map((server) => server.info().catch(() => '')))
+    if (this.#place.kind !== 'cluster' && infos.some((info) => /^cluster_enabled:1/m.test(info)))
+      throw this.#unusable('the server is part of a cluster, which requires redis+cluster:// in REDIS_URL')
+    const policies = infos.map((info) => /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction')
+    for (const policy of new Set(policies))
+      if (policy !== 'noeviction')
+        this.log.warn({ policy }, 'redis may evict counters, set maxmemory-policy to noeviction')
   }
 
-  #probeSoon(): void {
+  #scheduleProbe(): void {
     if (this.#isClosed) return
-    this.#probe = setTimeout(() => this.#tryAgain(), probeEveryMs).unref()
+    this.#probeTimer = setTimeout(() => this.#retry(), retryDelayMs).unref()
   }
 
-  async #tryAgain(): Promise<void> {
+  async #retry(): Promise<void> {
     try {
-      await this.#ask()
+      await this.#sendProbe()
       this.#isUp = true
-      this.#reason = undefined
-      this.#saysWhatToMend = false
-      this.log.info('redis is back: instances share their counts')
+      this.#lastError = undefined
+      this.#isMisconfigurationLogged = false
+      this.log.info('redis available again')
     } catch (error) {
-      this.#met(error as Error)
-      this.#probeSoon()
+      this.#handleError(error as Error)
+      this.#scheduleProbe()
     }
   }
 
-  #ask(): Promise<unknown> {
-    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(`{${this.#lostPart}}:probe`)
+  #sendProbe(): Promise<unknown> {
+    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(`{${this.#failedHashTag}}:probe`)
   }
 }
 
-// Of commands that have no answer and connections that end, ioredis says no more than that.
-function isOpaque({ message }: Error): boolean {
-  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes|Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/.test(
-    message,
-  )
-}
-
-// A login, a permission, a database or a master that is not there, and a certificate or a protocol that does not fit.
-function isForOperator({ message, code = '' }: NodeJS.ErrnoException): boolean {
-  return (
-    /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:invalid password|(?:invalid )?DB index|unknown command|The user executing the script can't|This instance has cluster support disabled|No such master))/.test(
-      message,
-    ) || /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/.test(code)
-  )
-}
-
-function isUnknownHost({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'ENOTFOUND'
-}
-
-async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
+function errorOf(promise: Promise<unknown>): Promise<Error | undefined> {
   return promise.then(
     () => undefined,
     (error: Error) => error,
@@ -228,62 +188,4 @@ async function failure(promise: Promise<unknown>): Promise<Error | undefined> {
 // Animal Store Service -> animal-store-service:
 function keyPrefixOf(title: string): string {
   return `${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-')}:`
-}
-
-// Replies as they always were.
-type Options = Omit<RedisOptions, 'replyMapping'>
-
-// The arguments of the types are the defaults. Left out they are inferred, over all of Redis' commands: 4 s of the compiler's time.
-function connect(place: RedisPlace, keyPrefix: string, timeoutMs: number): Redis | Cluster {
-  const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
-  const options: Options = { keyPrefix, ...common(timeoutMs), ...login, ...tlsOf(isEncrypted) }
-  if (kind === 'cluster')
-    return new Cluster<'legacy'>([...hosts], {
-      redisOptions: options,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      enableReadyCheck: false, // the probe is one
-      dnsLookup: (address, callback) => callback(null, address), // by name, for that is what a certificate is held against
-      slotsRefreshTimeout: patienceMs,
-      retryDelayOnFailover: 20, // sixteen times at most: a server that is new, or was a replica, is just being connected to
-      retryDelayOnClusterDown: 0,
-      clusterRetryStrategy: () => probeEveryMs,
-    })
-  const retry = {
-    db: database,
-    enableOfflineQueue: false,
-    enableAutoPipelining: true, // one write for what refused requests and addresses ask in one iteration
-    retryStrategy: () => probeEveryMs,
-    reconnectOnError: ({ message }: Error) => message.includes('READONLY'), // a master that was made a replica: another is found
-  }
-  if (kind === 'server') return new Redis<'legacy'>({ ...options, ...retry, ...hosts[0] })
-  return new Redis<'legacy'>({
-    ...options,
-    ...retry,
-    sentinels: [...hosts],
-    name: master as string, // the URL of sentinels has one
-    sentinelUsername: sentinelLogin.username as string,
-    sentinelPassword: sentinelLogin.password as string,
-    ...(isEncrypted && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
-    sentinelRetryStrategy: () => probeEveryMs,
-    sentinelCommandTimeout: patienceMs,
-  })
-}
-
-function common(timeoutMs: number): Options {
-  return {
-    lazyConnect: true,
-    connectTimeout: Math.max(patienceMs, timeoutMs),
-    commandTimeout: Math.max(patienceMs, timeoutMs),
-    socketTimeout: timeoutMs,
-    enableReadyCheck: false, // the probe is one, and asks for more
-    protocol: 2, // asks for no permission
-    disableClientInfo: true, // nor does this
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-  }
-}
-
-function tlsOf(isEncrypted: boolean): Options {
-  return isEncrypted ? { tls: {} } : {}
 }

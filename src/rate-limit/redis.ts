@@ -1,5 +1,5 @@
-// Counts of clients that all instances share: one script looks and counts, for step by step it would take three round trips for every
-// request, and others could come in between. What the requests of one iteration of the event loop ask of a client is one call.
+// Counters of clients in Redis, shared by all instances. One Lua script reads and counts, atomically and in one round trip instead of
+// three. A client's requests of one iteration of the event loop are one call of the script.
 
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
@@ -25,9 +25,10 @@ const count = `
   end
 `
 
-// KEYS: ban, minute, day. ARGV: how many requests ask (0: only look), what the minute and the day allow, their lengths; then what whoever
-// asks knows of each: how many were counted, and until when. Most requests are admitted, so the ends of windows are asked for where they
-// were not just counted in.
+// KEYS: ban, minute, day.
+// ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the two windows; then for each key
+// the count and the ttl that the caller knows, below which no window starts.
+// Most requests are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
 const admit = `${count}
   local current = redis.call('mget', unpack(KEYS))
   for i, key in ipairs(KEYS) do
@@ -50,14 +51,14 @@ const admit = `${count}
   return { 0, ban, ttl(KEYS[1]), minute, ttl(KEYS[2]), day, ttl(KEYS[3]) }
 `
 
-// KEYS: rejections, ban. ARGV: how many are allowed, within what time, length of the ban.
+// KEYS: rejections, ban. ARGV: tolerated rejections, the length of their window, the length of the ban.
 const reject = `${count}
   local ban, banTtl = 0, 0
   if count(KEYS[1], 1, ARGV[2]) > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], 1, ARGV[3]) end
   return { ban, banTtl }
 `
 
-type Counted = readonly [
+type AdmitReply = readonly [
   admitted: number,
   ban: number,
   banTtl: number,
@@ -68,20 +69,20 @@ type Counted = readonly [
 ]
 
 interface Scripts {
-  admitClient(...args: Arguments): Promise<Counted>
+  admitClient(...args: Arguments): Promise<AdmitReply>
   rejectClient(...args: Arguments): Promise<[ban: number, banTtl: number]>
 }
 
-interface Asker {
+interface CountCall {
   readonly client: Client
   readonly known: KnownWindows | undefined
 }
 
-type Answers = ReadonlyMap<Asker, ClientWindows | Error>
+type Results = ReadonlyMap<CountCall, ClientWindows | Error>
 
 export class RedisClientCounter implements ClientCounter {
   readonly #redis: (Redis | Cluster) & Scripts
-  readonly #coalesce = createCoalesce<Asker, Answers>()
+  readonly #coalesce = createCoalesce<CountCall, Results>()
 
   constructor(
     redis: Redis | Cluster,
@@ -93,16 +94,16 @@ export class RedisClientCounter implements ClientCounter {
   }
 
   async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
-    const asker = { client, known }
-    const answers = await this.#coalesce('', asker, (askers) => this.#countAll(askers))
-    const answer = answers.get(asker) as ClientWindows | Error // each has one
-    if (answer instanceof Error) throw answer
-    return answer
+    const call = { client, known }
+    const results = await this.#coalesce('', call, (calls) => this.#countAll(calls))
+    const result = results.get(call) as ClientWindows | Error
+    if (result instanceof Error) throw result
+    return result
   }
 
-  /** The same without counting. */
-  async look(client: Client): Promise<ClientWindows> {
-    return windowsOf(client, await this.#redis.admitClient(...admission(client, 0, undefined)), 1)
+  /** Reads a client's windows without counting a request. */
+  async read(client: Client): Promise<ClientWindows> {
+    return windowsOf(client, await this.#redis.admitClient(...admitArguments(client, 0, undefined)), 1)
   }
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
@@ -113,47 +114,50 @@ export class RedisClientCounter implements ClientCounter {
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
-  async #countAll(askers: readonly Asker[]): Promise<Answers> {
-    const byClient = new Map<Client, Asker[]>()
-    for (const asker of askers) {
-      const together = byClient.get(asker.client)
-      if (together === undefined) byClient.set(asker.client, [asker])
-      else together.push(asker)
+  async #countAll(calls: readonly CountCall[]): Promise<Results> {
+    const byClient = new Map<Client, CountCall[]>()
+    for (const call of calls) {
+      const same = byClient.get(call.client)
+      if (same === undefined) byClient.set(call.client, [call])
+      else same.push(call)
     }
-    const calls = Array.from(byClient, ([client, together]) =>
-      admission(client, together.length, together.at(-1)?.known),
+    const replies = await this.#admitAll(
+      Array.from(byClient, ([client, same]) => admitArguments(client, same.length, same.at(-1)?.known)),
     )
-    const results = await this.#admitAll(calls)
-    const answers = new Map<Asker, ClientWindows | Error>()
-    for (const [i, [client, together]] of [...byClient].entries()) {
-      const [error, counted] = results[i] as [Error | null, Counted]
-      for (const [nth, asker] of together.entries())
-        answers.set(asker, error ?? windowsOf(client, counted, nth + 1))
+    const results = new Map<CountCall, ClientWindows | Error>()
+    for (const [i, [client, same]] of [...byClient].entries()) {
+      const [error, reply] = replies[i] as [Error | null, AdmitReply]
+      for (const [index, call] of same.entries())
+        results.set(call, error ?? windowsOf(client, reply, index + 1))
     }
-    return answers
+    return results
   }
 
-  // A pipeline is one write, and need not wait for the one before it. In a cluster it would fail where its slots are on several servers, or
-  // one of them is being moved; single calls are sent on to where their slot is.
-  async #admitAll(calls: readonly Arguments[]): Promise<[Error | null, Counted?][]> {
+  // An explicit pipeline is one write, and unlike ioredis's automatic one does not wait for the previous pipeline. A cluster rejects a
+  // pipeline whose slots are on several servers or being moved; single calls are redirected to their slot.
+  async #admitAll(calls: readonly Arguments[]): Promise<[Error | null, AdmitReply?][]> {
     if (this.#redis.isCluster)
       return Promise.all(
         calls.map((call) =>
           this.#redis.admitClient(...call).then(
-            (counted): [null, Counted] => [null, counted],
+            (reply): [null, AdmitReply] => [null, reply],
             (error): [Error] => [error],
           ),
         ),
       )
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
     for (const call of calls) void pipeline.admitClient(...call)
-    return (await pipeline.exec()) as [Error | null, Counted?][]
+    return (await pipeline.exec()) as [Error | null, AdmitReply?][]
   }
 }
 
 type Arguments = (string | number)[]
 
-function admission({ keyId, quotas }: Client, requests: number, known: KnownWindows | undefined): Arguments {
+function admitArguments(
+  { keyId, quotas }: Client,
+  requests: number,
+  known: KnownWindows | undefined,
+): Arguments {
   const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)]
   const before = known
     ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
@@ -161,27 +165,27 @@ function admission({ keyId, quotas }: Client, requests: number, known: KnownWind
   return [...keys, requests, quotas.perMinute, quotas.perDay, minuteMs, dayMs, ...before]
 }
 
-// The braces keep a key's counts together in a cluster of Redis servers, as a script wants them.
+// The braces are a hash tag: a script's keys must be in one slot of a Redis Cluster.
 function key(kind: string, keyId: string): string {
   return `{${keyId}}:${kind}`
 }
 
-// What the nth of those that asked together is told: they were counted one after the other.
+// The windows after the nth of the requests that one call counted.
 function windowsOf(
   { quotas }: Client,
-  [admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: Counted,
+  [admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: AdmitReply,
   nth: number,
 ): ClientWindows {
-  const notYet = Math.max(0, admitted - nth)
+  const later = Math.max(0, admitted - nth)
   return {
     isAdmitted: nth <= admitted,
     ban: state(ban, banTtl, 1),
-    minute: state(minute - notYet, minuteTtl, quotas.perMinute),
-    day: state(day - notYet, dayTtl, quotas.perDay),
+    minute: state(minute - later, minuteTtl, quotas.perMinute),
+    day: state(day - later, dayTtl, quotas.perDay),
   }
 }
 
-// Redis lets a key live through the whole of its last millisecond.
+// A Redis key lives through the whole of its last millisecond.
 function state(current: number, ttl: number, max: number): WindowState {
   return windowState(current, ttl + 1, max)
 }

@@ -1,28 +1,29 @@
-// The rules of x-rate-limits: which window a caller is told, and why a request is one too many. A rejected request is counted in
-// no window, so a client that waits as it is told gets through.
+// The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected request is counted in no
+// window, so a client that waits for Retry-After is admitted.
 
 import type { Client } from '../auth/client.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type ClientCounter, type ClientWindows, fullest, type WindowState } from './windows.js'
 
+/** Why a request gets 429. */
 export interface Refusal {
   readonly code: 'rate_limit_exceeded' | 'key_banned'
-  /** What was used up. */
+  /** The window that is used up. */
   readonly window: 'minute' | 'day' | 'ban' | 'address'
   readonly waitMs: number
   readonly reason: string
-  /** It is this request that got the key banned. */
+  /** Whether this request started the ban. */
   readonly beginsBan?: boolean
 }
 
 export interface Decision {
   readonly windows: readonly WindowState[]
-  /** The one of them that the headers tell. */
+  /** The window that the headers report. */
   readonly window: WindowState
   readonly refusal?: Refusal
 }
 
-/** Counts a request of a client, and decides on it. */
+/** Counts a client's request and decides on it. */
 export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
   return thenMaybe(counter.count(client), (counted) => {
     if (counted.isAdmitted) return { windows: windowsOf(counted), window: fullest(windowsOf(counted)) }
@@ -33,14 +34,14 @@ export function decideOnClient(counter: ClientCounter, client: Client): MaybePro
   })
 }
 
-/** Decides on a request without a valid key, which was counted in its address's window. */
+/** Decides on a request without a valid key, from its address's window after counting it. */
 export function decideOnAddress(window: WindowState): Decision {
   return window.isExceeded ? addressUsedUp(window, window.ttl) : { windows: [window], window }
 }
 
 /**
- * Decides on a key that may be a guess, while others of its address are being looked up. They may be valid, and then they are not
- * counted: the caller need not wait for the window's end.
+ * Decides on looking up an unknown key while other look-ups of its address are in flight. If their keys turn out valid, they are not
+ * counted, so a request refused because of them need not wait for the window's reset.
  */
 export function decideOnGuess(window: WindowState, lookUpsInFlight: number): Decision {
   if (lookUpsInFlight < window.remaining) return { windows: [window], window }
@@ -51,7 +52,7 @@ function windowsOf({ minute, day }: ClientWindows): readonly WindowState[] {
   return [minute, day]
 }
 
-// The violated window that resets last tells when.
+// Reports the used-up window that resets last.
 function usedUp(counted: ClientWindows): Decision {
   const { minute, day } = counted
   const isDay = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl)
@@ -61,11 +62,11 @@ function usedUp(counted: ClientWindows): Decision {
   return { windows: windowsOf(counted), window, refusal }
 }
 
-// A ban ends by itself, but it opens no window that is used up beyond its end.
+// The wait covers windows that are used up beyond the end of the ban.
 function banned(counted: ClientWindows, ban: WindowState, beginsBan = false): Decision {
   const windows = windowsOf(counted)
   const waits = [ban, ...windows.filter(({ remaining }) => remaining === 0)].map(({ ttl }) => ttl)
-  const reason = 'This key is banned for calling on after it was told to wait.'
+  const reason = 'This key is banned for continuing after 429 responses.'
   const refusal = {
     code: 'key_banned',
     window: 'ban',

@@ -1,65 +1,66 @@
-// What a window of a rate limit holds: the one form in which memory, Redis and @fastify/rate-limit tell of it.
+// The state of fixed windows, in the one form that memory, Redis and @fastify/rate-limit report.
 
 import type { Client } from '../auth/client.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
-/** A fixed window, after a request was counted in it or was only looked at. */
+/** A fixed window after a request was counted or the window was read. */
 export interface WindowState {
   readonly max: number
   readonly remaining: number
-  /** Milliseconds until it ends; 0 where none has begun. */
+  /** Milliseconds until the window resets; 0 when none is open. */
   readonly ttl: number
-  /** More were counted than it allows. */
+  /** More requests were counted than `max`. */
   readonly isExceeded: boolean
 }
 
-/** The windows of a client, after a request of its was counted or was only looked at. */
-export interface ClientWindows {
-  /** Counted in both windows: neither they nor a ban refused it. */
-  readonly isAdmitted: boolean
+/** A client's ban and quotas, each a window: a ban is a window of one request. */
+export interface KnownWindows {
   readonly ban: WindowState
   readonly minute: WindowState
   readonly day: WindowState
 }
 
-/** A client's windows as they were told before. */
-export type KnownWindows = Pick<ClientWindows, 'ban' | 'minute' | 'day'>
+/** A client's windows after a request. */
+export interface ClientWindows extends KnownWindows {
+  /** Whether the request was admitted, and so counted in the minute and the day. */
+  readonly isAdmitted: boolean
+}
 
 /** Counts the requests of clients. */
 export interface ClientCounter {
   /**
-   * Counts a request in both windows, if the client is not banned and neither of them is used up.
-   * @param known what was counted elsewhere: a window begins from no less
+   * Counts a request in the minute and the day, unless the client is banned or one of the two is used up.
+   * @param known windows counted elsewhere, for example in Redis before it failed: no window starts below them
    */
   count(client: Client, known?: KnownWindows): MaybePromise<ClientWindows>
-  /** Counts a rejected request; gives the ban that it began or met, if it was one too many. */
+  /** Counts a rejected request. Returns the ban if the request started one, or met one. */
   reject(client: Client): MaybePromise<WindowState | undefined>
 }
 
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
-/** The state of a window in which so many requests were counted. */
+/** The state of a window with this count. */
 export function windowState(current: number, ttl: number, max: number): WindowState {
   return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
 }
 
-/** A window that has not begun. */
+/** A window that has not started. */
 export function unused(max: number): WindowState {
   return windowState(0, 0, max)
 }
 
-/** What has become of a window since: it ends, and the next has not begun. */
+/** The same window some milliseconds later. */
 export function aged(window: WindowState, ms: number): WindowState {
   return window.ttl > ms ? { ...window, ttl: window.ttl - ms } : unused(window.max)
 }
 
-/** How many requests were counted in it. */
+/** The number of requests counted in a window, `max` at the most. */
 export function used({ max, remaining }: WindowState): number {
   return max - remaining
 }
 
-/** The window with the least left; of two alike the later, which is the longer. */
+/** The window with the fewest requests remaining; of two equal ones the later, which is the longer. */
 export function fullest(windows: readonly WindowState[]): WindowState {
   return windows.reduce((least, each) => (least.remaining < each.remaining ? least : each))
 }

@@ -1,5 +1,5 @@
-// A span for each request, exported by OpenTelemetry's own packages, which read their variables (OTEL_*) themselves. @fastify/otel is
-// not used: it makes a span of each hook and handler, and ends none of a request whose connection is gone.
+// OpenTelemetry tracing: one span per request. OpenTelemetry's packages read their variables (OTEL_*) themselves. @fastify/otel is not
+// used: it creates a span for each hook and handler, and never ends those of an aborted request.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -39,12 +39,12 @@ export interface TracedParts {
   readonly log: Logger
 }
 
-// Of the time that a stop has, for the last spans: a collector that is away must not make it late.
+// The share of SHUTDOWN_TIMEOUT_MS for exporting the last spans, so that an unavailable collector does not exceed it.
 const flushShare = 0.2
 
 /**
- * Traces every request of a server but probes, as a part of the trace that its `traceparent` names (W3C Trace Context). The server's
- * close exports what is left.
+ * Traces every request except probes, in the trace of its `traceparent` (W3C Trace Context) or a new one. Closing the server exports the
+ * remaining spans.
  */
 export function addTracing(app: FastifyInstance, { config, contract, lifetimes, log }: TracedParts): void {
   const provider = createProvider(contract, log)
@@ -58,7 +58,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
     spans.set(request, span)
     if (trace.getSpanContext(parent) === undefined) {
       const { traceId } = span.spanContext()
-      request.log = reply.log = request.log.child({ traceId }) // the log knows that of a caller by itself
+      request.log = reply.log = request.log.child({ traceId }) // the request log adds the caller's itself
     }
     done()
   })
@@ -75,13 +75,13 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
   })
   lifetimes.onAborted(end)
   app.addHook('onClose', async () => {
-    const late = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
-    const isFlushed = await Promise.race([provider.shutdown().then(() => true), late])
-    if (!isFlushed) log.warn('the last traces are lost: the collector did not take them in time')
+    const timeout = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
+    const isFlushed = await Promise.race([provider.shutdown().then(() => true), timeout])
+    if (!isFlushed) log.warn('trace export timed out, last spans lost')
   })
 }
 
-// By the semantic conventions for HTTP, but for `url.path`: a URL as sent may hold a key.
+// The semantic conventions for HTTP, except `url.path`: a URL as sent may contain a key.
 function describe(span: Span, { method, matched }: FastifyRequest, status: number | undefined): void {
   const route = matched?.url
   if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
@@ -91,21 +91,21 @@ function describe(span: Span, { method, matched }: FastifyRequest, status: numbe
     return
   }
   span.setAttribute('http.response.status_code', status)
-  if (status < 500) return // the caller's errors are none of a server
+  if (status < 500) return // client errors are not errors of a server span
   span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR })
 }
 
 function createProvider({ title, version }: TracedParts['contract'], log: Logger): BasicTracerProvider {
-  // What is wrong with a variable is told as it is read; what becomes of exports, by the exporter below.
-  const tell = (message: string) => log.warn({ reason: message }, 'tracing is not as it was asked for')
-  const none = () => {}
-  diag.setLogger({ error: tell, warn: tell, info: none, debug: none, verbose: none }, DiagLogLevel.WARN)
+  // Invalid variables are reported while they are read; LoggingExporter reports failed exports.
+  const warn = (message: string) => log.warn({ reason: message }, 'invalid opentelemetry configuration')
+  const ignore = () => {}
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
   try {
-    const named = resourceFromAttributes({ 'service.name': title, 'service.version': version })
-    const exporter = new TellingExporter(new OTLPTraceExporter(), log)
+    const service = resourceFromAttributes({ 'service.name': title, 'service.version': version })
+    const exporter = new LoggingExporter(new OTLPTraceExporter(), log)
     return new BasicTracerProvider({
       resource: defaultResource()
-        .merge(named)
+        .merge(service)
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(exporter)],
     })
@@ -114,9 +114,9 @@ function createProvider({ title, version }: TracedParts['contract'], log: Logger
   }
 }
 
-/** Says once that a collector takes no spans, and once that it does again. */
-class TellingExporter implements SpanExporter {
-  #isAway = false
+/** Logs the first failed export, and the first successful one after it. */
+class LoggingExporter implements SpanExporter {
+  #isFailing = false
 
   constructor(
     readonly inner: SpanExporter,
@@ -125,11 +125,11 @@ class TellingExporter implements SpanExporter {
 
   export(spans: ReadableSpan[], then: (result: ExportResult) => void): void {
     this.inner.export(spans, (result) => {
-      const isAway = result.code === ExportResultCode.FAILED
-      if (isAway && !this.#isAway)
-        this.log.warn({ reason: reasonOf(result.error) }, 'traces cannot be exported')
-      if (!isAway && this.#isAway) this.log.info('traces are exported again')
-      this.#isAway = isAway
+      const isFailing = result.code === ExportResultCode.FAILED
+      if (isFailing && !this.#isFailing)
+        this.log.warn({ reason: reasonOf(result.error) }, 'trace export failed')
+      if (!isFailing && this.#isFailing) this.log.info('trace export works again')
+      this.#isFailing = isFailing
       then(result)
     })
   }
@@ -139,7 +139,7 @@ class TellingExporter implements SpanExporter {
   }
 }
 
-// Node's error of a host with several addresses has no message.
+// Node's AggregateError for a host with several addresses has no message.
 function reasonOf(error: Error | undefined): string {
   return error?.message || String((error as NodeJS.ErrnoException | undefined)?.code)
 }

@@ -122,7 +122,7 @@ t.test('a start behind a PgBouncer says what it needs', { skip: pgBouncerIsMissi
       t.match(await start(bouncer.urlOf(user)), {
         code: 1,
         stderr: new RegExp(
-          `^The service cannot start.\nThe database is behind a pooler, and the settings of the role "${user}" lack statement_timeout of 2000 ms at the most, idle_in_transaction_session_timeout of 2000 ms at the most\\.\nRun \`npm run migrate\``,
+          `^startup failed: The database is behind a pooler, and the settings of the role "${user}" lack statement_timeout of 2000 ms at the most, idle_in_transaction_session_timeout of 2000 ms at the most\\.\nRun \`npm run migrate\``,
         ),
       })
   })
@@ -138,7 +138,7 @@ t.test('a start behind a PgBouncer says what it needs', { skip: pgBouncerIsMissi
     t.match(await start(bouncer.urlOf(role)), {
       code: 1,
       stderr:
-        /^The service cannot start.\nThe database is behind a pooler, where a transaction fails: .+\nHave it pool by /,
+        /^startup failed: The database is behind a pooler, where a transaction fails: .+\nHave it pool by /,
     })
   })
 })

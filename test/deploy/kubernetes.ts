@@ -254,7 +254,7 @@ t.test('with the environment of the Deployment a service starts, and the probes 
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const own = { DATABASE_URL: url, PORT: '0', METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '0' }
   const service = await startProcess(t, { ...literal, ...own })
-  const { port } = await service.logged('metrics at a port of their own')
+  const { port } = await service.logged('metrics server listening')
   const { startupProbe, livenessProbe, readinessProbe } = container
   for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe])
     t.equal((await send(`http://127.0.0.1:${port}${httpGet.path}`)).status, 200, httpGet.path)

@@ -47,7 +47,7 @@ const asked = [...shown, ...alerts.map(({ expr }) => expr)]
 t.test('a service that has answered once', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const service = await startProcess(t, { DATABASE_URL: url, METRICS_PORT: '0' })
-  const { port } = await service.logged('metrics at a port of their own')
+  const { port } = await service.logged('metrics server listening')
   await send(`${new URL(service.base).origin}/healthz`)
   const { text } = await send(`http://127.0.0.1:${port}/metrics`)
   t.match(await service.stop(), { code: 0 })

@@ -12,7 +12,7 @@ import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
-// Sample by sample: the name with its labels, as Prometheus writes them.
+// Each sample by its name with labels, as Prometheus writes it.
 async function scrape(url: string): Promise<Map<string, number>> {
   const { status, text } = await send(url)
   if (status !== 200) throw new Error(`${status}: ${text}`)
@@ -20,7 +20,7 @@ async function scrape(url: string): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.replace(/ \S+$/, ''), Number(/ (\S+)$/.exec(line)?.[1])]))
 }
 
-// Of the process there may be more at any time: a kind of garbage collection, say.
+// The process metrics may gain samples at any time, such as a kind of garbage collection.
 function ownNames(samples: ReadonlyMap<string, number>): string[] {
   return [...samples.keys()].filter((name) => name.startsWith('animal_store_'))
 }
@@ -28,7 +28,7 @@ function ownNames(samples: ReadonlyMap<string, number>): string[] {
 const requests = (operation: string, status: number) =>
   `animal_store_request_seconds_count{operation="${operation}",status="${status}"}`
 
-// With a server for the metrics, which listens here as src/main.ts lets it.
+// Starts a service whose metrics server listens.
 async function startMeasured(
   t: Test,
   env: Record<string, string> = {},
@@ -67,7 +67,7 @@ t.test('requests are counted and timed by operation and status', async (t) => {
 t.test('refusals are counted by plan and window, bans by plan', async (t) => {
   const { base, createKey, samples } = await startMeasured(t)
   const { ban, anonymous } = contract.rateLimits
-  // No window ends meanwhile.
+  // No window resets during the test.
   stopClocks(t)
   const minute = await createKey({ perMinute: 1, perDay: 99 })
   const day = await createKey({ perMinute: 99, perDay: 1 })
@@ -87,7 +87,7 @@ t.test('refusals are counted by plan and window, bans by plan', async (t) => {
   t.equal(found.get(`animal_store_bans_total{plan="${customPlan}"}`), 1)
 })
 
-t.test('who calls what is deprecated is told by key, for so many keys', async (t) => {
+t.test('calls of deprecated operations are counted by key, up to a number of keys', async (t) => {
   const { call, base, createKey, samples } = await startMeasured(t)
   const name = (key: bigint | string) =>
     `animal_store_deprecated_requests_total{operation="getPet",key="${key}"}`
@@ -97,13 +97,13 @@ t.test('who calls what is deprecated is told by key, for so many keys', async (t
   for (const { key } of [...keys, ...keys]) {
     await send(`${base}/pets/1`, 'GET', { authorization: `Bearer ${key}` })
   }
-  await send(`${base}/pets/1`) // without a key there is nobody to tell
+  await send(`${base}/pets/1`) // a request without a key is not counted
   const found = await samples()
   for (const { id } of keys.slice(0, 200)) if (found.get(name(id)) !== 2) t.fail(`key ${id}`)
   t.equal(found.get(name('other')), 10)
 })
 
-t.test('the database is measured by its statements and its connections', async (t) => {
+t.test('statements and connections of the database are measured', async (t) => {
   const { call, sql, samples } = await startMeasured(t)
   for (let i = 0; i < 3; i++) await call('GET', '/pets')
   const before = await samples()
@@ -118,14 +118,18 @@ t.test('the database is measured by its statements and its connections', async (
   const waiting = call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
   let during = await samples()
   while (!during.get('animal_store_database_connections{state="lock"}')) during = await samples()
-  during = await samples() // the statement may have come in the midst of the last
+  during = await samples() // the statement may have started during the last scrape
   t.equal(during.get('animal_store_statements_waiting{pool="writes"}'), 1)
-  t.equal(during.get('animal_store_database_connections{state="transaction"}'), 0, 'the lock is another’s')
+  t.equal(
+    during.get('animal_store_database_connections{state="transaction"}'),
+    0,
+    'the lock is held by another application',
+  )
   await held.release()
   await waiting
 })
 
-t.test('a database that is gone is told of, and so is all else', async (t) => {
+t.test('a scrape succeeds without a database, and reports it as down', async (t) => {
   const sql = await createDatabase(t)
   const proxy = await startDatabaseProxy(t, sql)
   const pools = await openPools(t, sql, testConfig(), proxy)
@@ -154,7 +158,7 @@ t.test('the process is measured: memory, event loop, connections', async (t) => 
   t.equal(found.get('animal_store_counters{place="memory"}'), 1)
 })
 
-t.test('where requests are counted is told', { skip: redisIsMissing }, async (t) => {
+t.test('the place where requests are counted is reported', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t)
   const { call, samples } = await startMeasured(t, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' })
   const places = async () => {
@@ -169,7 +173,7 @@ t.test('where requests are counted is told', { skip: redisIsMissing }, async (t)
   t.strictSame(await places(), [0, 0, 1])
 })
 
-t.test('under load a scrape tells of all of it, and loses nothing', async (t) => {
+t.test('scrapes under load lose no count', async (t) => {
   const { call, samples } = await startMeasured(t)
   const [callers, rounds] = [32, 20]
   let scrapes = 0
@@ -194,11 +198,11 @@ t.test('under load a scrape tells of all of it, and loses nothing', async (t) =>
   const statements = found.get('animal_store_statement_seconds_count{pool="reads"}') ?? 0
   t.ok(statements > 0 && statements <= 2 * half, `${statements} statements: some serve several requests`)
   t.equal(found.get('animal_store_statements_waiting{pool="reads"}'), 0)
-  t.ok((found.get('animal_store_connections') ?? 0) >= callers, 'those of the callers are kept alive')
+  t.ok((found.get('animal_store_connections') ?? 0) >= callers, 'the client connections are kept alive')
   t.equal([...found].find(([name]) => name.startsWith('animal_store_deprecated_requests_total{'))?.[1], half)
 })
 
-t.test('no label takes a value that a caller chooses', async (t) => {
+t.test('no label takes a value that a client chooses', async (t) => {
   const { call, origin, samples } = await startMeasured(t)
   await call('GET', '/pets')
   await send(`${origin}/nowhere`)
@@ -215,9 +219,9 @@ t.test('no label takes a value that a caller chooses', async (t) => {
   t.strictSame(ownNames(await samples()), before)
 })
 
-t.test('callers cannot ask for the metrics, and whoever can asks for nothing else but health', async (t) => {
+t.test('the service port has no metrics, and the metrics port has only metrics and health', async (t) => {
   const service = await startProcess(t, { DATA_DIR: dataDirectory(t), METRICS_PORT: '0' })
-  const { port } = await service.logged('metrics at a port of their own')
+  const { port } = await service.logged('metrics server listening')
   const { origin } = new URL(service.base)
   t.equal((await send(`${origin}/metrics`)).status, 404)
   const metrics = `http://127.0.0.1:${port}`
@@ -231,13 +235,13 @@ t.test('callers cannot ask for the metrics, and whoever can asks for nothing els
   t.match(await service.stop(), { code: 0 })
 })
 
-t.test('without a port nothing is measured', async (t) => {
+t.test('without METRICS_PORT nothing is measured', async (t) => {
   const { app, origin } = await startService(t)
   t.equal(app.metricsServer, undefined)
   t.equal((await send(`${origin}/metrics`)).status, 404)
 })
 
-t.test('a port for the metrics that is taken stops the start, and is named', async (t) => {
+t.test('a METRICS_PORT in use fails the startup', async (t) => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => server.close())

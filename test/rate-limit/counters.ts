@@ -20,34 +20,34 @@ import {
 } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
-const away = 'redis is away: this instance counts on its own'
-const back = 'redis is back: instances share their counts'
+const unavailable = 'redis unavailable, counting in memory'
+const available = 'redis available again'
 
 const { ban } = contract.rateLimits
 
-// More than a load sends.
+// More than a load test sends.
 const plenty = 1_000_000
 
-// On a machine as busy as it likes, a Redis or a service that takes longer hangs. Requests come by the thousand.
-const patience = { REDIS_TIMEOUT_MS: '3000', HANDLER_TIMEOUT_MS: '120000', WORK_MAX: '10000' }
+// Long enough for a busy machine and thousands of requests.
+const generousLimits = { REDIS_TIMEOUT_MS: '3000', HANDLER_TIMEOUT_MS: '120000', WORK_MAX: '10000' }
 
-t.test('counters in memory', async (t) => {
-  t.test('admit exactly the quota of requests that come at once', async (t) => {
+t.test('in-memory counters', async (t) => {
+  t.test('admit exactly the quota of simultaneous requests', async (t) => {
     const { app, createKey } = await startService(t, { env: { WORK_MAX: '10000' } })
     const { perMinute } = fixedPlan
     const { key } = await createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
-    // Injected, so that all of them wait for the same look-up of the key and go on in the same turn.
+    // Injected, so that all of them wait for the same look-up of the key and continue in the same tick.
     const request = { url: `${contract.prefix}/pets`, headers: { authorization: `Bearer ${key}` } }
-    const answers = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
+    const responses = await Promise.all(Array.from({ length: perMinute + 90 }, () => app.inject(request)))
     t.strictSame(
-      countBy(answers, ({ statusCode }) => String(statusCode)),
+      countBy(responses, ({ statusCode }) => String(statusCode)),
       { 200: perMinute, 429: 90 },
     )
-    const admitted = answers.filter(({ statusCode }) => statusCode === 200)
+    const admitted = responses.filter(({ statusCode }) => statusCode === 200)
     t.equal(new Set(admitted.map(({ headers }) => headers['x-ratelimit-remaining'])).size, perMinute)
   })
 
-  t.test('forget the oldest address in a flood of them, and no key', async (t) => {
+  t.test('evict the oldest address in a flood of addresses, and no client', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     const counters = await createCounters(app, contract, testConfig(), silent)
@@ -57,7 +57,7 @@ t.test('counters in memory', async (t) => {
       quotas: { perMinute: 60, perDay: 1_000 },
       expiresAt: undefined,
     }
-    const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // all that is looked at
+    const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // the properties that are read
     const oldest = '192.0.2.1'
     await counters.count(client)
     await counters.address(from(oldest))
@@ -65,18 +65,17 @@ t.test('counters in memory', async (t) => {
     t.match(
       await counters.address(from(oldest)),
       { remaining: contract.rateLimits.anonymous.perMinute - 1 },
-      'it is counted anew',
+      'the address starts a new window',
     )
     t.match(await counters.count(client), { minute: { remaining: 58 } })
   })
 })
 
-t.test('counters that instances share in Redis', { skip: redisIsMissing }, async (t) => {
-  // One database under all of them.
+t.test('counters in Redis', { skip: redisIsMissing }, async (t) => {
   const sql = await createDatabase(t)
 
   const startPair = async (t: Test, { url }: RedisServer) => {
-    const start = () => startService(t, { sql, env: { REDIS_URL: url, ...patience } })
+    const start = () => startService(t, { sql, env: { REDIS_URL: url, ...generousLimits } })
     const [first, second] = await Promise.all([start(), start()])
     const createKey = async (plan: string, perMinute: number | null = null) => {
       const { key } = await first.createKey({ plan, perMinute, perDay: perMinute && plenty })
@@ -90,97 +89,101 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     const { pair, createKey } = await startPair(t, redis)
     const [first, second] = pair
 
-    await t.test('and admit exactly the quota, whatever the concurrency', async (t) => {
+    await t.test('and admit exactly the quota under concurrency', async (t) => {
       const busy = await createKey(customPlan, 1_000)
       const from = Math.floor(Date.now() / 1000)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 2_000 }, (_, i) => list(i % 2 ? first : second, busy)),
       )
       const banEnd = Math.ceil(Date.now() / 1000) + Math.max(ban.banSeconds, 60) + 1
-      t.strictSame(count(answers), { 200: 1_000, 429: 1_000 })
+      t.strictSame(count(responses), { 200: 1_000, 429: 1_000 })
 
-      const admitted = answers.filter(({ status }) => status === 200)
-      t.equal(new Set(admitted.map(remaining)).size, 1_000, 'no two of the admitted are told the same')
+      const admitted = responses.filter(({ status }) => status === 200)
+      t.equal(new Set(admitted.map(remaining)).size, 1_000, 'each admitted response has another remaining')
       t.ok(admitted.every(({ headers }) => isWhole(headers.get('x-ratelimit-remaining'), 0, 999)))
-      const refused = answers.filter(({ status }) => status === 429)
+      const refused = responses.filter(({ status }) => status === 429)
       t.ok(refused.every(({ headers }) => headers.get('x-ratelimit-remaining') === '0'))
       t.ok(refused.every(({ headers }) => isWhole(headers.get('retry-after'), 1, banEnd - from)))
-      t.ok(answers.every(({ headers }) => headers.get('x-ratelimit-limit') === '1000'))
-      t.ok(answers.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
+      t.ok(responses.every(({ headers }) => headers.get('x-ratelimit-limit') === '1000'))
+      t.ok(responses.every(({ headers }) => isWhole(headers.get('x-ratelimit-reset'), from + 1, banEnd)))
       t.strictSame(
         countBy(refused, ({ body }) => body.code),
         { rate_limit_exceeded: ban.rejections, key_banned: 1_000 - ban.rejections },
-        'they share their rejections',
+        'the instances share their rejections',
       )
     })
 
     await t.test('and a ban on one holds on the other', async (t) => {
       const [banned, other] = [await createKey(fixedPlan.name), await createKey(fixedPlan.name)]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: fixedPlan.perMinute + ban.rejections }, () => list(first, banned)),
       )
-      t.strictSame(count(answers), { 200: fixedPlan.perMinute, 429: ban.rejections })
+      t.strictSame(count(responses), { 200: fixedPlan.perMinute, 429: ban.rejections })
       const begins = await list(first, banned)
-      t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'one too many')
+      t.match(begins, { status: 429, body: { code: 'key_banned' } }, 'the next rejection starts the ban')
       const holds = await list(second, banned)
       t.match(holds, { status: 429, body: { code: 'key_banned' } })
       t.ok(isWhole(holds.headers.get('retry-after'), 1, Number(begins.headers.get('retry-after'))))
-      t.match(await list(second, other), { status: 200 }, 'which bans no other key')
+      t.match(await list(second, other), { status: 200 }, 'another key is not banned')
     })
 
     const log = pair.flatMap((each) => each.log)
-    t.strictSame(levels(log, 'key banned'), [40, 40], 'each ban is told once, by the one that began it')
-    t.strictSame(levels(log, away), [], 'Redis was there all the time')
+    t.strictSame(
+      levels(log, 'key banned'),
+      [40, 40],
+      'each ban is logged once, by the instance that started it',
+    )
+    t.strictSame(levels(log, unavailable), [], 'Redis was available all the time')
   })
 
-  t.test('Redis may be killed in the middle of a load, and come back', async (t) => {
+  t.test('no request under load fails when Redis is killed and restarted', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
     const load = startLoad(pair, await createKey(customPlan, plenty))
-    await load.answered(200)
+    await load.untilResponses(200)
     await redis.kill()
-    await told(pair, away)
+    await logged(pair, unavailable)
     t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
-    await load.answered(500)
+    await load.untilResponses(500)
     await redis.start()
-    await told(pair, back)
-    await load.answered(500)
-    const answers = await load.end()
-    t.strictSame(Object.keys(count(answers)), ['200'], `all ${answers.length} requests were admitted`)
+    await logged(pair, available)
+    await load.untilResponses(500)
+    const responses = await load.end()
+    t.strictSame(Object.keys(count(responses)), ['200'], `all ${responses.length} requests were admitted`)
     t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
     for (const { log } of pair) {
-      t.strictSame(levels(log, away), [40], 'one warning')
-      t.strictSame(levels(log, back), [30], 'one line when it is over')
+      t.strictSame(levels(log, unavailable), [40], 'one warning')
+      t.strictSame(levels(log, available), [30], 'one line on recovery')
     }
   })
 
-  t.test('Redis may freeze in the middle of a load, which waits for it once', async (t) => {
+  t.test('under load a frozen Redis delays requests once', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     const load = startLoad(pair, await createKey(customPlan, plenty))
-    await load.answered(200)
+    await load.untilResponses(200)
     redis.freeze()
-    await told(pair, away)
-    await load.answered(500)
-    t.strictSame(Object.keys(count(await load.end())), ['200'], 'the load does not feel it')
+    await logged(pair, unavailable)
+    await load.untilResponses(500)
+    t.strictSame(Object.keys(count(await load.end())), ['200'], 'all requests were admitted')
 
     const [first, second] = pair
     const { perMinute } = fixedPlan
     const free = await createKey(fixedPlan.name)
     const whileFrozen = await Promise.all(Array.from({ length: perMinute + 40 }, () => list(first, free)))
-    t.strictSame(count(whileFrozen), { 200: perMinute, 429: 40 }, 'an instance keeps to the quota on its own')
-    t.match(await list(second, free), { status: 200 }, 'and does not know of the other')
+    t.strictSame(count(whileFrozen), { 200: perMinute, 429: 40 }, 'an instance enforces the quota by itself')
+    t.match(await list(second, free), { status: 200 }, 'and does not share counts with the other')
 
     redis.thaw()
-    await told(pair, back)
-    t.match(await list(first, free), { status: 429 }, 'which it does not begin anew when Redis is back')
-    t.match(await list(second, free), { status: 429 }, 'nor does the other, which is told by Redis')
+    await logged(pair, available)
+    t.match(await list(first, free), { status: 429 }, 'the window does not restart when Redis recovers')
+    t.match(await list(second, free), { status: 429 }, 'nor on the other instance, which reads it from Redis')
     for (const { log } of pair) {
-      t.strictSame(levels(log, away), [40])
-      t.strictSame(levels(log, back), [30])
+      t.strictSame(levels(log, unavailable), [40])
+      t.strictSame(levels(log, available), [30])
     }
   })
 
-  t.test('a quota that is used up, and a ban, outlive Redis, and what it forgets', async (t) => {
+  t.test('a used-up quota and a ban survive when Redis fails and comes back empty', async (t) => {
     const { pair, createKey } = await startPair(t, redis)
     const { perMinute } = fixedPlan
     const halfway = Math.floor(perMinute / 2)
@@ -194,7 +197,7 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     t.strictSame(count(await spread(used, perMinute)), { 200: perMinute })
     await spread(banned, perMinute + ban.rejections + 1)
     t.strictSame(count(await spread(half, halfway)), { 200: halfway })
-    // One after the other, so that the first is told of all.
+    // One after the other, so that the first has seen all counts.
     for (const each of pair.toReversed()) {
       const last = await Promise.all([used, banned, half].map((headers) => list(each, headers)))
       t.strictSame(
@@ -204,19 +207,22 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     }
 
     await redis.kill()
-    await t.test('while it is away, each goes on from what it was told', async (t) => {
-      for (const each of pair)
-        t.match(await list(each, used), { status: 429, body: { code: 'rate_limit_exceeded' } })
-      for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
-      const more = perMinute - halfway - 2
-      const [first] = pair
-      const answers = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
-      t.strictSame(count(answers.filter(({ status }) => status === 200)), { 200: more })
-    })
-    await redis.start()
-    await told(pair, back)
     await t.test(
-      'and when it comes back empty, all go on from the most that one of them knows',
+      'while it is unavailable, each instance continues from the counts that it last saw',
+      async (t) => {
+        for (const each of pair)
+          t.match(await list(each, used), { status: 429, body: { code: 'rate_limit_exceeded' } })
+        for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
+        const more = perMinute - halfway - 2
+        const [first] = pair
+        const responses = await Promise.all(Array.from({ length: perMinute }, () => list(first, half)))
+        t.strictSame(count(responses.filter(({ status }) => status === 200)), { 200: more })
+      },
+    )
+    await redis.start()
+    await logged(pair, available)
+    await t.test(
+      'when it comes back empty, all instances continue from the highest known count',
       async (t) => {
         for (const each of pair) t.match(await list(each, used), { status: 429 })
         for (const each of pair) t.match(await list(each, banned), { body: { code: 'key_banned' } })
@@ -229,26 +235,26 @@ t.test('counters that instances share in Redis', { skip: redisIsMissing }, async
     ['is down', () => redis.kill(), () => redis.start()],
     ['is frozen', async () => redis.freeze(), async () => redis.thaw()],
   ] as const) {
-    t.test(`the service starts while Redis ${title}, and uses it when it appears`, async (t) => {
+    t.test(`the service starts while Redis ${title}, and uses it once it is available`, async (t) => {
       await leave()
       const { pair, createKey } = await startPair(t, redis)
       t.strictSame(await Promise.all(pair.map(countersOf)), Array(2).fill('memory_fallback'))
       const free = await createKey(fixedPlan.name)
       t.match(await Promise.all(pair.map((each) => list(each, free))), [{ status: 200 }, { status: 200 }])
       await comeBack()
-      await told(pair, back)
+      await logged(pair, available)
       t.strictSame(await Promise.all(pair.map(countersOf)), ['redis', 'redis'])
-      t.equal(remaining(await list(pair[0], free)), fixedPlan.perMinute - 2, 'it goes on where it was')
-      t.equal(remaining(await list(pair[1], free)), fixedPlan.perMinute - 3, 'they share their counts')
-      for (const { log } of pair) t.strictSame(levels(log, away), [40])
+      t.equal(remaining(await list(pair[0], free)), fixedPlan.perMinute - 2, 'the count continues')
+      t.equal(remaining(await list(pair[1], free)), fixedPlan.perMinute - 3, 'the instances share the count')
+      for (const { log } of pair) t.strictSame(levels(log, unavailable), [40])
     })
   }
 
-  t.test('a service stops while Redis is frozen', async (t) => {
+  t.test('a service shuts down while Redis is frozen', async (t) => {
     const service = await startProcess(t, {
       DATA_DIR: dataDirectory(t),
       REDIS_URL: redis.url,
-      ...patience,
+      ...generousLimits,
     })
     redis.freeze()
     t.match(await service.stop(), { code: 0 })
@@ -262,13 +268,13 @@ function list(service: Service | undefined, headers: Headers): Promise<Answer> {
   return send(`${service?.base}/pets`, 'GET', headers)
 }
 
-/** Where a service that is ready says it counts. */
+/** The counters' state on /readyz. */
 async function countersOf({ origin }: Service): Promise<string> {
   const { status, body } = await send(`${origin}/readyz`)
   return status === 200 ? body.counters : `status ${status}`
 }
 
-async function told(services: readonly Service[], message: string): Promise<void> {
+async function logged(services: readonly Service[], message: string): Promise<void> {
   await until(() => services.every(({ log }) => log.some(({ msg }) => msg === message)))
 }
 
@@ -285,35 +291,35 @@ function levels(log: readonly Record<string, unknown>[], message: string): unkno
   return log.filter(({ msg }) => msg === message).map(({ level }) => level)
 }
 
-function count(answers: readonly Answer[]): Record<string, number> {
-  return countBy(answers, ({ status }) => String(status))
+function count(responses: readonly Answer[]): Record<string, number> {
+  return countBy(responses, ({ status }) => String(status))
 }
 
-/** Sixteen clients, spread over the services, that call until they are told to end. */
+/** Sixteen clients, spread over the services, that send requests until the load ends. */
 function startLoad(services: readonly Service[], headers: Headers) {
-  const answers: Answer[] = []
+  const responses: Answer[] = []
   const progress = new EventEmitter()
   let isWanted = true
   const client = async (service: Service | undefined) => {
     while (isWanted) {
-      answers.push(await list(service, headers))
-      progress.emit('answer')
+      responses.push(await list(service, headers))
+      progress.emit('response')
     }
   }
   const clients = Promise.all(Array.from({ length: 16 }, (_, i) => client(services[i % services.length])))
   return {
-    /** So many more. A client that fails must not leave the test waiting. */
-    answered: async (more: number) => {
-      const goal = answers.length + more
+    /** Resolves after this many more responses, or when a client fails. */
+    untilResponses: async (more: number) => {
+      const goal = responses.length + more
       const reached = async () => {
-        while (answers.length < goal) await once(progress, 'answer')
+        while (responses.length < goal) await once(progress, 'response')
       }
       await Promise.race([reached(), clients])
     },
     end: async () => {
       isWanted = false
       await clients
-      return answers
+      return responses
     },
   }
 }

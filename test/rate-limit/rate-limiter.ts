@@ -12,9 +12,9 @@ async function keyOf(service: Service, perMinute: number, perDay: number) {
   const { key, id } = await service.createKey({ plan: customPlan, perMinute, perDay })
   const call = () => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
   const calls = async (count: number) => {
-    const answers: Answer[] = []
-    for (let i = 0; i < count; i++) answers.push(await call())
-    return answers
+    const responses: Answer[] = []
+    for (let i = 0; i < count; i++) responses.push(await call())
+    return responses
   }
   return { key, id, call, calls }
 }
@@ -29,9 +29,9 @@ function limitHeaders({ headers }: Answer) {
   }
 }
 
-function statuses(answers: readonly Answer[]) {
+function statuses(responses: readonly Answer[]) {
   const counts: Record<string, number> = {}
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     const name = status === 429 ? body.code : String(status)
     counts[name] = (counts[name] ?? 0) + 1
   }
@@ -39,7 +39,7 @@ function statuses(answers: readonly Answer[]) {
 }
 
 t.test(
-  'of many requests at once on a fresh key so many as its minute allows are admitted, the others get 429 with every header',
+  'of simultaneous requests with a new key exactly the quota is admitted, the others get 429 with every header',
   async (t) => {
     stopClocks(t)
     const service = await startService(t, { env: { WORK_MAX: '10000' } })
@@ -47,28 +47,28 @@ t.test(
     const tooMany = Math.min(90, ban.rejections)
     const { key } = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
     const headers = { authorization: `Bearer ${key}` }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: perMinute + tooMany }, () => send(`${service.base}/pets`, 'GET', headers)),
     )
-    t.strictSame(statuses(answers), { 200: perMinute, rate_limit_exceeded: tooMany })
+    t.strictSame(statuses(responses), { 200: perMinute, rate_limit_exceeded: tooMany })
     const now = Date.now() / 1000
-    for (const answer of answers) {
-      const { limit, remaining = -1, reset = 0, retryAfter } = limitHeaders(answer)
+    for (const response of responses) {
+      const { limit, remaining = -1, reset = 0, retryAfter } = limitHeaders(response)
       t.equal(limit, perMinute)
       t.ok(remaining >= 0 && remaining < perMinute)
       t.ok(reset > now && reset <= now + 62, 'the reset is within the minute')
-      if (answer.status === 429) t.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
+      if (response.status === 429) t.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 60)
     }
   },
 )
 
-t.test('every plan of the contract allows its quotas, and no more', async (t) => {
+t.test('each plan of the contract has its quotas', async (t) => {
   const service = await startService(t)
   for (const [plan, quotas] of plans) {
     if (quotas === 'custom') continue
     const { key } = await service.createKey({ plan, perMinute: null, perDay: null })
-    const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
-    t.match(limitHeaders(answer), { limit: quotas.perMinute, remaining: quotas.perMinute - 1 }, plan)
+    const response = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+    t.match(limitHeaders(response), { limit: quotas.perMinute, remaining: quotas.perMinute - 1 }, plan)
   }
 })
 
@@ -78,7 +78,7 @@ t.test('the minute window', async (t) => {
   const { call, calls } = await keyOf(service, 3, 100)
   const start = clock.now()
 
-  t.test('tells what is left of it', async (t) => {
+  t.test('reports what remains', async (t) => {
     for (const remaining of [2, 1, 0]) {
       t.strictSame(limitHeaders(await call()), {
         limit: 3,
@@ -90,7 +90,7 @@ t.test('the minute window', async (t) => {
     }
   })
 
-  t.test('refuses the request after the last, until its end', async (t) => {
+  t.test('rejects further requests until its reset', async (t) => {
     const refused = await call()
     t.match(refused, {
       status: 429,
@@ -108,9 +108,9 @@ t.test('the minute window', async (t) => {
     })
   })
 
-  t.test('never says a time that is too short: who waits exactly that long is admitted', async (t) => {
+  t.test('Retry-After is never too short: a client that waits exactly that long is admitted', async (t) => {
     clock.advance(29 * second + 1)
-    t.equal(limitHeaders(await call()).retryAfter, 1, 'of 999 ms')
+    t.equal(limitHeaders(await call()).retryAfter, 1, '999 ms, rounded up')
     clock.advance(999)
     t.strictSame(statuses(await calls(4)), { 200: 3, rate_limit_exceeded: 1 })
   })
@@ -120,21 +120,25 @@ t.test('the day window', async (t) => {
   const clock = stopClocks(t)
   const service = await startService(t)
 
-  t.test('speaks when it has less left, or as much', async (t) => {
+  t.test('is reported when it has fewer or as many requests remaining', async (t) => {
     const { call } = await keyOf(service, 5, 3)
     t.match(limitHeaders(await call()), { limit: 3, remaining: 2, reset: (clock.now() + day) / second })
     const even = await keyOf(service, 3, 3)
     t.match(limitHeaders(await even.call()), { limit: 3, reset: (clock.now() + day) / second })
   })
 
-  t.test('is not charged for what the minute refuses', async (t) => {
+  t.test('does not count requests that the minute rejects', async (t) => {
     const { calls } = await keyOf(service, 2, 4)
     t.strictSame(statuses(await calls(10)), { 200: 2, rate_limit_exceeded: 8 })
     clock.advance(minute)
-    t.strictSame(statuses(await calls(10)), { 200: 2, rate_limit_exceeded: 8 }, 'two of the day were left')
+    t.strictSame(
+      statuses(await calls(10)),
+      { 200: 2, rate_limit_exceeded: 8 },
+      'two requests of the day remained',
+    )
   })
 
-  t.test('says when it resets, even where the minute is used up too', async (t) => {
+  t.test('reports its reset when the minute is used up too', async (t) => {
     const { calls, call } = await keyOf(service, 2, 2)
     const start = clock.now()
     await calls(2)
@@ -149,14 +153,17 @@ t.test('the day window', async (t) => {
     t.match(refused.body.message, /^This day's requests/)
   })
 
-  t.test('does not charge the minute for what it refuses: who waits as told is admitted', async (t) => {
-    const { calls, call } = await keyOf(service, 2, 2)
-    await calls(2)
-    clock.advance(day - second)
-    t.strictSame(statuses(await calls(50)), { rate_limit_exceeded: 50 })
-    clock.advance(Number(limitHeaders(await call()).retryAfter) * second)
-    t.equal((await call()).status, 200)
-  })
+  t.test(
+    'its rejections do not count in the minute: a client that waits for Retry-After is admitted',
+    async (t) => {
+      const { calls, call } = await keyOf(service, 2, 2)
+      await calls(2)
+      clock.advance(day - second)
+      t.strictSame(statuses(await calls(50)), { rate_limit_exceeded: 50 })
+      clock.advance(Number(limitHeaders(await call()).retryAfter) * second)
+      t.equal((await call()).status, 200)
+    },
+  )
 })
 
 t.test('a ban', async (t) => {
@@ -165,9 +172,9 @@ t.test('a ban', async (t) => {
   const { id, call, calls } = await keyOf(service, 1, 1_000)
   const other = await keyOf(service, 10, 1_000)
   await calls(1 + ban.rejections)
-  t.notMatch(service.log, [{ msg: 'key banned' }], 'comes after the rejections that are tolerated')
+  t.notMatch(service.log, [{ msg: 'key banned' }], 'the tolerated rejections start no ban')
 
-  t.test('begins with the next one, is logged once, and says when it ends', async (t) => {
+  t.test('starts with the next rejection, is logged once, and reports when it ends', async (t) => {
     const refused = await call()
     t.match(refused, { status: 429, body: { code: 'key_banned' } })
     t.strictSame(limitHeaders(refused), {
@@ -182,13 +189,13 @@ t.test('a ban', async (t) => {
     t.match(lines[0], { level: 40, keyId: String(id) })
   })
 
-  t.test('outlasts the minute, and touches no other key', async (t) => {
+  t.test('outlasts the minute, and affects no other key', async (t) => {
     clock.advance(minute)
     t.equal((await call()).body.code, 'key_banned')
     t.equal((await other.call()).status, 200)
   })
 
-  t.test('ends by itself, though the key kept calling', async (t) => {
+  t.test('ends by itself, even if the key keeps calling', async (t) => {
     const { retryAfter } = limitHeaders((await calls(20)).at(-1) as Answer)
     t.equal(retryAfter, ban.banSeconds - 60)
     clock.advance(Number(retryAfter) * second)
@@ -200,33 +207,36 @@ for (const [title, hours] of [
   ['back', -1],
   ['forward', 1],
 ] as const) {
-  t.test(`a wall clock that is set ${title} an hour moves no window but in its date`, async (t) => {
-    const clock = stopClocks(t)
-    const service = await startService(t)
-    const { call, calls } = await keyOf(service, 3, 1_000)
-    const guess = () => send(`${service.base}/pets`)
-    const banned = await keyOf(service, 1, 1_000)
-    await banned.calls(2 + ban.rejections)
-    t.match(limitHeaders(await call()), { remaining: 2, reset: (clock.now() + minute) / second })
-    t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 1 })
-    clock.advance(10 * second)
-    clock.setWallClock(60 * hours * minute)
+  t.test(
+    `setting the wall clock ${title} by an hour moves no window, only the date of its reset`,
+    async (t) => {
+      const clock = stopClocks(t)
+      const service = await startService(t)
+      const { call, calls } = await keyOf(service, 3, 1_000)
+      const guess = () => send(`${service.base}/pets`)
+      const banned = await keyOf(service, 1, 1_000)
+      await banned.calls(2 + ban.rejections)
+      t.match(limitHeaders(await call()), { remaining: 2, reset: (clock.now() + minute) / second })
+      t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 1 })
+      clock.advance(10 * second)
+      clock.setWallClock(60 * hours * minute)
 
-    const reset = (clock.now() + 50 * second) / second
-    t.match(limitHeaders(await call()), { remaining: 1, reset })
-    t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 2, reset })
-    t.match(statuses(await calls(2)), { 200: 1, rate_limit_exceeded: 1 })
-    t.match(limitHeaders(await call()), { reset, retryAfter: 50 })
-    t.match(await banned.call(), { status: 429, body: { code: 'key_banned' } })
-    t.match(limitHeaders(await banned.call()), { retryAfter: ban.banSeconds - 10 })
-    clock.advance(50 * second)
-    t.equal((await call()).status, 200, 'it ends when it was to end')
-    clock.advance(ban.banSeconds * second - minute)
-    t.equal((await banned.call()).status, 200)
-  })
+      const reset = (clock.now() + 50 * second) / second
+      t.match(limitHeaders(await call()), { remaining: 1, reset })
+      t.match(limitHeaders(await guess()), { remaining: anonymous.perMinute - 2, reset })
+      t.match(statuses(await calls(2)), { 200: 1, rate_limit_exceeded: 1 })
+      t.match(limitHeaders(await call()), { reset, retryAfter: 50 })
+      t.match(await banned.call(), { status: 429, body: { code: 'key_banned' } })
+      t.match(limitHeaders(await banned.call()), { retryAfter: ban.banSeconds - 10 })
+      clock.advance(50 * second)
+      t.equal((await call()).status, 200, 'it resets as before')
+      clock.advance(ban.banSeconds * second - minute)
+      t.equal((await banned.call()).status, 200)
+    },
+  )
 }
 
-t.test('a ban does not promise a day that is used up', async (t) => {
+t.test('Retry-After of a ban covers a used-up day', async (t) => {
   const clock = stopClocks(t)
   const service = await startService(t)
   const { calls, call } = await keyOf(service, 1, 1)
@@ -238,7 +248,7 @@ t.test('a ban does not promise a day that is used up', async (t) => {
   t.equal((await call()).status, 200)
 })
 
-t.test('callers without a valid key', async (t) => {
+t.test('requests without a valid key', async (t) => {
   const clock = stopClocks(t)
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
   const guess = (address: string, authorization = 'Bearer ask_guess') =>
@@ -247,25 +257,25 @@ t.test('callers without a valid key', async (t) => {
     for (let i = 0; i < anonymous.perMinute; i++) await guess(address)
   }
 
-  t.test('are told their allowance with the 401', async (t) => {
-    const answer = await guess('192.0.2.1')
-    t.equal(answer.status, 401)
-    t.match(limitHeaders(answer), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
+  t.test('get the quota of their address with the 401', async (t) => {
+    const response = await guess('192.0.2.1')
+    t.equal(response.status, 401)
+    t.match(limitHeaders(response), { limit: anonymous.perMinute, remaining: anonymous.perMinute - 1 })
   })
 
-  t.test('get 429 beyond it, by address, and never slow a known key from there', async (t) => {
+  t.test('get 429 beyond it, by address, without affecting valid keys from there', async (t) => {
     t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
     await exhaust('192.0.2.2')
     const refused = await guess('192.0.2.2')
     t.match(refused, { status: 429, body: { code: 'rate_limit_exceeded' } })
     t.match(limitHeaders(refused), { limit: anonymous.perMinute, remaining: 0, retryAfter: 60 })
-    t.equal((await guess('192.0.2.3')).status, 401, 'another address has its own')
+    t.equal((await guess('192.0.2.3')).status, 401, 'another address has its own quota')
     t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
     clock.advance(minute)
-    t.equal((await guess('192.0.2.2')).status, 401, 'and it comes back')
+    t.equal((await guess('192.0.2.2')).status, 401, 'the quota resets')
   })
 
-  t.test('share it over an IPv6 /64, and an IPv4 address has it in IPv6 form too', async (t) => {
+  t.test('share the quota of an IPv6 /64, and of an IPv4 address in either form', async (t) => {
     await exhaust('2001:db8:1:2::1')
     t.equal((await guess('2001:db8:1:2:ffff::9')).status, 429)
     t.equal((await guess('2001:db8:1:3::1')).status, 401)
@@ -273,7 +283,7 @@ t.test('callers without a valid key', async (t) => {
     t.equal((await guess('192.0.2.4')).status, 429)
   })
 
-  t.test('share it over the ports that a proxy tells with an address', async (t) => {
+  t.test('share the quota of an address whatever port a proxy appends', async (t) => {
     await exhaust('192.0.2.5')
     t.equal((await guess('192.0.2.5:40000')).status, 429)
     await exhaust('2001:db8:1:4::1')
@@ -281,7 +291,7 @@ t.test('callers without a valid key', async (t) => {
   })
 })
 
-t.test('a forged X-Forwarded-For changes nothing where no proxy is trusted', async (t) => {
+t.test('a forged X-Forwarded-For has no effect when no proxy is trusted', async (t) => {
   stopClocks(t)
   const service = await startService(t)
   for (let i = 0; i < anonymous.perMinute; i++) {
@@ -290,7 +300,7 @@ t.test('a forged X-Forwarded-For changes nothing where no proxy is trusted', asy
   t.equal((await send(`${service.base}/pets`, 'GET', { 'x-forwarded-for': '198.51.100.1' })).status, 429)
 })
 
-t.test('every answer under the prefix carries the headers', async (t) => {
+t.test('every response under the prefix has the headers', async (t) => {
   const service = await startService(t)
   const { base, auth, origin, sql } = service
   const json = { ...auth, 'content-type': 'application/json' }
@@ -316,11 +326,11 @@ t.test('every answer under the prefix carries the headers', async (t) => {
     [415, 'POST', '/pets', { ...auth, 'content-type': 'text/plain' }, 'x'],
   ]
   for (const [status, method, path, headers, body] of cases) {
-    const answer = await send(`${base}${path}`, method, headers, body)
+    const response = await send(`${base}${path}`, method, headers, body)
     const title = `${status} ${method} ${path.slice(0, 20)}`
-    t.equal(answer.status, status, title)
+    t.equal(response.status, status, title)
     const limit = headers.authorization ? 1_000_000 : anonymous.perMinute
-    t.match(limitHeaders(answer), { limit, remaining: Number, reset: Number, retryAfter: undefined }, title)
+    t.match(limitHeaders(response), { limit, remaining: Number, reset: Number, retryAfter: undefined }, title)
   }
   const raw = await sendRaw(
     origin,
@@ -330,7 +340,7 @@ t.test('every answer under the prefix carries the headers', async (t) => {
   t.equal(
     (await send(`${origin}/healthz`)).headers.get('x-ratelimit-limit'),
     null,
-    'and what is outside has none',
+    'other responses have none',
   )
 
   await sql`drop table pets`
@@ -339,14 +349,14 @@ t.test('every answer under the prefix carries the headers', async (t) => {
   t.match(limitHeaders(fault), { limit: 1_000_000, remaining: Number })
 })
 
-t.test('a path written otherwise is counted all the same', async (t) => {
+t.test('a percent-encoded path is counted too', async (t) => {
   const service = await startService(t)
-  const answer = await send(`${service.origin}${prefixEncoded}/pets`, 'GET', service.auth)
-  if (answer.status === 200) t.match(limitHeaders(answer), { limit: 1_000_000 })
-  else t.equal(answer.status, 404)
+  const response = await send(`${service.origin}${prefixEncoded}/pets`, 'GET', service.auth)
+  if (response.status === 200) t.match(limitHeaders(response), { limit: 1_000_000 })
+  else t.equal(response.status, 404)
 })
 
-t.test('when nobody can look a key up, the answer is 503 with the headers, and charges no one', async (t) => {
+t.test('a failed key look-up is an error with the headers, and counts in no window', async (t) => {
   const service = await startService(t)
   const { key } = await service.createKey()
   const headers = { authorization: `Bearer ${key}` }
@@ -357,17 +367,17 @@ t.test('when nobody can look a key up, the answer is 503 with the headers, and c
   t.equal(
     (await send(`${service.base}/pets`, 'GET', service.auth)).status,
     500,
-    'a key that was never looked up',
+    'a key that was not looked up before',
   )
   await service.sql`alter table away rename to api_keys`
   t.equal((await send(`${service.base}/pets`, 'GET', headers)).status, 200)
 })
 
-t.test('a key of a plan that the contract no longer has is a fault, not a guess', async (t) => {
+t.test('a key whose plan is no longer in the contract gets 503', async (t) => {
   const service = await startService(t)
   const { key } = await service.createKey({ plan: 'gold', perMinute: null, perDay: null })
-  const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
-  t.match(answer, { status: 503, body: { code: 'unavailable' } })
+  const response = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+  t.match(response, { status: 503, body: { code: 'unavailable' } })
   t.match(JSON.stringify(service.log), /has the plan gold, which gives it no quotas/)
 })
 
@@ -382,7 +392,7 @@ t.test('changing a number in the contract changes the server', async (t) => {
   t.strictSame(statuses([await call(), await call(), await call()]), { 200: 2, rate_limit_exceeded: 1 })
 })
 
-t.test('a refused request does not reach the handler or the database', async (t) => {
+t.test('a rejected request does not reach the handler or the database', async (t) => {
   const service = await startService(t)
   const { call, key } = await keyOf(service, 1, 10)
   await call()

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import { type RedisServer, redisCli, untilOneSays } from '../../scripts/lib/redis.js'
+import { type RedisServer, redisCli, untilOneReplies } from '../../scripts/lib/redis.js'
 import type { Client } from '../../src/auth/client.js'
 import type { Contract } from '../../src/contract/types.js'
 import { OperatorError } from '../../src/operator-error.js'
@@ -21,14 +21,14 @@ import { redisIsMissing, startRedis, startRedisCluster, startSentinel } from '..
 import { contract } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
-const away = 'redis is away: this instance counts on its own'
-const forgets = 'redis forgets counts when its memory is full: set maxmemory-policy to noeviction'
+const unavailable = 'redis unavailable, counting in memory'
+const mayEvict = 'redis may evict counters, set maxmemory-policy to noeviction'
 const perMinute = 300
 
 const operating = readFileSync(path.join(projectRoot, 'docs/operating.md'), 'utf8')
-const leastRole = /^ACL SETUSER .+/m.exec(operating)?.[0].split(' ') ?? []
+const documentedRole = /^ACL SETUSER .+/m.exec(operating)?.[0].split(' ') ?? []
 
-t.test('a start', { skip: redisIsMissing }, async (t) => {
+t.test('startup', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t, '--requirepass', 'open sesame')
   const tlsPort = await freePort()
   await startRedis(t, '--tls-port', `${tlsPort}`, '--tls-auth-clients', 'no', ...certificate('name'))
@@ -43,28 +43,28 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
   for (const [what, url, reason] of [
     ['a wrong password', `redis://:wrong@127.0.0.1:${redis.port}`, 'WRONGPASS '],
     ['no password', `redis://127.0.0.1:${redis.port}`, 'NOAUTH '],
-    ['a role that may not count', `redis://reader:p@127.0.0.1:${redis.port}`, 'NOPERM '],
-    ['a role of other keys', `redis://stranger:p@127.0.0.1:${redis.port}`, 'NOPERM '],
-    ['a database that is not there', `redis://${login}127.0.0.1:${redis.port}/99`, 'ERR DB index'],
+    ['a role without permission to count', `redis://reader:p@127.0.0.1:${redis.port}`, 'NOPERM '],
+    ['a role for other keys', `redis://stranger:p@127.0.0.1:${redis.port}`, 'NOPERM '],
+    ['a database that does not exist', `redis://${login}127.0.0.1:${redis.port}/99`, 'ERR DB index'],
     [
       'an unknown certificate authority',
       `rediss://localhost:${tlsPort}`,
       'self-signed certificate in certificate chain',
     ],
-    ['a host without an address', 'redis://counters.invalid', 'getaddrinfo ENOTFOUND counters.invalid'],
+    ['an unknown host', 'redis://counters.invalid', 'getaddrinfo ENOTFOUND counters.invalid'],
     [
-      'a server that is no cluster',
+      'a server that is not a cluster',
       `redis+cluster://${login}127.0.0.1:${redis.port}`,
       'ERR This instance has cluster support disabled',
     ],
-    ['a wrong password of a cluster', `redis+cluster://:wrong@127.0.0.1:${redis.port}`, 'WRONGPASS '],
+    ['a wrong password for a cluster', `redis+cluster://:wrong@127.0.0.1:${redis.port}`, 'WRONGPASS '],
     [
-      'an unknown authority of a cluster',
+      'an unknown certificate authority of a cluster',
       `rediss+cluster://localhost:${tlsPort},127.0.0.1:${unused}`,
       'self-signed certificate in certificate chain',
     ],
     [
-      'a cluster without an address',
+      'unknown hosts of a cluster',
       'redis+cluster://a.invalid:1,b.invalid:2',
       'getaddrinfo ENOTFOUND a.invalid',
     ],
@@ -75,38 +75,31 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     ],
     ['no password for the master', `redis+sentinel://127.0.0.1:${sentinel.port}/counters`, 'NOAUTH '],
     [
-      'an unknown authority of sentinels',
+      'an unknown certificate authority of sentinels',
       `rediss+sentinel://localhost:${tlsPort}/counters`,
       'self-signed certificate in certificate chain',
     ],
-    [
-      'sentinels without an address',
-      'redis+sentinel://a.invalid/counters',
-      'getaddrinfo ENOTFOUND a.invalid',
-    ],
+    ['unknown hosts of sentinels', 'redis+sentinel://a.invalid/counters', 'getaddrinfo ENOTFOUND a.invalid'],
   ] as const)
-    t.test(`ends at ${what}`, async (t) => {
+    t.test(`fails on ${what}`, async (t) => {
       const error = await startInstance(t, url).catch((error: Error) => error)
-      t.ok(error instanceof OperatorError, 'which an operator can mend')
+      t.ok(error instanceof OperatorError, 'which the operator can fix')
       const { message } = error as Error
-      t.match(message, /^Cannot use the Redis at \S+:\d+(, \S+:\d+)?: /)
+      t.match(message, /^cannot use Redis at \S+:\d+(, \S+:\d+)?: /)
       t.equal(message.replace(/^.*?: /, '').slice(0, reason.length), reason)
-      t.match(message, /\nCorrect it or REDIS_URL/)
-      t.notMatch(message, /sesame|wrong/, 'and no password is said')
+      t.match(message, /\nFix the server or REDIS_URL/)
+      t.notMatch(message, /sesame|wrong/, 'without a password in the message')
     })
 
-  t.test('that ends says it plainly, with the exit code of any other', async (t) => {
+  t.test('reports the error on standard error, and exits 1', async (t) => {
     const { code, stdout, stderr } = await runProgram('src/main.ts', [], {
       DATA_DIR: dataDirectory(t),
       PORT: '0',
       REDIS_URL: `redis://:wrong@127.0.0.1:${redis.port}`,
     })
     t.equal(code, 1)
-    t.match(
-      stderr,
-      /^The service cannot start\.\nCannot use the Redis at 127\.0\.0\.1:\d+: WRONGPASS .*\n.*\n$/,
-    )
-    t.notMatch(stdout, away)
+    t.match(stderr, /^startup failed: cannot use Redis at 127\.0\.0\.1:\d+: WRONGPASS .*\n.*\n$/)
+    t.notMatch(stdout, unavailable)
   })
 
   for (const [what, url] of [
@@ -114,14 +107,14 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     ['a cluster', `redis+cluster://127.0.0.1:${unused}`],
     ['sentinels', `redis+sentinel://127.0.0.1:${unused}/counters`],
   ] as const)
-    t.test(`goes on without ${what} that is only away, and says why`, async (t) => {
+    t.test(`continues without ${what} that is only unavailable, and logs why`, async (t) => {
       const { counters, log } = await startInstance(t, url)
       t.equal(counters.state(), 'memory_fallback')
-      t.match(log, [{ level: 40, msg: away, reason: `connect ECONNREFUSED 127.0.0.1:${unused}` }])
+      t.match(log, [{ level: 40, msg: unavailable, reason: `connect ECONNREFUSED 127.0.0.1:${unused}` }])
       t.match(await counters.count(clientOf('1')), { isAdmitted: true })
     })
 
-  t.test('trusts the authorities of NODE_EXTRA_CA_CERTS', async (t) => {
+  t.test('trusts the certificate authorities in NODE_EXTRA_CA_CERTS', async (t) => {
     const service = await startProcess(t, {
       DATA_DIR: dataDirectory(t),
       REDIS_URL: `rediss://localhost:${tlsPort}`,
@@ -131,10 +124,10 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     await service.stop()
   })
 
-  t.test('takes the least role that is documented', async (t) => {
+  t.test('works with the minimal role in docs/operating.md', async (t) => {
     const { port, url } = await startRedis(t)
     const cli = (...args: string[]) => redisCli('-p', `${port}`, ...args)
-    t.equal(await cli(...leastRole), 'OK\n')
+    t.equal(await cli(...documentedRole), 'OK\n')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'))
     const { ban } = contract.rateLimits
     const client = clientOf('1', 2)
@@ -153,18 +146,18 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
         ...['ban', 'day', 'minute', 'rejections'].map((kind) => `animal-store-service:{1}:${kind}`),
       ],
     )
-    const commands = leastRole.filter((each) => /^[+](?!info)/.test(each))
+    const commands = documentedRole.filter((each) => /^[+](?!info)/.test(each))
     t.equal(commands.length, 8)
     for (const one of commands) {
-      await cli(...leastRole, one.replace('+', '-'))
+      await cli(...documentedRole, one.replace('+', '-'))
       const refused = startInstance(t, url.replace('//', '//animal-store:secret@'))
-      await t.rejects(refused, { name: 'OperatorError' }, `and none without ${one}`)
+      await t.rejects(refused, { name: 'OperatorError' }, `not without ${one}`)
     }
-    await cli(...leastRole, '-info')
+    await cli(...documentedRole, '-info')
     t.strictSame((await startInstance(t, url.replace('//', '//animal-store:secret@'))).log, [])
   })
 
-  t.test('counts the clients of each service for itself', async (t) => {
+  t.test('counts the clients of each service separately', async (t) => {
     const { url } = await startRedis(t)
     const left = { remaining: contract.rateLimits.anonymous.perMinute - 1 }
     const titles = [contract.title, 'Pat’s {Toys}', '玩具']
@@ -176,19 +169,19 @@ t.test('a start', { skip: redisIsMissing }, async (t) => {
     }
   })
 
-  t.test('warns of counts that may be evicted', async (t) => {
+  t.test('warns if Redis may evict counters', async (t) => {
     const evicting = await startRedis(t, '--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru')
-    t.match((await startInstance(t, evicting.url)).log, [{ level: 40, msg: forgets, policy: 'allkeys-lru' }])
+    t.match((await startInstance(t, evicting.url)).log, [{ level: 40, msg: mayEvict, policy: 'allkeys-lru' }])
     const keeping = await startRedis(t, '--maxmemory', '50mb', '--maxmemory-policy', 'noeviction')
     t.strictSame((await startInstance(t, keeping.url)).log, [])
   })
 })
 
 t.test(
-  'TLS with an authority of NODE_EXTRA_CA_CERTS, and a failover',
+  'TLS with a certificate authority in NODE_EXTRA_CA_CERTS, and a failover',
   { skip: redisIsMissing },
   async (t) => {
-    // Counts in Redis, notices that the master that counts is killed, and counts in its replica.
+    // Counts in Redis, falls back when the master is killed, and then counts in the promoted replica.
     const failsOver = async (t: Test, url: string, masterOf: () => Promise<RedisServer>) => {
       const env = { DATA_DIR: dataDirectory(t), REDIS_URL: url, NODE_EXTRA_CA_CERTS: tlsFile('ca.pem') }
       const service = await startProcess(t, env)
@@ -209,7 +202,7 @@ t.test(
       return { port, settings: ['--tls-port', port, ...also] }
     }
 
-    t.test('holds in a cluster', async (t) => {
+    t.test('work in a cluster', async (t) => {
       const ports: string[] = []
       const cluster = await startRedisCluster(t, async () => {
         const { port, settings } = await encrypted('address')
@@ -220,7 +213,7 @@ t.test(
       await failsOver(t, url, () => cluster.masterOf('*:address:*'))
     })
 
-    t.test('holds by sentinels', async (t) => {
+    t.test('work with sentinels', async (t) => {
       const [first, second, third] = [
         await encrypted('address'),
         await encrypted('address'),
@@ -235,24 +228,28 @@ t.test(
   },
 )
 
-t.test('a login that is refused later is told once in an outage', { skip: redisIsMissing }, async (t) => {
-  const redis = await startRedis(t)
-  const { counters, log } = await startInstance(t, redis.url)
-  const cli = (...args: string[]) => redisCli('-p', `${redis.port}`, ...args)
-  await cli('CONFIG', 'SET', 'requirepass', 'new')
-  await cli('-a', 'new', 'CLIENT', 'KILL', 'TYPE', 'normal')
-  const refused = { level: 50, reason: /^NOAUTH /, msg: 'redis stays away until this is mended' }
-  await until(async () => {
-    await counters.count(clientOf('1'))
-    return log.length > 1
-  })
-  const refusals = async () =>
-    Number(/errorstat_NOAUTH:count=(\d+)/.exec(await cli('-a', 'new', 'INFO', 'errorstats'))?.[1])
-  const before = await refusals()
-  await until(async () => (await refusals()) > before + 2) // a probe that is told of is told of before the next
-  t.match(log, [{ level: 40, msg: away, reason: 'the connection was closed' }, refused])
-  t.equal(log.length, 2)
-})
+t.test(
+  'a login that is refused after startup is logged once per outage',
+  { skip: redisIsMissing },
+  async (t) => {
+    const redis = await startRedis(t)
+    const { counters, log } = await startInstance(t, redis.url)
+    const cli = (...args: string[]) => redisCli('-p', `${redis.port}`, ...args)
+    await cli('CONFIG', 'SET', 'requirepass', 'new')
+    await cli('-a', 'new', 'CLIENT', 'KILL', 'TYPE', 'normal')
+    const refused = { level: 50, reason: /^NOAUTH /, msg: 'redis rejects the connection' }
+    await until(async () => {
+      await counters.count(clientOf('1'))
+      return log.length > 1
+    })
+    const refusals = async () =>
+      Number(/errorstat_NOAUTH:count=(\d+)/.exec(await cli('-a', 'new', 'INFO', 'errorstats'))?.[1])
+    const before = await refusals()
+    await until(async () => (await refusals()) > before + 2) // the first probe's error is logged before the next probe
+    t.match(log, [{ level: 40, msg: unavailable, reason: 'connection closed' }, refused])
+    t.equal(log.length, 2)
+  },
+)
 
 t.test('a cluster', { skip: redisIsMissing }, async (t) => {
   const { masters: servers, url } = await startRedisCluster(t)
@@ -284,7 +281,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
 
-  t.test('may move a slot from server to server while it is counted in', async (t) => {
+  t.test('admits exactly the quota while a slot is migrated', async (t) => {
     const client = clientOf('moved', perMinute)
     let admitted = 0
     let isMoving = true
@@ -304,21 +301,21 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
 
-  t.test('takes the least role that is documented', async (t) => {
-    for (const { port } of servers) await redisCli('-p', `${port}`, ...leastRole, '+cluster|slots')
+  t.test('works with the minimal role in docs/operating.md', async (t) => {
+    for (const { port } of servers) await redisCli('-p', `${port}`, ...documentedRole, '+cluster|slots')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'))
     const clients = ['one', 'two', 'three', 'four', 'five'].map((keyId) => clientOf(keyId))
     for (const client of clients) t.match(await counters.count(client), { isAdmitted: true })
     t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
 
-  t.test('is refused by the URL of a single server', async (t) => {
+  t.test('requires a redis+cluster URL', async (t) => {
     for (const { url } of servers)
       await t.rejects(startInstance(t, url), { message: /(: MOVED |redis\+cluster:\/\/)/ })
   })
 
   t.test(
-    'may lose a master: its clients and all others are counted on, and shared when a replica takes over',
+    'counts in memory when a master fails, and in Redis again when its replica is promoted',
     async (t) => {
       const [first, second] = pair
       const clients = Array.from({ length: 12 }, (_, i) => clientOf(`lost ${i}`, 10))
@@ -333,25 +330,25 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.strictSame(
         first.log.map(({ level }) => level),
         [40, 30],
-        'which is said once',
+        'each change is logged once',
       )
       for (const { counters } of pair) {
         const counted = await Promise.all(clients.map((client) => counters.count(client)))
         t.ok(
           counted.every(({ isAdmitted }) => !isAdmitted),
-          'what was counted meanwhile is shared',
+          'the counts made in memory are shared',
         )
       }
       t.match(
         { state: second.counters.state(), log: second.log },
         { state: 'redis', log: [] },
-        'who asked nothing missed nothing',
+        'an instance without requests notices nothing',
       )
     },
   )
 })
 
-t.test('a master that sentinels name', { skip: redisIsMissing }, async (t) => {
+t.test('a master found by sentinels', { skip: redisIsMissing }, async (t) => {
   const master = await startRedis(t, '--repl-diskless-sync-delay', '0')
   const replica = await startRedis(t, '--replicaof', '127.0.0.1', `${master.port}`)
   const sentinel = await startSentinel(t, master.port)
@@ -368,18 +365,22 @@ t.test('a master that sentinels name', { skip: redisIsMissing }, async (t) => {
   t.equal(await spread(clients.half, perMinute / 2), perMinute / 2)
   const writer = new Redis(master.port, { retryStrategy: null })
   await writer.set('last', 1)
-  t.equal(await writer.wait(1, 10_000), 1, 'which the replica has')
+  t.equal(await writer.wait(1, 10_000), 1, 'the replica has it')
   await master.kill()
-  t.equal(await spread(clients.used, 200), 0, 'a used quota stays used while no master is there')
-  await untilOneSays([sentinel], ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'counters'], `${replica.port}`)
+  t.equal(await spread(clients.used, 200), 0, 'a used-up quota stays used up without a master')
+  await untilOneReplies([sentinel], ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'counters'], `${replica.port}`)
   await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
-  t.equal(await spread(clients.used, 200), 0, 'and when the replica is the master')
-  t.equal(await spread(clients.half, 2 * perMinute), perMinute / 2, 'and the rest of another is exact again')
-  for (const { log } of pair) t.match(log, [{ level: 40, msg: away }, { level: 30 }])
+  t.equal(await spread(clients.used, 200), 0, 'and after the promotion of the replica')
+  t.equal(
+    await spread(clients.half, 2 * perMinute),
+    perMinute / 2,
+    'the rest of another quota is exact again',
+  )
+  for (const { log } of pair) t.match(log, [{ level: 40, msg: unavailable }, { level: 30 }])
 })
 
 t.test(
-  'what is not carried over begins anew, once for each place that counts',
+  'rejections and address windows are not carried over, bans are',
   { skip: redisIsMissing },
   async (t) => {
     const redis = await startRedis(t)
@@ -393,14 +394,14 @@ t.test(
       t.ok((await Promise.all(guesses)).every(({ isExceeded }) => !isExceeded))
       const rejected = Array.from({ length: ban.rejections }, () => counters.reject(clientOf(keyId)))
       t.ok((await Promise.all(rejected)).every((begun) => begun === undefined))
-      t.match(await counters.address(guesser), { isExceeded: true }, 'an address has its allowance')
+      t.match(await counters.address(guesser), { isExceeded: true }, 'the address has its quota')
     }
     await useUp(first, '1')
-    t.match(await second.address(guesser), { isExceeded: true }, 'which is shared')
+    t.match(await second.address(guesser), { isExceeded: true }, 'the quota is shared')
     await redis.kill()
     await useUp(first, '1')
     await useUp(second, '1')
-    t.match(await first.reject(clientOf('1')), { remaining: 0 }, 'a ban begins')
+    t.match(await first.reject(clientOf('1')), { remaining: 0 }, 'a ban starts')
     await redis.start()
     await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
     await useUp(first, '2')
@@ -409,30 +410,30 @@ t.test(
     t.match(
       await second.count(clientOf('1')),
       { isAdmitted: false, ban: { remaining: 0 } },
-      'and is carried over',
+      'the ban is carried over',
     )
   },
 )
 
 t.test(
-  'a master that is made a replica is away until it is one again',
+  'a master that becomes a replica is unavailable until it is a master again',
   { skip: redisIsMissing },
   async (t) => {
     const [redis, other] = [await startRedis(t), await startRedis(t)]
     const { counters, log } = await startInstance(t, redis.url)
     await redisCli('-p', `${redis.port}`, 'REPLICAOF', '127.0.0.1', `${other.port}`)
     t.match(await counters.count(clientOf('1')), { isAdmitted: true })
-    t.match(log, [{ level: 40, msg: away, reason: /READONLY/ }])
+    t.match(log, [{ level: 40, msg: unavailable, reason: /READONLY/ }])
     await redisCli('-p', `${redis.port}`, 'REPLICAOF', 'NO', 'ONE')
     await until(() => counters.state() === 'redis')
     t.match(await counters.count(clientOf('1')), { minute: { remaining: 8 } })
   },
 )
 
-t.test('one that is closed while it is tried is not tried again', { skip: redisIsMissing }, async (t) => {
+t.test('closing the connection during a probe ends the probing', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t)
-  const told: string[] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => void told.push(JSON.parse(line).msg) })
+  const logged: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line).msg) })
   const config = { redisUrl: redis.url, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
   const connection = new RedisConnection(redis.url, contract.title, config, log)
   await connection.open()
@@ -442,21 +443,21 @@ t.test('one that is closed while it is tried is not tried again', { skip: redisI
   const probes: Promise<unknown>[] = []
   client.probeCounting = function (key) {
     const probe = probeCounting.call(this, key)
-    if (this === client) probes.push(probe) // and not a pipeline, which has the method from it
+    if (this === client) probes.push(probe) // not a pipeline, which inherits the method
     return probe
   }
   redis.freeze()
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  connection.lost(new Error('a fault'))
+  connection.markDown(new Error('a fault'))
   mock.timers.tick(250)
-  t.equal(probes.length, 1, 'it is tried, and says nothing')
+  t.equal(probes.length, 1, 'one probe is sent, without a reply')
   connection.close()
   await redis.kill()
   await t.rejects(Promise.all(probes))
   mock.timers.tick(60_000)
   t.equal(probes.length, 1)
-  t.strictSame(told, [away, 'redis connection'], 'how that ended, once')
+  t.strictSame(logged, [unavailable, 'redis connection error'], 'the failed probe is logged once')
 })
 
 async function startInstance(
@@ -468,16 +469,16 @@ async function startInstance(
   t.teardown(() => app.close())
   const log: Record<string, unknown>[] = []
   const logger = pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line)) })
-  // On a machine as busy as it likes, a Redis that takes longer hangs.
+  // Long enough for a busy machine.
   const config = { redisUrl, redisTimeoutMs: 3_000, startTimeoutMs: 0 }
   const counters: Counters = await createCounters(app, of, config, logger)
   return { counters, log }
 }
 
-// When the sentinel knows the replica, by that port, and the replica has what its master has.
+// Resolves when the sentinel knows the replica by that port, and the replica is in sync with its master.
 async function untilReplicated(sentinel: RedisServer, replica: RedisServer, port: string): Promise<void> {
-  await untilOneSays([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
-  await untilOneSays([replica], ['INFO', 'replication'], 'master_link_status:up')
+  await untilOneReplies([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
+  await untilOneReplies([replica], ['INFO', 'replication'], 'master_link_status:up')
 }
 
 function clientOf(keyId: string, perMinute = 10): Client {
@@ -485,7 +486,7 @@ function clientOf(keyId: string, perMinute = 10): Client {
 }
 
 function from(ip: string): FastifyRequest {
-  return { ip, routeOptions: {} } as FastifyRequest // all that is looked at
+  return { ip, routeOptions: {} } as FastifyRequest // the properties that are read
 }
 
 function tlsFile(name: string): string {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
 import { MemoryClientCounter } from '../../src/rate-limit/memory.js'
-import { createCountsAnswerer, PrimaryCounts } from '../../src/rate-limit/primary.js'
+import { createPrimaryCounters, PrimaryCounter } from '../../src/rate-limit/primary.js'
 import { RedisClientCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
@@ -10,7 +10,7 @@ import { contract } from '../fixtures/service.js'
 
 const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
 
-t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
+t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   const server = await startRedis(t)
   const redis = new Redis(server.url, { enableOfflineQueue: false, lazyConnect: true, retryStrategy: null })
   redis.on('error', () => {})
@@ -24,70 +24,64 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     [3, 3, [5, 1]],
     [0, 5, [2]],
   ] as const) {
-    const quotas = `${perMinute} a minute and ${perDay} a day`
+    const quotas = `${perMinute} per minute and ${perDay} per day`
     t.test(
-      `of ${quotas}, ${asked.join(', ')} that ask together are told what they are in memory`,
+      `with ${quotas}, ${asked.join(', ')} simultaneous requests get the same results as in memory`,
       async (t) => {
         const client = clientOf(quotas, perMinute, perDay)
         const memory = new MemoryClientCounter(rules)
         for (const together of asked) {
           const expected = await admitTogether(memory, client, together)
-          t.match(await admitTogether(counts, client, together), expected.map(withoutEnds))
-          const before = await counts.look(client)
-          t.match(await counts.look(client), withoutEnds(before), 'and to look counts nothing')
+          t.match(await admitTogether(counts, client, together), expected.map(withoutTtl))
+          const before = await counts.read(client)
+          t.match(await counts.read(client), withoutTtl(before), 'reading counts nothing')
         }
       },
     )
   }
 
-  t.test(
-    'what is asked in one iteration of the event loop is one call of the script for each client',
-    async (t) => {
-      const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
-      await counts.count(first) // the script is there
-      const before = await calls(redis)
-      const [ofFirst, ofSecond] = await Promise.all([
-        admitTogether(counts, first, 4),
-        admitTogether(counts, second, 2),
-      ])
-      t.equal((await calls(redis)) - before, 2)
-      t.strictSame(ofFirst.map(isAdmitted), [true, true, false, false])
-      t.strictSame(ofSecond.map(isAdmitted), [true, true])
-      for (const { minute, day } of [...ofFirst, ...ofSecond]) {
-        t.ok(minute.ttl > 0 && minute.ttl <= 60_001)
-        t.ok(day.ttl > 60_001 && day.ttl <= 86_400_001)
-      }
-    },
-  )
+  t.test('the requests of one iteration of the event loop are one script call per client', async (t) => {
+    const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
+    await counts.count(first) // loads the script
+    const before = await calls(redis)
+    const [ofFirst, ofSecond] = await Promise.all([
+      admitTogether(counts, first, 4),
+      admitTogether(counts, second, 2),
+    ])
+    t.equal((await calls(redis)) - before, 2)
+    t.strictSame(ofFirst.map(isAdmitted), [true, true, false, false])
+    t.strictSame(ofSecond.map(isAdmitted), [true, true])
+    for (const { minute, day } of [...ofFirst, ...ofSecond]) {
+      t.ok(minute.ttl > 0 && minute.ttl <= 60_001)
+      t.ok(day.ttl > 60_001 && day.ttl <= 86_400_001)
+    }
+  })
 
-  t.test(
-    'a window begins from no less than what is known, in memory, of a primary, and in Redis',
-    async (t) => {
-      const state = (max: number, remaining: number, ttl: number) => ({
-        max,
-        remaining,
-        ttl,
-        isExceeded: false,
-      })
-      const known = { ban: state(1, 1, 0), minute: state(10, 4, 5_000), day: state(20, 8, 50_000) }
-      for (const [where, counter] of Object.entries({
-        memory: new MemoryClientCounter(rules),
-        primary: primary(),
-        redis: counts,
-      })) {
-        const client = clientOf(`known in ${where}`, 10, 20)
-        const { minute, day } = await counter.count(client, known)
-        t.match({ minute, day }, { minute: { remaining: 3 }, day: { remaining: 7 } }, where)
-        t.ok(minute.ttl > 3_000 && minute.ttl <= 5_001 && day.ttl > 48_000 && day.ttl <= 50_001)
-        t.match(await counter.count(client, known), { minute: { remaining: 2 } }, 'which is known once')
-        const banned = { ...known, ban: state(1, 0, 3_000) }
-        t.match(await counter.count(client, banned), { isAdmitted: false, ban: { remaining: 0 } })
-        t.match(await counter.count(client), { isAdmitted: false, minute: { remaining: 2 } })
-      }
-    },
-  )
+  t.test('no window starts below its known count, in memory, in the primary, or in Redis', async (t) => {
+    const state = (max: number, remaining: number, ttl: number) => ({
+      max,
+      remaining,
+      ttl,
+      isExceeded: false,
+    })
+    const known = { ban: state(1, 1, 0), minute: state(10, 4, 5_000), day: state(20, 8, 50_000) }
+    for (const [where, counter] of Object.entries({
+      memory: new MemoryClientCounter(rules),
+      primary: primary(),
+      redis: counts,
+    })) {
+      const client = clientOf(`known in ${where}`, 10, 20)
+      const { minute, day } = await counter.count(client, known)
+      t.match({ minute, day }, { minute: { remaining: 3 }, day: { remaining: 7 } }, where)
+      t.ok(minute.ttl > 3_000 && minute.ttl <= 5_001 && day.ttl > 48_000 && day.ttl <= 50_001)
+      t.match(await counter.count(client, known), { minute: { remaining: 2 } }, 'which is added once')
+      const banned = { ...known, ban: state(1, 0, 3_000) }
+      t.match(await counter.count(client, banned), { isAdmitted: false, ban: { remaining: 0 } })
+      t.match(await counter.count(client), { isAdmitted: false, minute: { remaining: 2 } })
+    }
+  })
 
-  t.test('a ban admits none, though both windows have room', async (t) => {
+  t.test('a ban admits no request, though both windows have requests remaining', async (t) => {
     const client = clientOf('banned', 10, 10)
     await counts.count(client)
     for (const _ of [1, 2]) t.equal(await counts.reject(client), undefined)
@@ -99,7 +93,7 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     }
   })
 
-  t.test('a client whose counts are broken fails alone', async (t) => {
+  t.test('a corrupt counter fails only its own client', async (t) => {
     const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
     await redis.lpush('{broken}:day', 'not a count')
     const asked = [broken, sound, broken, sound].map((client) => counts.count(client))
@@ -111,14 +105,14 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
     ])
   })
 
-  t.test('all who ask are told when Redis is away', async (t) => {
+  t.test('all requests fail when Redis is unavailable', async (t) => {
     await server.kill()
     const [first, second] = [clientOf('first', 10, 10), clientOf('second', 10, 10)]
     const asked = [first, second, first].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), Array(3).fill({ status: 'rejected' }))
   })
 
-  t.test('and when it cannot even be asked', async (t) => {
+  t.test('all requests fail when the pipeline cannot be created', async (t) => {
     const fault = () => {
       throw new Error('a fault')
     }
@@ -128,12 +122,12 @@ t.test('client counts in Redis', { skip: redisIsMissing }, async (t) => {
   })
 })
 
-/** A worker's counts, with the primary that answers it at the other end of its channel. */
-function primary(): PrimaryCounts {
-  const answer = createCountsAnswerer({ ...contract.rateLimits, ban: rules })
+/** A worker's counter, connected to a primary. */
+function primary(): PrimaryCounter {
+  const reply = createPrimaryCounters({ ...contract.rateLimits, ban: rules })
   let hear: (message: unknown) => void = () => {}
-  return new PrimaryCounts({
-    send: (message) => hear(answer(JSON.parse(JSON.stringify(message)))),
+  return new PrimaryCounter({
+    send: (message) => hear(reply(JSON.parse(JSON.stringify(message)))),
     listen: (callBack) => {
       hear = callBack
     },
@@ -148,16 +142,16 @@ async function admitTogether(counts: ClientCounter, client: Client, times: numbe
   return Promise.all(Array.from({ length: times }, () => counts.count(client)))
 }
 
-function withoutEnds({ isAdmitted, ban, minute, day }: ClientWindows) {
-  const withoutEnd = ({ max, remaining }: WindowState) => ({ max, remaining })
-  return { isAdmitted, ban: withoutEnd(ban), minute: withoutEnd(minute), day: withoutEnd(day) }
+function withoutTtl({ isAdmitted, ban, minute, day }: ClientWindows) {
+  const withoutOneTtl = ({ max, remaining }: WindowState) => ({ max, remaining })
+  return { isAdmitted, ban: withoutOneTtl(ban), minute: withoutOneTtl(minute), day: withoutOneTtl(day) }
 }
 
 function isAdmitted(windows: ClientWindows): boolean {
   return windows.isAdmitted
 }
 
-// Scripts that were run, by either command.
+// Script calls, by EVAL or EVALSHA.
 async function calls(redis: Redis): Promise<number> {
   const stats = await redis.info('commandstats')
   return [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce((sum, [, n]) => sum + Number(n), 0)

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import t, { type Test } from 'tap'
-import { startCollector, startSilentCollector } from '../fixtures/collector.js'
+import { startCollector, startUnresponsiveCollector } from '../fixtures/collector.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
@@ -11,10 +11,10 @@ import { until } from '../fixtures/until.js'
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const span = '00f067aa0ba902b7'
 
-// A service that traces, as a process: OpenTelemetry reads the environment.
+// As a process, because OpenTelemetry reads the environment.
 async function start(t: Test, env: Record<string, string>) {
   const sql = await createDatabase(t)
-  const { key } = await startService(t, { sql }) // for its key
+  const { key } = await startService(t, { sql }) // creates a key
   const proxy = await startDatabaseProxy(t, sql)
   const service = await startProcess(t, { DATABASE_URL: proxy.url, OTEL_BSP_SCHEDULE_DELAY: '50', ...env })
   const auth = { authorization: `Bearer ${key}` }
@@ -22,7 +22,7 @@ async function start(t: Test, env: Record<string, string>) {
   return { service, proxy, sql, auth, linesOf, origin: new URL(service.base).origin }
 }
 
-t.test('each request is a span, of its caller’s trace or of one of its own', async (t) => {
+t.test('each request is a span, in the trace of its caller or in a new one', async (t) => {
   const { url, spans, headers } = await startCollector(t)
   const { service, proxy, auth, linesOf, origin } = await start(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -55,7 +55,7 @@ t.test('each request is a span, of its caller’s trace or of one of its own', a
 
   const own = await asked(`${prefix}/pets/404`)
   t.match(own, { parentSpanId: '', status: 0, attributes: { 'http.response.status_code': 404 } })
-  t.match(linesOf('request').at(-1), { traceId: own?.traceId }, 'which the log names')
+  t.match(linesOf('request').at(-1), { traceId: own?.traceId }, 'the log has its trace id')
   t.match(await asked('/nowhere?key=secret'), {
     name: 'GET',
     attributes: { 'http.response.status_code': 404 },
@@ -79,13 +79,13 @@ t.test('each request is a span, of its caller’s trace or of one of its own', a
   t.strictSame(
     spans.slice(before).map(({ name }) => name),
     ['GET /docs'],
-    'none of a probe, or of an unsampled trace',
+    'probes and unsampled traces have no span',
   )
   t.notMatch(JSON.stringify(spans), /secret|127\.0\.0\.1/)
   t.match(await service.stop(), { code: 0 })
 })
 
-t.test('variables of OpenTelemetry count, and what is wrong with one is said', async (t) => {
+t.test('OpenTelemetry variables are applied, and invalid ones logged', async (t) => {
   const { url, spans } = await startCollector(t)
   const { service, linesOf, origin } = await start(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -96,16 +96,16 @@ t.test('variables of OpenTelemetry count, and what is wrong with one is said', a
   await send(`${origin}${prefix}/pets`)
   await until(() => spans.length > 0)
   t.match(spans[0], { resource: { 'service.name': 'other' }, attributes: { 'client.address': '127.0.0.1' } })
-  t.match(linesOf('tracing is not as it was asked for'), [{ reason: /OTEL_TRACES_SAMPLER/ }])
+  t.match(linesOf('invalid opentelemetry configuration'), [{ reason: /OTEL_TRACES_SAMPLER/ }])
   t.match(await service.stop(), { code: 0 })
 })
 
-t.test('a stop exports the spans of what it answers, and of what was given up', async (t) => {
+t.test('a shutdown exports the spans of completed and of aborted requests', async (t) => {
   const { url, spans } = await startCollector(t)
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '600000' }
   const { service, sql, auth, linesOf, origin } = await start(t, env)
   const { someoneWaits, release } = await holdInserts(sql)
-  const answer = send(`${service.base}/pets`, 'POST', auth, { name: 'Rex', categoryId: 1 })
+  const response = send(`${service.base}/pets`, 'POST', auth, { name: 'Rex', categoryId: 1 })
   await someoneWaits()
   const { port } = new URL(origin)
   const body = '{"name":"Ada","categoryId":1}'
@@ -120,7 +120,7 @@ t.test('a stop exports the spans of what it answers, and of what was given up', 
   await service.logged('stopping')
   t.strictSame(spans, [])
   await release()
-  t.match(await answer, { status: 201 })
+  t.match(await response, { status: 201 })
   t.match(await service.ended, { code: 0 })
   t.strictSame(
     spans.map(({ attributes }) => attributes['http.response.status_code'] ?? attributes['error.type']).sort(),
@@ -128,28 +128,28 @@ t.test('a stop exports the spans of what it answers, and of what was given up', 
   )
 })
 
-t.test('a collector that is away harms nothing, and is said once', async (t) => {
-  const { url, spans, answer } = await startCollector(t)
-  answer(400) // what is not to be tried again
+t.test('an unavailable collector affects no request, and is logged once', async (t) => {
+  const { url, spans, respondWith } = await startCollector(t)
+  respondWith(400) // a status that is not retried
   const { service, auth, linesOf } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url })
   const ask = async () => t.match(await send(`${service.base}/pets`, 'GET', auth), { status: 200 })
   await ask()
-  await service.logged('traces cannot be exported')
-  const once = linesOf('traces cannot be exported')
+  await service.logged('trace export failed')
+  const once = linesOf('trace export failed')
   t.match(once, [{ level: 40, reason: String }])
-  answer(200)
+  respondWith(200)
   await until(async () => {
     await ask()
     return spans.length > 0
   })
-  await service.logged('traces are exported again')
-  t.equal(linesOf('traces cannot be exported').length, 1)
+  await service.logged('trace export works again')
+  t.equal(linesOf('trace export failed').length, 1)
   t.match(await service.stop(), { code: 0, stderr: /^(?!.*Error)/s })
 })
 
-t.test('nor does one that nobody listens for, or that never answers, hold a stop up', async (t) => {
+t.test('a closed or unresponsive collector does not delay the shutdown', async (t) => {
   const closed = 'http://127.0.0.1:1'
-  for (const endpoint of [closed, await startSilentCollector(t)]) {
+  for (const endpoint of [closed, await startUnresponsiveCollector(t)]) {
     const { service, auth, linesOf } = await start(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       SHUTDOWN_TIMEOUT_MS: '10000',
@@ -158,7 +158,7 @@ t.test('nor does one that nobody listens for, or that never answers, hold a stop
     const began = performance.now()
     t.match(await service.stop(), { code: 0 })
     t.ok(performance.now() - began < 9_000, `${performance.now() - began} ms`)
-    const lost = 'the last traces are lost: the collector did not take them in time'
-    t.equal(linesOf(lost).length + linesOf('traces cannot be exported').length, 1, 'and it is said')
+    const lost = 'trace export timed out, last spans lost'
+    t.equal(linesOf(lost).length + linesOf('trace export failed').length, 1, 'it is logged')
   }
 })

@@ -1,10 +1,10 @@
-// Packets between the service and PostgreSQL that vanish, while no connection is closed.
+// Packet loss between the service and PostgreSQL. No connection is closed.
 
 import { DatabaseProxy } from '../../lib/database-proxy.js'
 import { type Environment, type Report, unless } from '../environment.js'
-import { longest, readAndCreated, shortTime, silenceMs, untilReady, withService } from './parts.js'
+import { longest, readAndCreated, shortTime, unresponsiveMs, untilReady, withService } from './parts.js'
 
-/** Packets to and from PostgreSQL vanish, while nobody closes a connection. */
+/** Drops all packets to and from PostgreSQL. */
 export async function losePackets(environment: Environment, forMs: number): Promise<Report> {
   const { proxy, env } = await proxied(environment)
   try {
@@ -13,13 +13,16 @@ export async function losePackets(environment: Environment, forMs: number): Prom
         proxy.silence()
         await environment.delay(forMs)
         proxy.resume()
-        const back = await load.untilServed()
+        const servedAfterMs = await load.untilServed()
         const refused = ledger.count('503')
         return {
-          figures: [`served again ${Math.round(back)} ms after the network’s return`],
-          broken: [
-            ...unless(refused > 0, 'no request met the silence'),
-            ...unless(back < environment.bounds.recoveryMs, `it took ${Math.round(back)} ms to recover`),
+          figures: [`served again ${Math.round(servedAfterMs)} ms after the network’s recovery`],
+          violations: [
+            ...unless(refused > 0, 'no request met the packet loss'),
+            ...unless(
+              servedAfterMs < environment.bounds.recoveryMs,
+              `it took ${Math.round(servedAfterMs)} ms to recover`,
+            ),
           ],
         }
       }),
@@ -29,31 +32,34 @@ export async function losePackets(environment: Environment, forMs: number): Prom
   }
 }
 
-/** The connections to PostgreSQL fall silent, as when a firewall forgets them or an address moves; new ones work. */
+/** Makes the open connections to PostgreSQL unresponsive, as when a firewall forgets them or an address moves. New ones work. */
 export async function forgetConnections(environment: Environment, times: number): Promise<Report> {
   const { proxy, env } = await proxied(environment)
   try {
     return await withService(environment, { ...env, ...shortTime }, (origin) =>
-      environment.run(`connections to PostgreSQL silent ${times} times`, origin, async (_, ledger) => {
-        const back: number[] = []
+      environment.run(`connections to PostgreSQL unresponsive ${times} times`, origin, async (_, ledger) => {
+        const recoveries: number[] = []
         const unready: number[] = []
         for (let i = 0; i < times; i++) {
           await readAndCreated(environment, ledger)
           proxy.forget()
-          const began = performance.now()
+          const startedAt = performance.now()
           unready.push(await untilReady(environment, origin, false))
           await readAndCreated(environment, ledger)
-          back.push(performance.now() - began)
+          recoveries.push(performance.now() - startedAt)
           await untilReady(environment, origin, true)
         }
         const { recoveryMs, slackMs } = environment.bounds
         return {
           figures: [
-            `not ready within ${longest(unready)} ms; reads and creations again within ${longest(back)} ms`,
+            `not ready within ${longest(unready)} ms; reads and creates served again within ${longest(recoveries)} ms`,
           ],
-          broken: [
-            ...unless(longest(unready) < probeMs + slackMs, `ready for ${longest(unready)} ms of it`),
-            ...unless(longest(back) < silenceMs + recoveryMs, `it took ${longest(back)} ms to serve again`),
+          violations: [
+            ...unless(longest(unready) < probeMs + slackMs, `still ready after ${longest(unready)} ms`),
+            ...unless(
+              longest(recoveries) < unresponsiveMs + recoveryMs,
+              `it took ${longest(recoveries)} ms to serve again`,
+            ),
           ],
         }
       }),
@@ -63,7 +69,7 @@ export async function forgetConnections(environment: Environment, times: number)
   }
 }
 
-// Of /readyz, for which a connection has so long to answer.
+// The timeout of /readyz for a connection.
 const probeMs = 1_000
 
 async function proxied(environment: Environment) {

@@ -1,47 +1,48 @@
-// Redis lost: a server of its own, or the master of a cluster.
+// Redis failures: of a single server, and of a master of a cluster.
 
-import { makeTemporaryDirectory } from '../../lib/directory.js'
+import { inTemporaryDirectory } from '../../lib/directory.js'
 import { RedisCluster, RedisServer } from '../../lib/redis.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
 import { withService } from './parts.js'
 
-/** `kill -9` of Redis and a start without what it held, then a freeze. No caller may notice. */
+/** Kills Redis, restarts it empty, then freezes it. No client may notice. */
 export function loseRedis(environment: Environment, times: number, frozenMs: number): Promise<Report> {
-  return withRedis((redis) =>
-    withService(environment, { REDIS_URL: redis.url }, (origin) =>
-      environment.run(
-        `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
-        origin,
-        async (load, ledger) => {
-          for (let i = 0; i < times; i++) {
-            await environment.delay(200)
-            await redis.kill()
-            await environment.delay(200)
-            await redis.start()
-            await load.untilServed()
-          }
-          redis.freeze()
-          await environment.delay(frozenMs)
-          redis.thaw()
-          const back = await load.untilServed()
-          return {
-            figures: [`served ${Math.round(back)} ms after the thaw`],
-            broken: unnoticed(environment, ledger),
-          }
-        },
+  return withRedis(
+    (directory) => RedisServer.start(directory),
+    (redis) =>
+      withService(environment, { REDIS_URL: redis.url }, (origin) =>
+        environment.run(
+          `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
+          origin,
+          async (load, ledger) => {
+            for (let i = 0; i < times; i++) {
+              await environment.delay(200)
+              await redis.kill()
+              await environment.delay(200)
+              await redis.start()
+              await load.untilServed()
+            }
+            redis.freeze()
+            await environment.delay(frozenMs)
+            redis.thaw()
+            const servedAfterMs = await load.untilServed()
+            return {
+              figures: [`served ${Math.round(servedAfterMs)} ms after the thaw`],
+              violations: effectsOn(environment, ledger),
+            }
+          },
+        ),
       ),
-    ),
   )
 }
 
-/** `kill -9` of the master of a Redis cluster that has the counts, for which its replica is promoted. No caller may notice. */
-export async function failOverRedis(environment: Environment): Promise<Report> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
-    const cluster = await RedisCluster.start(directory)
-    try {
-      return await withService(environment, { REDIS_URL: cluster.url }, (origin) =>
+/** Kills the master of a Redis cluster that has the counts, until its replica is promoted. No client may notice. */
+export function failOverRedis(environment: Environment): Promise<Report> {
+  return withRedis(
+    (directory) => RedisCluster.start(directory),
+    (cluster) =>
+      withService(environment, { REDIS_URL: cluster.url }, (origin) =>
         environment.run(
           'a master of a Redis cluster killed, and its replica promoted',
           origin,
@@ -53,33 +54,28 @@ export async function failOverRedis(environment: Environment): Promise<Report> {
             await load.untilServed()
             return {
               figures: [`counts shared again ${took} ms after the promotion`],
-              broken: [
-                ...unnoticed(environment, ledger),
+              violations: [
+                ...effectsOn(environment, ledger),
                 ...unless(took < environment.bounds.recoveryMs, `it took ${took} ms to share counts again`),
               ],
             }
           },
         ),
-      )
-    } finally {
-      await cluster.kill()
-    }
-  } finally {
-    await remove()
-  }
+      ),
+  )
 }
 
 async function untilCounted(environment: Environment, origin: string, place: string): Promise<number> {
-  const began = performance.now()
+  const startedAt = performance.now()
   for (;;) {
     const { counters } = (await (await fetch(`${origin}/readyz`)).json()) as { counters: string }
-    if (counters === place) return performance.now() - began
+    if (counters === place) return performance.now() - startedAt
     await environment.delay(20)
   }
 }
 
-// No request failed or waited.
-function unnoticed({ bounds }: Environment, { statuses, slowestMs }: Ledger): string[] {
+// No request may fail or wait.
+function effectsOn({ bounds }: Environment, { statuses, slowestMs }: Ledger): string[] {
   const failures = [...statuses.keys()].filter((end) => !end.startsWith('2') && end !== '409')
   return [
     ...unless(failures.length === 0, `there were ${failures.join(', ')}`),
@@ -87,16 +83,16 @@ function unnoticed({ bounds }: Environment, { statuses, slowestMs }: Ledger): st
   ]
 }
 
-async function withRedis(act: (redis: RedisServer) => Promise<Report>): Promise<Report> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
-    const redis = await RedisServer.start(directory)
+function withRedis<Server extends RedisServer | RedisCluster>(
+  start: (directory: string) => Promise<Server>,
+  act: (redis: Server) => Promise<Report>,
+): Promise<Report> {
+  return inTemporaryDirectory(async (directory) => {
+    const redis = await start(directory)
     try {
       return await act(redis)
     } finally {
       await redis.kill()
     }
-  } finally {
-    await remove()
-  }
+  })
 }

@@ -161,7 +161,7 @@ async function readUsage(
     await connection.open()
     if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
     const counter = new RedisClientCounter(connection.redis, rateLimits.ban)
-    const { minute, day } = await counter.look(client)
+    const { minute, day } = await counter.read(client)
     return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
   } finally {
     connection.close()

@@ -176,7 +176,7 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
     const output = await dev.until(
       /^dev: the new server failed to start .*; the last good server keeps running$/,
     )
-    t.match(output, /The service cannot start\.[\s\S]*syntax error at or near "tabel"/)
+    t.match(output, /startup failed: [\s\S]*syntax error at or near "tabel"/)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
     t.match(
       await call('/readyz'),

@@ -1,0 +1,39 @@
+// The windows that this process last saw of each client, from Redis or from its fallback. The next count starts from no less, so a
+// client's quotas and bans survive when Redis fails, recovers, or comes back empty.
+
+import { createCache } from '../lib/cache.js'
+import { elapsedMs } from '../lib/clock.js'
+import { clientsMax } from './memory.js'
+import { aged, type KnownWindows, used, type WindowState } from './windows.js'
+
+export class LastSeen {
+  readonly #clients = createCache<{ readonly windows: KnownWindows; readonly atMs: number }>(clientsMax)
+
+  /** A client's windows, aged to the given time. */
+  get(keyId: string, atMs: number = elapsedMs()): KnownWindows | undefined {
+    const last = this.#clients.get(keyId)
+    return last && mapWindows(last.windows, (window) => aged(window, atMs - last.atMs))
+  }
+
+  /**
+   * Stores a client's windows. Responses may arrive out of order, so of each window the state with the higher count is kept.
+   * @param requestedAtMs when the windows were requested, from which their ttl counts so that none seems to last longer
+   */
+  set(keyId: string, seen: KnownWindows, requestedAtMs: number): void {
+    const atMs = requestedAtMs - 1 // both clocks count whole milliseconds
+    const before = this.get(keyId, atMs)
+    const windows = mapWindows(seen, (window, name) => (before ? moreUsed(window, before[name]) : window))
+    this.#clients.set(keyId, { windows, atMs })
+  }
+}
+
+function mapWindows(
+  { ban, minute, day }: KnownWindows,
+  map: (window: WindowState, name: keyof KnownWindows) => WindowState,
+): KnownWindows {
+  return { ban: map(ban, 'ban'), minute: map(minute, 'minute'), day: map(day, 'day') }
+}
+
+function moreUsed(one: WindowState, other: WindowState): WindowState {
+  return used(one) >= used(other) ? one : other
+}

@@ -1,0 +1,106 @@
+// ioredis clients that fail fast: for one server, a cluster, or the master that sentinels name.
+
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { RedisPlace } from '../lib/redis-url.js'
+
+// To connect, and for the reply to one command while others are replied to.
+const commandTimeoutMs = 1_000
+/** The delay between two attempts to reach an unavailable Redis. */
+export const retryDelayMs = 250
+
+// Of the default reply mapping, 'legacy'. Clients name it explicitly, because inferring it over all commands takes tsc 4 s.
+type Options = Omit<RedisOptions, 'replyMapping'>
+
+/**
+ * Creates a client, which does not connect yet.
+ * @param timeoutMs after which a connection that sends nothing while a reply is due is closed
+ */
+export function createRedisClient(place: RedisPlace, keyPrefix: string, timeoutMs: number): Redis | Cluster {
+  const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
+  const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...login }
+  if (kind === 'cluster')
+    return new Cluster<'legacy'>([...hosts], {
+      redisOptions: options,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      enableReadyCheck: false, // the probe checks more
+      dnsLookup: (address, callback) => callback(null, address), // keep the name, which TLS verifies
+      slotsRefreshTimeout: commandTimeoutMs,
+      retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
+      retryDelayOnClusterDown: 0,
+      clusterRetryStrategy: () => retryDelayMs,
+    })
+  const retry = {
+    db: database,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
+    retryStrategy: () => retryDelayMs,
+    reconnectOnError: ({ message }: Error) => message.includes('READONLY'), // after a failover, to find the new master
+  }
+  if (kind === 'server') return new Redis<'legacy'>({ ...options, ...retry, ...hosts[0] })
+  return new Redis<'legacy'>({
+    ...options,
+    ...retry,
+    sentinels: [...hosts],
+    name: master as string, // readRedisUrl requires it
+    sentinelUsername: sentinelLogin.username as string,
+    sentinelPassword: sentinelLogin.password as string,
+    ...(isEncrypted && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelRetryStrategy: () => retryDelayMs,
+    sentinelCommandTimeout: commandTimeoutMs,
+  })
+}
+
+/** Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host accepts the connection. */
+export async function findConnectError(place: RedisPlace, timeoutMs: number): Promise<Error | undefined> {
+  const { kind, hosts, login, sentinelLogin, isEncrypted } = place
+  const options = {
+    ...connectionOptions(timeoutMs, isEncrypted),
+    ...(kind === 'sentinel' ? sentinelLogin : login),
+  }
+  let cause: Error | undefined
+  for (const host of hosts) {
+    const server = new Redis({ ...options, ...host, retryStrategy: null })
+    server.on('error', (error) => {
+      cause ??= error
+    })
+    const isConnected = await server.connect().then(
+      () => true,
+      () => false,
+    )
+    server.disconnect()
+    if (isConnected) return undefined
+  }
+  return cause
+}
+
+function connectionOptions(timeoutMs: number, isEncrypted: boolean): Options {
+  return {
+    lazyConnect: true,
+    connectTimeout: Math.max(commandTimeoutMs, timeoutMs),
+    commandTimeout: Math.max(commandTimeoutMs, timeoutMs),
+    socketTimeout: timeoutMs,
+    enableReadyCheck: false, // the probe checks more
+    protocol: 2, // HELLO would require a permission
+    disableClientInfo: true, // as would CLIENT SETINFO
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    ...(isEncrypted && { tls: {} }),
+  }
+}
+
+/** Whether ioredis reports only that the connection ended; an `error` event has the cause. */
+export function isConnectionClosed({ message }: Error): boolean {
+  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes|Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/.test(
+    message,
+  )
+}
+
+/** Whether retrying cannot help: a wrong login, permission, database, master name, certificate, or kind of server. */
+export function isMisconfiguration({ message, code = '' }: NodeJS.ErrnoException): boolean {
+  return (
+    /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:invalid password|(?:invalid )?DB index|unknown command|The user executing the script can't|This instance has cluster support disabled|No such master))/.test(
+      message,
+    ) || /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/.test(code)
+  )
+}
