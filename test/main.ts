@@ -99,7 +99,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
 t.test('where a shell would read the name of the checkout, the database runs elsewhere', async (t) => {
   const root = copyProjectTo(t, '$(touch read) `touch read`')
   const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
-  t.match(await list({}), { code: 1, stderr: /a shell would read its name\. Set DATA_DIR/ })
+  t.match(await list({}), { code: 1, stderr: /a character that a shell interprets\. Set DATA_DIR/ })
   t.match(await list({ DATA_DIR: await temporaryDirectory(t) }), { code: 0 })
   t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
 })
@@ -253,7 +253,7 @@ t.test('Ctrl-C in the first start leaves nothing behind, once or twice', async (
     const dataDir = await temporaryDirectory(t)
     const env = { DATA_DIR: dataDir, PORT: '0' }
     const { child, ended } = startProgram(t, 'src/main.ts', [], env, { detached: true })
-    await once(child.stdout as NodeJS.ReadableStream, 'data') // making a database directory
+    await once(child.stdout as NodeJS.ReadableStream, 'data') // creating a database directory
     for (const signal of signals) signalGroup(child, signal)
     const { code, stderr } = await ended
     // Of two at once, the process hears either first.
