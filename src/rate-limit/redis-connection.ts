@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
-import { type RedisPlace, readRedisUrl } from '../lib/redis-url.js'
+import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import { OperatorError } from '../operator-error.js'
 
 // For a connection to be made, and for the answer to one command, though others are answered.
@@ -33,7 +33,7 @@ export type RedisConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'startTim
 /** A connection that fails at once when it is down, and soon when nothing comes back on it. */
 export class RedisConnection {
   readonly redis: Redis | Cluster
-  readonly #place: RedisPlace
+  readonly #place: RedisUrl
   #isUp = true
   /** Why it was last lost, as the server, TLS or the network says. */
   #reason: Error | undefined
@@ -53,7 +53,7 @@ export class RedisConnection {
     readonly config: RedisConfig,
     readonly log: Logger,
   ) {
-    this.#place = readRedisUrl(url) as RedisPlace // the configuration has none that it is not
+    this.#place = readRedisUrl(url) as RedisUrl // the configuration has none that it is not
     this.redis = connect(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
     this.redis.defineCommand('probeCounting', { numberOfKeys: 1, lua: probe })
     for (const event of ['error', 'node error', 'sentinelError'])
@@ -234,7 +234,7 @@ function keyPrefixOf(title: string): string {
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 // The arguments of the types are the defaults. Left out they are inferred, over all of Redis' commands: 4 s of the compiler's time.
-function connect(place: RedisPlace, keyPrefix: string, timeoutMs: number): Redis | Cluster {
+function connect(place: RedisUrl, keyPrefix: string, timeoutMs: number): Redis | Cluster {
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
   const options: Options = { keyPrefix, ...common(timeoutMs), ...login, ...tlsOf(isEncrypted) }
   if (kind === 'cluster')
