@@ -70,7 +70,8 @@ export async function connect({
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
   const servers = primary?.servers ?? new Servers()
-  const standbys = databaseReadUrl === undefined ? undefined : readDatabaseUrl(databaseReadUrl)
+  const standbys =
+    databaseReadUrl === undefined ? undefined : readDatabaseUrl(databaseReadUrl, 'DATABASE_READ_URL')
   let standbyRetry: NodeJS.Timeout | undefined
   const connections = Math.floor(databaseConnections / workers)
   let pools: Pools | undefined

@@ -149,12 +149,12 @@ export interface DatabaseUrl {
 }
 
 /**
- * Reads DATABASE_URL. postgres.js fills in missing parts from libpq's environment variables (PGHOST).
+ * Reads DATABASE_URL or another variable with such a URL. postgres.js fills in missing parts from libpq's environment variables (PGHOST).
  * @throws {OperatorError} when its sslmode is unknown or a certificate cannot be read
  */
-export function readDatabaseUrl(text: string): DatabaseUrl {
+export function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): DatabaseUrl {
   const { username, password, database, parameters, hosts, target } = readPostgresUrl(text)
-  const sslOf = readTls(parameters)
+  const sslOf = readTls(parameters, variable)
   const url = `postgres:///?${parameters}`
   const { host, port } = postgres(url).options
   const all = hosts.flatMap((each) =>

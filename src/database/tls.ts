@@ -15,13 +15,14 @@ export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
 /**
  * Reads `sslmode`, `sslrootcert`, `sslcert` and `sslkey`, and removes or changes those that postgres.js would misread. As in libpq, a
  * root certificate makes `require` verify the certificate's authority.
+ * @param variable the environment variable with the URL, for errors
  * @throws {OperatorError} when the mode is unknown or a file cannot be read
  */
-export function readTls(parameters: URLSearchParams): TlsOf {
+export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   const authority = parameters.get('sslrootcert')
   const mode = parameters.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
   if (!modes.includes(mode))
-    throw new OperatorError(`DATABASE_URL: sslmode must be one of ${modes.join(', ')}, not ${mode}`)
+    throw new OperatorError(`${variable}: sslmode must be one of ${modes.join(', ')}, not ${mode}`)
   // postgres.js requires TLS for `allow`, where libpq also connects without.
   if (mode === 'allow') parameters.set('sslmode', 'prefer')
   const named = Object.entries(files).flatMap(([name, option]) => {
@@ -34,7 +35,7 @@ export function readTls(parameters: URLSearchParams): TlsOf {
   parameters.delete('sslmode')
   const contents = named
     .filter(({ file }) => file !== 'system') // Node's own root certificates
-    .map(({ name, option, file }) => [option, readCertificate(name, file)])
+    .map(({ name, option, file }) => [option, readCertificate(file, `${variable}: ${name}`)])
   const common = Object.fromEntries(contents)
   return (host) => ({ ssl: { ...common, ...verification(mode, authority, host) } })
 }
@@ -47,10 +48,10 @@ function verification(mode: string, authority: string | null, host: string): tls
     : { rejectUnauthorized: false }
 }
 
-function readCertificate(name: string, file: string): string {
+function readCertificate(file: string, parameter: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new OperatorError(`DATABASE_URL: ${name} cannot be read: ${(error as Error).message}`)
+    throw new OperatorError(`${parameter} cannot be read: ${(error as Error).message}`)
   }
 }

@@ -135,6 +135,13 @@ t.test('with sslmode=disable, the files are not read', async (t) => {
   t.strictSame(servers.all, [{ host: ['b'], port: [5432] }])
 })
 
+t.test('an error in DATABASE_READ_URL names that variable', async (t) => {
+  const databaseUrl = 'postgres://a@127.0.0.1:1/b'
+  const databaseReadUrl = `${databaseUrl}?sslmode=verify_full`
+  const config = { ...testConfig(), databaseUrl, databaseReadUrl, migrationsFolder, log: silent }
+  await t.rejects(connect(config), { message: /^DATABASE_READ_URL: sslmode must be one of/ })
+})
+
 t.test('TLS to the database: the service presents its client certificate', async (t) => {
   const { url, callers } = await startTls(t, await createDatabase(t), 'address')
   const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
