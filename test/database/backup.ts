@@ -80,8 +80,8 @@ t.test('a dump made under load contains every write acknowledged before it', { s
   let isOver = false
   const client = async () => {
     while (!isOver) {
-      const { status, headers: told } = await send(`${service.base}/pets`, 'POST', headers, rex)
-      if (status === 201) acknowledged.push(told.get('location') ?? '')
+      const { status, headers: received } = await send(`${service.base}/pets`, 'POST', headers, rex)
+      if (status === 201) acknowledged.push(received.get('location') ?? '')
     }
   }
   const clients = Array.from({ length: 4 }, client)
@@ -130,7 +130,7 @@ t.test('a copy of the folder of a stopped embedded database is a backup', async 
   await run('bash', ['-euc', script], { env: { PATH, FROM: dataDir, TO: path.join(other, 'postgresql') } })
   const restored = await startProcess(t, { DATA_DIR: other })
   const { origin } = new URL(restored.base)
-  const locations = made.map(({ headers: told }) => told.get('location') ?? '')
+  const locations = made.map(({ headers: received }) => received.get('location') ?? '')
   const found = await Promise.all(locations.map((location) => send(origin + location, 'GET', headers)))
   t.equal(found.filter(({ status }) => status === 200).length, 50)
   t.match(await restored.stop(), { code: 0 })

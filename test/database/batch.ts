@@ -6,7 +6,7 @@ import type { Sql } from '../../src/database/types.js'
 import { status } from '../fixtures/facts.js'
 import { createDatabase } from '../fixtures/service.js'
 
-// A statement that settles when the test says so.
+// A statement that the test settles.
 function held() {
   const batches: { readonly inputs: readonly number[]; end(): void; fail(error: Error): void }[] = []
   const run: Batch<Sql, number, string> = (_sql, inputs) =>

@@ -77,8 +77,13 @@ t.test('a primary and its standby', async (t) => {
   })
 
   t.test('the primary is found at any position in the URL', async (t) => {
-    const nobody = { host: '127.0.0.1', port: 1 }
-    for (const servers of [[primary], [standby, primary], [nobody, standby, primary], [primary, nobody]]) {
+    const unreachable = { host: '127.0.0.1', port: 1 }
+    for (const servers of [
+      [primary],
+      [standby, primary],
+      [unreachable, standby, primary],
+      [primary, unreachable],
+    ]) {
       const { sql, pools } = await use(t, urlOf(...servers))
       for (const each of [sql, pools.keys.sql, pools.reads.sql, pools.writes.sql])
         t.equal(await portOf(each), primary.port)
@@ -173,8 +178,8 @@ t.test('requests read from a standby, and from the primary while it is unavailab
   t.equal(await ready(service), 200)
   const later = await use(t, urlOf(primary), 0, reads)
   t.equal(await portOf(later.pools.reads.sql), primary.port, 'startup does not wait for it')
-  const away = 'no standby available, reading from the primary'
-  const isReset = { msg: away, reason: /ECONN|CONNECTION_/ }
+  const fallback = 'no standby available, reading from the primary'
+  const isReset = { msg: fallback, reason: /ECONN|CONNECTION_/ }
   t.match(lines, [isReset, isReset], 'each instance logs it once, with the reason')
 
   proxy.admit(true)
@@ -187,7 +192,7 @@ t.test('requests read from a standby, and from the primary while it is unavailab
   proxy.silence()
   await until(async () => (await read()) === 200)
   t.equal(await readPort(), primary.port)
-  t.match(lines.at(-1), { msg: away, reason: 'no answer' })
+  t.match(lines.at(-1), { msg: fallback, reason: 'no answer' })
 })
 
 t.test('a standby is not used until it has the migrations', async (t) => {
@@ -215,8 +220,8 @@ t.test('an unavailable standby is logged before the first request', async (t) =>
   const { primary } = await startReplication(t)
   const lines: string[] = []
   const log = pino({}, { write: (line) => void lines.push(line) })
-  const nobody = urlOf({ host: '127.0.0.1', port: 1 })
-  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: nobody, log })
+  const unreachable = urlOf({ host: '127.0.0.1', port: 1 })
+  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: unreachable, log })
   const message = 'no standby available, reading from the primary'
   await until(() => lines.some((line) => line.includes(message) && line.includes('ECONNREFUSED')))
   t.equal(await portOf(pools.reads.sql), primary.port)
