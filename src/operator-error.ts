@@ -1,12 +1,12 @@
-/** Something that whoever runs the service can mend: the message says what and how, and needs no stack. */
+/** An error that the operator can fix: the message says how, and is printed without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }
 
-/** What whoever runs a program is told of its end. What PostgreSQL says needs no stack, nor does what they can mend; the rest is our fault. */
+/** The text to print for a fatal error: the message of an OperatorError or a PostgreSQL error, the stack of any other. */
 export function explain(error: Error): string {
   if (error instanceof OperatorError) return error.message
   return error.name === 'PostgresError'
-    ? `The database says: ${error.message}`
+    ? `The database reports: ${error.message}`
     : (error.stack ?? error.message)
 }

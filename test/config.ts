@@ -240,7 +240,8 @@ t.test('an error does not repeat a URL, which may contain a password', async (t)
 
 t.test('an error includes warnings about misspelt variables', async (t) => {
   const environment = { DATABSE_URL: 'postgres://primary/x', DATABASE_READ_URL: 'postgres://standby/x' }
-  const message = 'DATABASE_READ_URL requires DATABASE_URL\nDATABSE_URL is not read: is DATABASE_URL meant?'
+  const message =
+    'DATABASE_READ_URL requires DATABASE_URL\nDATABSE_URL is unknown: did you mean DATABASE_URL?'
   t.throws(() => readConfig(environment), { message })
 })
 
@@ -248,10 +249,10 @@ t.test('misspelt variables are reported', async (t) => {
   const misspelt = (...names: string[]) =>
     readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt
   t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI'), [
-    'DATABSE_URL is not read: is DATABASE_URL meant?',
-    'DATADIR is not read: is DATA_DIR meant?',
-    'LOG_LEVLE is not read: is LOG_LEVEL meant?',
-    'REDIS_URI is not read: is REDIS_URL meant?',
+    'DATABSE_URL is unknown: did you mean DATABASE_URL?',
+    'DATADIR is unknown: did you mean DATA_DIR?',
+    'LOG_LEVLE is unknown: did you mean LOG_LEVEL?',
+    'REDIS_URI is unknown: did you mean REDIS_URL?',
   ])
   t.strictSame(misspelt('HOME', 'POST', 'PATH', 'DATABASE', 'PGDATABASE', 'NODE_ENV', 'LANG'), [])
 })

@@ -99,7 +99,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
 t.test('a checkout whose name a shell would expand requires DATA_DIR', async (t) => {
   const root = copyProjectTo(t, '$(touch read) `touch read`')
   const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
-  t.match(await list({}), { code: 1, stderr: /a shell would read its name\. Set DATA_DIR/ })
+  t.match(await list({}), { code: 1, stderr: /a character that a shell interprets\. Set DATA_DIR/ })
   t.match(await list({ DATA_DIR: await temporaryDirectory(t) }), { code: 0 })
   t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
 })

@@ -1,18 +1,18 @@
-// What all commands have in common: help, exit codes, and what ends them from outside.
+// Shared by all commands: help, exit codes, interruption.
 
 import { type Config, readConfig } from '../config.js'
 import { explain, OperatorError } from '../operator-error.js'
 import { Interrupted, listenForShutdown } from '../shutdown.js'
 import { print } from './terminal.js'
 
-/** The command was called wrongly; its usage is shown with the message. */
+/** Wrong arguments: the usage is printed before the message. */
 export class UsageError extends OperatorError {
   override name = 'UsageError'
 }
 
 /**
- * The number that an option gives.
- * @throws {UsageError} where it is not a whole one between the two
+ * Parses an option's whole number.
+ * @throws {UsageError} unless it is one from `min` to `max`
  */
 export function wholeNumber(option: string, text: string, min: number, max: number): number {
   const number = Number(text)
@@ -21,8 +21,8 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /**
- * The configuration. Who misspelt a variable is told: the command does what it does without it, in the embedded database perhaps.
- * @throws {ConfigError} naming every wrong variable at once
+ * Reads the configuration. Warns of misspelt variables: without DATABASE_URL, for example, a command would use the embedded database.
+ * @throws {ConfigError} naming every invalid variable
  */
 export function readEnvironment(): Config {
   const config = readConfig(process.env)
@@ -31,27 +31,26 @@ export function readEnvironment(): Config {
 }
 
 /**
- * What a command does. It gives its exit code, 0 if nothing else. After the interruption it gives back what it took, and may take as
- * long as that takes.
+ * A command: resolves with its exit code, by default 0. When `interruption` is aborted it cleans up, for at most `cleanupTimeoutMs`, and
+ * rejects.
  */
 export type Command = (args: readonly string[], interruption: AbortSignal) => Promise<number | undefined>
 
-// What is given back after an interruption has so long.
-const unwindTimeoutMs = 20_000
+const cleanupTimeoutMs = 20_000
 
 /**
- * Runs the process as a command. Its exit code is the command's own, 1 for an error, 2 for a `UsageError`, 128 and the signal's number
- * for an interruption. `--help` prints the usage.
+ * Runs the process as a command. The exit code is the command's own, 1 for an error, 2 for a `UsageError`, or 128 plus the number of the
+ * signal that interrupted it. `--help` prints the usage.
  */
 export function runCommand(usage: string, command: Command): void {
   const { requested } = listenForShutdown()
-  process.stderr.on('error', () => {}) // that nobody reads it changes nothing
+  process.stderr.on('error', () => {}) // go on if the reader of standard error has gone
   const end = (error: Error) => {
     const { reason } = requested
-    process.stderr.write(told(error instanceof OperatorError ? error : (reason ?? error), usage))
+    process.stderr.write(messageOf(error instanceof OperatorError ? error : (reason ?? error), usage))
     process.exit(reason instanceof Interrupted ? reason.exitCode : isUsageError(error) ? 2 : 1)
   }
-  requested.addEventListener('abort', () => setTimeout(end, unwindTimeoutMs, requested.reason))
+  requested.addEventListener('abort', () => setTimeout(end, cleanupTimeoutMs, requested.reason))
   const args = process.argv.slice(2)
   const isHelp = args.includes('--help') || args.includes('-h')
   const run = isHelp ? print(usage) : command(args, requested)
@@ -59,16 +58,16 @@ export function runCommand(usage: string, command: Command): void {
     const { aborted, reason } = requested
     if (aborted && !(reason instanceof Interrupted)) end(reason)
     process.exitCode = code ?? 0
-    if (aborted) process.exit() // what is not waited for may still be open
+    if (aborted) process.exit() // the command may have left something open
   }, end)
 }
 
-function told(error: Error, usage: string): string {
-  if (isUsageError(error)) return `${usage}\n${error.message}\n` // what is wrong last, where a terminal shows it
+function messageOf(error: Error, usage: string): string {
+  if (isUsageError(error)) return `${usage}\n${error.message}\n` // the message last, where a terminal shows it
   return `${explain(error)}\n`
 }
 
-// Or what `parseArgs` of node:util says.
+// A `UsageError`, or an error of `parseArgs` in node:util.
 function isUsageError(error: Error & { readonly code?: unknown }): boolean {
   return error instanceof UsageError || String(error.code).startsWith('ERR_PARSE_ARGS')
 }

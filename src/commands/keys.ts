@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Makes, lists and revokes API keys, in the database that the service uses, while it runs or not. Standard
-// output is the result alone: `create` prints the key and nothing else.
+// Creates, lists, shows and revokes API keys in the service's database, whether the service runs or not. Standard output is the result
+// alone: `create` prints only the key.
 
 import { pino } from 'pino'
 import { customPlan, fixedPlans } from '../contract/plans.js'
@@ -21,26 +21,26 @@ const usage = (
        keys show ID [--json]
        keys revoke ID [--json]
 
-  create   makes a key and prints it, this once, on standard output
-    --name        whose key it is, 1 to 255 characters
+  create   creates a key and prints it; it cannot be shown again
+    --name        name of the client, 1 to 255 characters
     --plan        ${plans}
-    --expires     when it ends: 2027-01-31, or 2027-01-31T12:00:00Z
-    --per-minute  requests a minute \\ for a plan whose quotas are agreed
-    --per-day     requests a day    / per key, and for no other
-  list     shows every key, never the secret
-  show     one key, with its quotas and, where instances count in Redis, what it has used of them
-  revoke   ends a key for good, on every running instance within a second
+    --expires     date or time of expiry: 2027-01-31, or 2027-01-31T12:00:00Z
+    --per-minute  requests per minute \\ both required for a plan with custom
+    --per-day     requests per day    / quotas, and not allowed for others
+  list     lists all keys, without their secrets
+  show     shows a key with its quotas and, with REDIS_URL, its usage
+  revoke   revokes a key permanently, on every running instance within a second
 
-  --json   the same for scripts
-  --help   this
+  --json   prints JSON
+  --help   prints this help
 
 Examples:
 ${examples}  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
   npm run --silent keys -- revoke 7
 
-It uses DATABASE_URL, or without it the embedded database in DATA_DIR, and REDIS_URL for the counts of show.
+Reads DATABASE_URL (by default the embedded database in DATA_DIR), and REDIS_URL for the usage in show.
 
-Exit codes: 0 done, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
+Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `
 
 const contract = readContract(contractFile)
@@ -50,14 +50,14 @@ const help = await contract.then(
 )
 
 function plansOf({ rateLimits: { plans } }: Contract): string {
-  const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${inWords(quotas)}`)
+  const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${describe(quotas)}`)
   return `a plan of the contract${all.join('')}`
 }
 
-function inWords(quotas: Quotas | 'custom'): string {
-  if (quotas === 'custom') return 'agreed per key'
+function describe(quotas: Quotas | 'custom'): string {
+  if (quotas === 'custom') return 'custom quotas for each key'
   const { perMinute, perDay } = quotas
-  return Number.isFinite(perMinute) ? `${perMinute} a minute, ${perDay} a day` : 'as many requests as come'
+  return Number.isFinite(perMinute) ? `${perMinute} requests per minute, ${perDay} per day` : 'unlimited'
 }
 
 function examplesOf(read: Contract): string {

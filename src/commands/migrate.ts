@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Brings the database to the form that this version needs, so that the service itself need not be allowed to.
+// Applies migrations as the database's owner, so that the service can run as a role without the privilege to.
 
 import { parseArgs } from 'node:util'
 import { type Logger, pino } from 'pino'
@@ -15,24 +15,25 @@ import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
-Applies the migrations that are missing. With SERVICE_DATABASE_URL, the address that the service is to use, it also makes
-the role in it, with that password, which may read and write rows and do nothing else, and whose statements are bounded as
-HANDLER_TIMEOUT_MS asks for.
+Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's role with its
+password, or updates it: the role may only read and write rows, and its statement timeout follows from HANDLER_TIMEOUT_MS.
 
-  --help  this
+  --help  prints this help
 
 Examples:
   DATABASE_URL=postgres://owner:secret@localhost/store npm run migrate
   DATABASE_URL=postgres://owner:secret@localhost/store SERVICE_DATABASE_URL=postgres://service:word@localhost/store npm run migrate
 
-Exit codes: 0 done, or nothing to do, 1 not done, and why is said on standard error, 2 wrong usage, 130 interrupted.
+Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
   parseArgs({ args: [...args] })
   const config = readEnvironment()
   if (config.databaseUrl === undefined)
-    throw new UsageError('DATABASE_URL must name the database; the embedded one is migrated at each start')
+    throw new UsageError(
+      'DATABASE_URL is required. The embedded database is migrated when the service starts.',
+    )
   const { SERVICE_DATABASE_URL } = process.env
   const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
@@ -52,15 +53,17 @@ async function prepareRole(
 ): Promise<void> {
   const [row] = await sql<{ name: string }[]>`select current_user as name`
   if (row?.name === login.name)
-    throw new OperatorError(`SERVICE_DATABASE_URL must name another role than ${login.name}, the owner.`)
+    throw new OperatorError(
+      `SERVICE_DATABASE_URL must have a role other than ${login.name}, the owner in DATABASE_URL.`,
+    )
   await prepareServiceRole(sql, login, handlerTimeoutMs)
-  log.info({ role: login.name }, 'the role may read and write rows')
+  log.info({ role: login.name }, 'service role is ready: it may read and write rows')
 }
 
 function readLogin(text: string): Login {
   const { username, password } = readUrl(text) ?? { username: '', password: '' }
   if (username === '' || password === '')
-    throw new OperatorError('SERVICE_DATABASE_URL must be a URL with a user and a password.')
+    throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
   return { name: username, password }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Fills the store with animals, in the database that the service uses, while it runs or not: all of them or none.
+// Adds sample animals to the service's database in one transaction, whether the service runs or not.
 
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
@@ -18,22 +18,22 @@ import { print } from './terminal.js'
 
 const usage = `Usage: seed --count N [--append] [--seed N] [--json]
 
-Adds N animals to the store, all of them or none, in the database that the service uses, while it runs or not.
+Adds N sample animals to the store in one transaction, whether the service runs or not.
 
-  --count   how many, 1 to 100,000,000
-  --append  also where there are animals already; without it such a database is left alone
-  --seed    other animals: 0 to 4294967295, 1 unless given; the same seed gives the same animals
-  --json    what was done, for scripts: {"added":1000,"seconds":0.1}
-  --help    this
+  --count   number of animals, 1 to 100,000,000
+  --append  add to a store that already contains animals
+  --seed    seed of the random animals, 0 to 4294967295, by default 1; the same seed gives the same animals
+  --json    prints the result as JSON: {"added":1000,"seconds":0.1}
+  --help    prints this help
 
 Examples:
   npm run seed -- --count 1000
   npm run seed -- --count 1000000 --append
   DATABASE_URL=postgres://me@localhost/store npm run --silent seed -- --count 1000 --json
 
-It uses DATABASE_URL, or without it the embedded database in DATA_DIR.
+Reads DATABASE_URL (by default the embedded database in DATA_DIR).
 
-Exit codes: 0 done, 1 nothing was added, 2 wrong usage, 130 interrupted, and nothing was added.
+Exit codes: 0 success, 1 nothing was added, 2 wrong usage, 130 interrupted and nothing was added.
 `
 
 interface Order {
@@ -52,7 +52,7 @@ const options = {
 
 function readOrder(args: readonly string[]): Order {
   const { count, append = false, seed = '1', json = false } = parseArgs({ args: [...args], options }).values
-  if (count === undefined) throw new UsageError('Say how many: --count N')
+  if (count === undefined) throw new UsageError('--count N is required')
   return {
     count: wholeNumber('--count', count, 1, 100_000_000),
     append,
@@ -65,11 +65,11 @@ async function add({ sql, isPooled }: Database, order: Order, interruption: Abor
   const progress = createProgress(order.count, process.stderr, () => performance.now())
   try {
     await sql.begin(async (transaction) => {
-      await transaction`set local statement_timeout = 0` // however long so many take
+      await transaction`set local statement_timeout = 0` // COPY may take long
       const [row] = await transaction<{ isEmpty: boolean }[]>`
         select not exists (select from pets) as "isEmpty"`
       if (row?.isEmpty === false && !order.append)
-        throw new OperatorError('There are animals already. To add to them, say --append.')
+        throw new OperatorError('The store already contains animals. Use --append to add more.')
       const copy = transaction`copy pets (name, category_id, status) from stdin`
       await copyIn(copy, chunks(order, progress), interruption)
     })
@@ -78,22 +78,22 @@ async function add({ sql, isPooled }: Database, order: Order, interruption: Abor
   } finally {
     progress.end()
   }
-  // They are there, whatever becomes of this. Its session has to be its own.
-  if (!isPooled) await Promise.race([tidy(sql), untilAborted(interruption)])
+  // The animals are committed, so an interruption is no failure from here on. Behind a pooler there is no session for `set`.
+  if (!isPooled) await Promise.race([vacuum(sql), untilAborted(interruption)])
 }
 
-// What the database itself says needs no stack of ours, nor does its end.
+// Errors of the database get a message without a stack.
 function notAdded(error: unknown, interruption: AbortSignal): unknown {
   if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
   if (error instanceof postgres.PostgresError)
-    return new OperatorError(`Nothing was added. The database says: ${error.message}`, { cause: error })
+    return new OperatorError(`Nothing was added. The database reports: ${error.message}`, { cause: error })
   if (!isUnavailable(error)) return error
-  const problem = 'The connection to the database broke: all animals were added, or none.'
+  const problem = 'The connection to the database was lost: either all animals were added, or none.'
   return new OperatorError(problem, { cause: error })
 }
 
-// What the planner goes by, and what keeps pages of one status in their index, would else come a while later.
-async function tidy(sql: RootSql): Promise<void> {
+// Updates the planner's statistics and the visibility map for index-only scans now; autovacuum would do so later.
+async function vacuum(sql: RootSql): Promise<void> {
   const session = await sql.reserve()
   await session`set statement_timeout = 0`
   await session`vacuum (analyze) pets`
@@ -103,7 +103,7 @@ async function tidy(sql: RootSql): Promise<void> {
 
 const animalsPerChunk = 2_000
 
-// PostgreSQL's text format. The names hold neither tabs, line ends nor backslashes.
+// In COPY's text format. The names contain no tabs, line breaks or backslashes.
 function* chunks({ count, seed }: Order, progress: Progress): Generator<Buffer> {
   const source = animals(seed)
   for (let done = 0; done < count; ) {

@@ -1,8 +1,8 @@
-// API keys in PostgreSQL. Only a key's hash is stored.
+// API keys in PostgreSQL. A key is stored as its hash alone.
 
 import type { RootSql, Sql } from './types.js'
 
-/** What is stored of a key that is not revoked. Quotas are null where its plan fixes them. */
+/** The stored fields that a request needs. Quotas are null if the plan sets them. */
 export interface ClientKey {
   readonly id: bigint
   readonly plan: string
@@ -11,7 +11,7 @@ export interface ClientKey {
   readonly expiresAt: Date | null
 }
 
-/** All that is stored of a key but its hash. */
+/** All stored fields except the hash. */
 export interface ApiKey extends ClientKey {
   readonly name: string
   readonly createdAt: Date
@@ -23,7 +23,7 @@ export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 
   readonly hash: string
 }
 
-// A time comes as text.
+// A row: timestamps are strings.
 type Stored<Key> = {
   readonly [Name in keyof Key]: Exclude<Key[Name], Date> | (Date extends Key[Name] ? string : never)
 }
@@ -41,7 +41,7 @@ export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
 
-/** Stores a key if there is none at all, whoever else tries at the same time; says whether it did. */
+/** Stores a key if the table is empty, safely under concurrent calls. Returns whether it did. */
 export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<boolean> {
   return sql.begin(async (transaction) => {
     await transaction`lock table api_keys in share row exclusive mode`
@@ -51,7 +51,7 @@ export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<b
   })
 }
 
-/** All keys, in the order they were made. */
+/** All keys, in order of creation. */
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   const rows = await sql<Stored<ApiKey>[]>`
     select id, name, plan, per_minute as "perMinute", per_day as "perDay", created_at as "createdAt",
@@ -66,7 +66,7 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   }))
 }
 
-/** Revokes a key, for good; a second time changes nothing. Says whether there is such a key. */
+/** Revokes a key permanently; a second call changes nothing. Returns whether the key exists. */
 export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
   const rows = await sql`
     update api_keys
@@ -76,7 +76,7 @@ export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The key with that hash, unless it is revoked. Expiry is the caller's to judge, by its clock. */
+/** Finds a key by its hash, unless it is revoked. The caller checks the expiry, by its own clock. */
 export async function findClientKey(sql: Sql, hash: string): Promise<ClientKey | undefined> {
   const [row] = await sql<Stored<ClientKey>[]>`
     select id, plan, per_minute as "perMinute", per_day as "perDay", expires_at as "expiresAt"
@@ -85,7 +85,7 @@ export async function findClientKey(sql: Sql, hash: string): Promise<ClientKey |
   return row && { ...row, expiresAt: toDate(row.expiresAt) }
 }
 
-/** The plans of the keys that are valid, with how many keys have each; those with quotas of their own by themselves. */
+/** Counts the valid keys of each plan, those with quotas of their own separately, with the lowest of those quotas. */
 export async function countPlans(
   sql: Sql,
 ): Promise<readonly (Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'> & { readonly keys: number })[]> {

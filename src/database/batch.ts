@@ -1,54 +1,50 @@
-// What is asked of the database at the same time, as one. The round trip of a small statement costs PostgreSQL and the
-// driver more than its execution, and each that writes waits for the disk.
+// Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small statement costs PostgreSQL
+// and the driver more than its execution, and each write waits for the disk.
 
 import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'
 import type { Sql } from './types.js'
 import { isUnavailable } from './unavailable.js'
 
-/**
- * What one statement, or one transaction, does for all of several inputs: it gives an output for each, in their order, or fails having
- * done nothing.
- */
-export type Batch<Place, Input, Output> = (
-  place: Place,
+/** Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having done nothing. */
+export type Batch<Target, Input, Output> = (
+  target: Target,
   inputs: readonly Input[],
 ) => Promise<readonly Output[]>
 
-/** How many inputs a batch takes, unless so many wait that its share of them is more, and how many batches are on their way at a time. */
 export interface BatchLimits {
+  /** Inputs in a batch, unless the queue divided by `inFlightMax` is more. */
   readonly inputs: number
+  /** Batches in flight. */
   readonly inFlightMax: number
 }
 
-// The busier the database, the more go at once, and a lone one need not wait: what comes while these are on their way gathers for
-// the next.
-const cheapInputs: BatchLimits = { inputs: 250, inFlightMax: 2 }
+// A lone input is sent at once; while two batches are in flight, inputs queue for the next, so batches grow with the load.
+const defaultLimits: BatchLimits = { inputs: 250, inFlightMax: 2 }
 
-/** The same for one input, by one statement with the others of the same time. */
+/** Returns a function for one input, which batches the inputs of simultaneous calls on a pool or a transaction. */
 export function batched<Input, Output>(
   run: Batch<Sql, Input, Output>,
-  limits = cheapInputs,
+  limits = defaultLimits,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
   return (given, input) => {
     const sql = given.share?.() ?? given
-    // Who shares a pool shares its statements; a transaction's are its own.
-    const key = sql.of?.pool ?? sql
+    const key = sql.pool ?? sql
     let queue = queues.get(key)
     if (queue === undefined) {
       queue = new BatchQueue(holdOf(sql), run, limits)
       queues.set(key, queue)
     }
-    return queue.add(input, sql.of?.signal)
+    return queue.add(input, sql.signal)
   }
 }
 
-/** Calls `run` with what statements are sent on. */
-type Hold<Place> = (run: (place: Place) => Promise<void>) => Promise<void>
+/** Calls `run` with the connection or the tag to send statements on. */
+type Hold<Target> = (run: (target: Target) => Promise<void>) => Promise<void>
 
 function holdOf(sql: Sql): Hold<Sql> {
-  const pool = sql.of?.pool
+  const { pool } = sql
   if (pool === undefined) return (run) => run(sql)
   return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
 }
@@ -60,74 +56,75 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-/** Inputs that wait for a batch to take them. */
-export class BatchQueue<Place, Input, Output> {
+/** A queue of inputs, sent in batches. */
+export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
-  #isDue = false
+  #isScheduled = false
 
   constructor(
-    readonly hold: Hold<Place>,
-    readonly run: Batch<Place, Input, Output>,
-    readonly limits = cheapInputs,
+    readonly hold: Hold<Target>,
+    readonly run: Batch<Target, Input, Output>,
+    readonly limits = defaultLimits,
   ) {}
 
-  /** The output for an input. Rejects with STATEMENT_ABANDONED where `signal` is aborted before a batch takes it. */
+  /** Returns the output for an input. Rejects with STATEMENT_ABANDONED if `signal` is aborted before the input is sent. */
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, signal, resolve, reject })
-      this.#sendSoon()
+      this.#schedule()
     })
   }
 
-  #sendSoon(): void {
-    if (this.#isDue || this.#inFlight === this.limits.inFlightMax || this.#waiting.length === 0) return
-    this.#isDue = true
+  #schedule(): void {
+    if (this.#isScheduled || this.#inFlight === this.limits.inFlightMax || this.#waiting.length === 0) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isDue = false
+      this.#isScheduled = false
       void this.#send()
     })
   }
 
-  // Who is in it is decided when there is a connection to send it on: it is never sent for somebody who has gone by then.
+  // Fills the batch only once it has a connection, so that no input is sent whose caller has stopped waiting by then.
   async #send(): Promise<void> {
     this.#inFlight++
     try {
-      await this.hold((place) => this.#serveNext(place))
+      await this.hold((target) => this.#serveNext(target))
     } catch (error) {
-      // There is no connection to be had.
+      // No connection is available.
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     } finally {
       this.#inFlight--
-      this.#sendSoon()
+      this.#schedule()
     }
   }
 
-  async #serveNext(place: Place): Promise<void> {
+  async #serveNext(target: Target): Promise<void> {
     const { inputs, inFlightMax } = this.limits
     const share = Math.ceil(this.#waiting.length / inFlightMax)
     const callers = stillWaiting(this.#waiting.splice(0, Math.max(inputs, share)))
-    this.#sendSoon()
-    await this.#serve(place, callers)
+    this.#schedule()
+    await this.#serve(target, callers)
   }
 
-  async #serve(place: Place, callers: readonly Caller<Input, Output>[]): Promise<void> {
+  async #serve(target: Target, callers: readonly Caller<Input, Output>[]): Promise<void> {
     if (callers.length === 0) return
     try {
       const outputs = await this.run(
-        place,
+        target,
         callers.map(({ input }) => input),
       )
       for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output)
     } catch (error) {
-      // The fault may be one's alone.
+      // One input may be at fault: retry each alone.
       if (callers.length > 1 && !isUnavailable(error)) {
-        for (const each of callers) await this.#serve(place, stillWaiting([each]))
+        for (const each of callers) await this.#serve(target, stillWaiting([each]))
       } else for (const { reject } of callers) reject(error)
     }
   }
 }
 
+// Rejects the callers that have stopped waiting, and returns the others.
 function stillWaiting<Input, Output>(callers: readonly Caller<Input, Output>[]): Caller<Input, Output>[] {
   return callers.filter(({ signal, reject }) => {
     if (signal?.aborted) reject(abandoned())

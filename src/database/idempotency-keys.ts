@@ -1,68 +1,81 @@
-// The kept answers in PostgreSQL.
+// Idempotency keys and the responses stored for them, in PostgreSQL.
 
 import type { Sql } from './types.js'
 
-/** Whose key it is, and the key. */
-export interface AnswerId {
+/** An `Idempotency-Key` and the API key whose it is. */
+export interface IdempotencyKey {
   readonly apiKeyId: bigint
   readonly key: string
 }
 
-/** An answer as it goes out: its own headers alone, of a list each element, and the bytes of its body. */
-export interface KeptAnswer {
+/** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
+export interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: Buffer | undefined
 }
 
-/** What is known of a key, and whose it is. */
+/** The result of claiming a key. */
 export interface Claim {
-  /** No one else does what the key is for until the transaction ends. */
+  /** Whether this transaction holds the key's lock, until it ends. */
   readonly isLocked: boolean
-  /** The answer that is kept for it. */
-  readonly kept: (KeptAnswer & { readonly fingerprint: Uint8Array }) | undefined
+  /** The response stored for the key, with the fingerprint of its request. */
+  readonly stored: (StoredResponse & { readonly fingerprint: Uint8Array }) | undefined
 }
 
-/** For each, in their order: tries to lock the key, and looks for an answer that is not older than so many hours. */
-export async function claim(sql: Sql, ids: readonly AnswerId[], keepHours: number): Promise<Claim[]> {
-  const asked = JSON.stringify(
-    ids.map(({ apiKeyId, key }, place) => ({ place, api_key_id: String(apiKeyId), key })),
+/** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
+export async function claimKeys(
+  sql: Sql,
+  keys: readonly IdempotencyKey[],
+  keepHours: number,
+): Promise<Claim[]> {
+  const requested = JSON.stringify(
+    keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
   )
-  // Both go out at once, in this order: what was kept before a lock was given back is seen.
-  const [locks, kept] = await Promise.all([tryLocks(sql, asked), findAnswers(sql, asked, keepHours)])
-  return locks.map((isLocked, place) => ({ isLocked, kept: kept.get(place) }))
+  // Pipelined in this order: a response that was stored before its lock was released is found.
+  const [locks, stored] = await Promise.all([
+    tryLocks(sql, requested),
+    findResponses(sql, requested, keepHours),
+  ])
+  return locks.map((isLocked, position) => ({ isLocked, stored: stored.get(position) }))
 }
 
-async function tryLocks(sql: Sql, asked: string): Promise<boolean[]> {
-  // Numbers that no other lock is likely to have.
+async function tryLocks(sql: Sql, requested: string): Promise<boolean[]> {
+  // 64-bit hashes: in the unlikely case that two keys collide, the second request gets 409 and retries.
   const rows = await sql<{ locked: boolean }[]>`
     select pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as locked
-    from json_to_recordset(${asked}::text::json) as asked (api_key_id bigint, key text)`
+    from json_to_recordset(${requested}::text::json) as requested (api_key_id bigint, key text)`
   return rows.map(({ locked }) => locked)
 }
 
-async function findAnswers(sql: Sql, asked: string, keepHours: number): Promise<Map<number, Claim['kept']>> {
-  type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; place: number }
+async function findResponses(
+  sql: Sql,
+  requested: string,
+  keepHours: number,
+): Promise<Map<number, Claim['stored']>> {
+  type Row = Omit<StoredResponse, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; position: number }
   const rows = await sql<Row[]>`
-    select place, status, headers, body, fingerprint
-    from json_to_recordset(${asked}::text::json) as asked (place integer, api_key_id bigint, key text)
+    select position, status, headers, body, fingerprint
+    from json_to_recordset(${requested}::text::json) as requested (position integer, api_key_id bigint, key text)
     cross join lateral (
       select status, headers, body, fingerprint
       from idempotent_answers
-      where api_key_id = asked.api_key_id and idempotency_key = asked.key
+      where api_key_id = requested.api_key_id and idempotency_key = requested.key
         and created_at > now() - ${keepHours} * interval '1 hour'
       order by api_key_id, idempotency_key
       limit 1
-    ) as kept`
-  return new Map(rows.map(({ place, body, ...kept }) => [place, { ...kept, body: body ?? undefined }]))
+    ) as stored`
+  return new Map(
+    rows.map(({ position, body, ...stored }) => [position, { ...stored, body: body ?? undefined }]),
+  )
 }
 
-/** Keeps answers, each in place of one that has grown too old. No two may be for one key. */
-export async function keepAnswers(
+/** Stores responses, each replacing an expired one of its key. The keys must differ. */
+export async function storeResponses(
   sql: Sql,
-  answers: readonly { id: AnswerId; fingerprint: Buffer; answer: KeptAnswer }[],
+  responses: readonly { id: IdempotencyKey; fingerprint: Buffer; response: StoredResponse }[],
 ): Promise<void> {
-  const rows = answers.map(({ id, fingerprint, answer: { status, headers, body } }) => ({
+  const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
     fingerprint: fingerprint.toString('base64'),
@@ -73,7 +86,7 @@ export async function keepAnswers(
   await sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
     select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as answers (
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
       api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
     )
     on conflict (api_key_id, idempotency_key) do update
@@ -82,10 +95,10 @@ export async function keepAnswers(
 }
 
 /**
- * Removes answers older than so many hours, the oldest first, so many at most; tells how many. Several may do so at
- * once: each passes over what another is at.
+ * Deletes responses older than `keepHours`, the oldest first, at most `limit`, and returns how many. Several instances may run it at once:
+ * each skips the rows that another has locked.
  */
-export async function purgeAnswers(sql: Sql, keepHours: number, limit: number): Promise<number> {
+export async function purgeResponses(sql: Sql, keepHours: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from idempotent_answers
     where ctid = any(array(

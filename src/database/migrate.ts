@@ -1,5 +1,4 @@
-// Brings a database to the form this version needs: numbered SQL files in one transaction, one runner at a
-// time however many instances start at once.
+// Migrations: numbered SQL files, applied in one transaction. An advisory lock lets one instance at a time migrate.
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -14,25 +13,25 @@ interface Migration {
   readonly checksum: string
 }
 
-// Any number will do, if nothing else in the database uses it for an advisory lock.
+// An arbitrary number that nothing else in the database uses for an advisory lock.
 const lockId = 7_253_009_114
 
 /**
- * Applies the migrations of the folder that the database has not seen, in order of name. Those of a newer
- * version are left alone: an older instance may start while a newer one runs.
- * @returns the names of those applied now
- * @throws {OperatorError} when an applied file was edited since
+ * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in the database are ignored: an
+ * older instance may start while a newer one runs.
+ * @returns the names of the migrations applied
+ * @throws {OperatorError} when a file was edited after it was applied
  */
 export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  // With nothing to do it waits for nobody, and a role that may do nothing will do.
+  // With nothing to apply, neither the lock nor the owner's privileges are needed.
   if (missingOf(migrations, await appliedMigrations(sql)).length === 0) return []
   return sql.begin(async (transaction) => {
-    // However long another instance's migrations take, or these.
+    // A migration, or the wait for another instance's, may take long.
     await transaction`set local statement_timeout = 0`
     await transaction`select pg_advisory_xact_lock(${lockId})`
     return applyMissing(transaction, migrations)
-  }) as Promise<string[]> // postgres.js types a transaction's result as if it were a list of queries
+  }) as Promise<string[]> // postgres.js types the result as an array of queries
 }
 
 /** Whether all of these migrations are applied. */
@@ -57,7 +56,7 @@ function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string
   for (const { name, checksum } of migrations) {
     if ((applied.get(name) ?? checksum) !== checksum) {
       throw new OperatorError(
-        `Migration ${name} was edited after it was applied. Restore it, and write a new one.`,
+        `Migration ${name} was edited after it was applied. Restore it, and put the change into a new migration.`,
       )
     }
   }
@@ -79,7 +78,7 @@ async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, checksum }) => [name, checksum]))
 }
 
-/** The names of the folder's migrations, in the order in which they are applied. */
+/** The names of the folder's migrations, in the order in which they apply. */
 export async function migrationNames(folder: string): Promise<string[]> {
   const names = await readdir(folder)
   return names.filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort()

@@ -5,17 +5,17 @@ import type { NewPet, Pet } from '../../generated/types.js'
 import { batched } from './batch.js'
 import type { Sql } from './types.js'
 
-// Every field, so that one which the contract gains does not compile until it is stored.
+// Every field of `Pet`: a field added to the contract does not compile until it is stored.
 type Row = {
   readonly [Name in keyof Required<Pet>]:
     | Exclude<Pet[Name], undefined>
     | (undefined extends Pet[Name] ? null : never)
 }
 
-// What cannot be null stands here, so that a field of the contract that may be missing does not compile until that is dealt with.
+// Nullability is explicit: a required field that becomes optional in the contract does not compile until it is handled here.
 type Columns = {
   readonly name: string
-  /** As text, for JSON's own numbers end at 2^53. */
+  /** A string, because JSON numbers are exact only up to 2^53. */
   readonly category_id: string
   readonly status: string | undefined
 }
@@ -25,10 +25,10 @@ export const insertPet = batched(insertPets)
 
 async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
   const columns = pets.map(({ name, categoryId, status, ...others }): Columns => {
-    others satisfies Record<string, never> // nothing that a caller sends is dropped
+    others satisfies Record<string, never> // every field of the request is stored
     return { name, category_id: categoryId.toString(), status }
   })
-  // In their order, and so are the rows that come back.
+  // The rows come back in the order of the input.
   const rows = await sql<Row[]>`
     insert into pets (name, category_id, status)
     select name, category_id, status from jsonb_populate_recordset(null::pets, ${sql.json(columns)})
@@ -36,7 +36,7 @@ async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
   return rows.map(toPet)
 }
 
-/** The animal with that id. That it is ordered tells PostgreSQL which index to take: see `requestSettings`. */
+/** Finds an animal by id. The ORDER BY makes PostgreSQL use the primary key: see `requestSettings`. */
 export const findPet = batched(findPets)
 
 async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | undefined)[]> {
@@ -49,24 +49,23 @@ async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | und
   return ids.map((id) => found.get(id))
 }
 
-/** Which animals a page is of, and how many it may hold. */
+/** The position, filter and size of a page. */
 export interface PageRequest {
   readonly afterId: bigint
   readonly status: Pet['status'] | undefined
   readonly limit: number
 }
 
-/** The animals after an id, in ascending order of id. By keyset: a page costs the same at any depth. */
+/** Lists the animals after an id, in order of id. Keyset pagination: a page costs the same at any depth. */
 export function listPets(sql: Sql, page: PageRequest): Promise<Pet[]> {
   return page.status === undefined ? listAll(sql, page) : listOfStatus(sql, page)
 }
 
-// A page is work enough for some to be read while others are written.
+// Smaller batches than the default, and more of them: some pages are read while others are sent.
 const pageLimits = { inputs: 16, inFlightMax: 4 }
 
-// The two orders of use are two statements, each with an index of its own, so that a page of a rare status need not walk the
-// others. The second is written without `status =`: with it PostgreSQL may walk the primary key, where `order by status, id` leaves it
-// the one index.
+// Two statements, each with its own index, so that a page of a rare status does not scan the other statuses. `listOfStatus` avoids
+// `status =`: with it, PostgreSQL may scan the primary key; `order by status, id` with a range leaves only the index pets_status_id.
 
 const listAll = batched(
   pagesBy(
@@ -97,7 +96,7 @@ const listOfStatus = batched(
   pageLimits,
 )
 
-// A page is one text: to take its rows apart, column by column, costs the driver three times as much.
+// A page is one JSON text: parsing its rows column by column takes the driver three times as long.
 interface PageRow {
   readonly pets: string | null
 }
@@ -116,7 +115,7 @@ function pagesBy(select: (sql: Sql, pages: string) => Promise<readonly PageRow[]
 type Cells = readonly [id: Integer, name: string, categoryId: Integer, status: Row['status']]
 type Integer = number | bigint
 
-// JSON.parse rounds what is beyond 2^53, to what is no safe integer either.
+// JSON.parse rounds integers beyond 2^53; the rounded value is not a safe integer either, so this detects it.
 function readPage(text: string): Pet[] {
   const rows: readonly Cells[] = JSON.parse(text)
   const isExact = rows.every(
@@ -128,8 +127,8 @@ function readPage(text: string): Pet[] {
   )
 }
 
-// A status that was not given is absent, not null.
+// A status that was not set is omitted, not null.
 function toPet({ id, name, categoryId, status, ...others }: Row): Pet {
-  others satisfies Record<string, never> // nothing that is stored is withheld
+  others satisfies Record<string, never> // every stored field is returned
   return status === null ? { id, name, categoryId } : { id, name, categoryId, status }
 }

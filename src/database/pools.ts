@@ -1,36 +1,35 @@
-// The pools that requests' statements go through, and PostgreSQL's settings for them.
+// The connection pools for requests, and the PostgreSQL settings of their sessions.
 
 import type { Logger } from 'pino'
 import type postgres from 'postgres'
+import { ConnectionShortage } from './connection-shortage.js'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
 import type { Pools } from './types.js'
-import { isLoginRefused } from './unavailable.js'
 
-// A connection answers as many reads as the server has time for, and a second covers the first's pauses. A write waits for the
-// disk, so writes are not pipelined: none waits for another's commit, or for the lock that another waits for.
+// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection covers the pauses of the
+// first. Writes are not pipelined: none waits for the commit of another, or for a lock that another waits for.
 const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
 const ampleMs = 2_000
-// Shorter than the pause after which more are asked for.
-const atOnceMs = 500
-// Beyond the statement timeout, for the way there and back.
-const silenceMarginMs = 1_000
+// For the network, on top of the statement timeout.
+const networkMarginMs = 1_000
 const noAnswer = 'no answer'
 
 /**
- * PostgreSQL's settings for the statements of requests. Each is planned once: to plan a page is as much work as to read it. A plan
- * has to stay right then, however the tables grow after it, so each statement names the order of the index that it is for, and to
- * sort is PostgreSQL's last resort.
+ * PostgreSQL's settings for the statements of requests. Each statement is planned once per connection: planning a page takes as long as
+ * reading it. The generic plan must stay right however the tables grow, so each statement is ordered by the index it is meant to use,
+ * and sorting is off.
  */
 export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
 /**
- * PostgreSQL's settings that the code relies on in every session, whatever its server, database or role have: postgres.js reads dates and
- * bytes in these forms alone, of two requests with one Idempotency-Key the second has to see what the first has committed, and a session that
- * PostgreSQL ends for its rest would fail what is just sent.
+ * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
+ * - DateStyle, bytea_output: the formats that postgres.js parses
+ * - default_transaction_isolation: of two requests with one Idempotency-Key, the second must see what the first committed
+ * - idle_session_timeout: closing an idle session would fail a statement that was just sent
  */
 export const sessionSettings = {
   DateStyle: 'ISO',
@@ -38,29 +37,29 @@ export const sessionSettings = {
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
 } as const
-/** For the statements under way when a pool or its database is closed. */
+/** For the statements in flight when the pools close. */
 export const closeTimeoutSeconds = 5
 
 /**
- * How long PostgreSQL works at one statement of a request: half of what an answer may take, a fifth where that is ample. A request's last statement is sent so long before its deadline, so
- * that what came of it is known by then: no answer says 503 of what is done afterwards.
+ * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A request's last statement is sent at
+ * least so long before the deadline, so its outcome is known by then: no 503 is sent for a write that commits later.
  */
 export function statementTimeoutMs(handlerTimeoutMs: number): number {
   return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
 }
 
-/** A postgres.js handle on the database, with these options. */
+/** Makes a postgres.js handle on the database with these options. */
 export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
 
-/** Where requests read, if not where they write. */
+/** Where requests read, if not from the primary. */
 export interface Reads {
   readonly make: Make
   readonly servers: ReadServers
 }
 
 /**
- * Makes the pools of requests, on the database that `make` reaches. They connect with their first statements.
- * @param connections of all of them together, three at least
+ * Creates the pools for requests. They connect on their first statements.
+ * @param connections of all pools together; at least three
  */
 export function createPools(
   make: Make,
@@ -71,63 +70,53 @@ export function createPools(
   reads?: Reads,
 ): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
-  // What lost the packets of one connection lost those of the others: none is to be found out by a request of its own.
-  const giveUp = () => {
-    for (const each of Object.values<Pool>({ ...pools })) each.giveUp()
+  const readTimeoutMs = timeoutMs + networkMarginMs
+  // If one connection is lost, the others likely are, too: no request should have to find out for each.
+  const retireAll = () => {
+    for (const each of poolsOf(pools)) each.retireAll()
   }
-  servers.onmoved = ({ server, reason = noAnswer }) => {
-    log.warn({ server, reason }, 'another server of the database takes the writes')
-    giveUp()
+  servers.onchange = ({ server, reason = noAnswer }) => {
+    log.warn({ server, reason }, 'database primary changed')
+    retireAll()
   }
   if (reads !== undefined) {
     const { servers } = reads
-    servers.onmoved = (move) => {
-      const { reason = noAnswer } = move
-      if (servers.isStandIn) log.warn({ reason }, 'no standby can serve: requests read from the primary')
-      else log.info(move, 'requests read from a standby')
-      pools.reads.giveUp()
+    servers.onchange = (change) => {
+      const { reason = noAnswer } = change
+      if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
+      else log.info(change, 'reading from a standby')
+      pools.reads.retireAll()
     }
   }
   const sizes = sizesOf(connections)
-  const others = (pool: Pool) => Object.values<Pool>({ ...pools }).filter((each) => each !== pool)
-  const shortage = watchShortage(log, () => sum(Object.values<Pool>({ ...pools }).map((pool) => pool.count)))
-  const empty = new Map<Pool, { readonly since: number; readonly isGiven: boolean }>()
+  const shortage = new ConnectionShortage(() => poolsOf(pools), readTimeoutMs, log)
   const pool = (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
     new Pool({
-      // PgBouncer before 1.21 gives a session away after a statement, though the description of the next is asked for there.
+      // PgBouncer before 1.21 may switch sessions between pipelined statements.
       depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
-      silenceMs: timeoutMs + silenceMarginMs,
-      onsilence: giveUp,
+      readTimeoutMs,
+      onunresponsive: retireAll,
       servers,
-      onrefused: (pool, error) => {
-        shortage.refused(error)
-        if (pool.count > 0 || isLoginRefused(error)) return false
-        // The one with the most can do without one, once: its statements have to end first, and PostgreSQL to see it gone. While all are
-        // opening theirs, it is not known yet which that is.
-        const now = performance.now()
-        const [richest] = others(pool).sort((a, b) => b.count - a.count)
-        const before = empty.get(pool) ?? { since: now, isGiven: false }
-        const wait = !before.isGiven && richest?.giveOneUp() ? { since: now, isGiven: true } : before
-        const isOver = now - wait.since > timeoutMs + silenceMarginMs
-        if (isOver) empty.delete(pool)
-        else empty.set(pool, wait)
-        return !isOver
-      },
-      onopened: (pool) => {
-        empty.delete(pool)
-        shortage.opened()
-      },
+      onrefused: (pool, error) => shortage.refused(pool, error),
+      onopened: (pool) => shortage.opened(pool),
       make: (hooks: ConnectionHooks) =>
-        make({ ...connectionOptions(log, servers.isPooled, boundsOf(timeoutMs), requestSettings), ...hooks }),
+        make({
+          ...connectionOptions(log, servers.isPooled, timeoutSettings(timeoutMs), requestSettings),
+          ...hooks,
+        }),
     })
-  const main = { make, servers }
+  const primary = { make, servers }
   const pools: Pools = {
-    keys: pool('keys', main),
-    reads: pool('reads', reads ?? main),
-    writes: pool('writes', main),
+    keys: pool('keys', primary),
+    reads: pool('reads', reads ?? primary),
+    writes: pool('writes', primary),
   }
   return pools
+}
+
+function poolsOf({ keys, reads, writes }: Pools): Pool[] {
+  return [keys, reads, writes]
 }
 
 function sizesOf(connections: number): Record<keyof Pools, number> {
@@ -135,57 +124,32 @@ function sizesOf(connections: number): Record<keyof Pools, number> {
   return { keys: 1, reads, writes: connections - 1 - reads }
 }
 
-// Says once that there are fewer connections than wanted, and once that there are more again.
-function watchShortage(log: Logger, count: () => number) {
-  let had: number | undefined
-  let refusedAt = 0
-  return {
-    refused: (error: unknown) => {
-      refusedAt = performance.now()
-      if (had !== undefined) return
-      had = count()
-      log.warn({ connections: had, reason: (error as Error).message }, 'the database refuses connections')
-    },
-    opened: () => {
-      const has = count()
-      // Of those that are asked for at once, some are given and some are not.
-      if (had === undefined || has <= had || performance.now() - refusedAt < atOnceMs) return
-      had = undefined
-      log.info({ connections: has }, 'the database takes connections again')
-    },
-  }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0)
-}
-
-/** Ends the connections of the pools once their statements are done. */
+/** Closes the connections of the pools when their statements have finished. */
 export async function endPools(pools: Pools): Promise<void> {
-  await Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.end(closeTimeoutSeconds)))
+  await Promise.all(poolsOf(pools).map((pool) => pool.end(closeTimeoutSeconds)))
 }
 
-/** PostgreSQL's settings for what it ends by itself. */
-export function boundsOf(timeoutMs: number) {
+/** The timeouts that PostgreSQL enforces. */
+export function timeoutSettings(timeoutMs: number) {
   return {
     statement_timeout: timeoutMs,
-    // Of a service that froze in the midst of a transaction, which holds locks.
+    // For a service that freezes within a transaction, which holds locks.
     idle_in_transaction_session_timeout: timeoutMs,
   }
 }
 
 /**
- * What all connections have in common: no age, values as `valueTypes` has them, and settings of the session. Behind a pooler there is no session to set: the
- * role has its settings (`roles.ts`), and no statement a name.
+ * The postgres.js options of every connection. Behind a pooler, session settings and prepared statements would be lost between
+ * transactions: the role has the settings instead (`roles.ts`), and no statement is prepared.
  */
 export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
   return {
     connect_timeout: connectTimeoutSeconds,
-    // A connection is used until it fails: to end one, for its age or its rest, would fail what is just sent on it.
+    // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
     types: valueTypes,
-    fetch_types: false, // only needed for lists of types of one's own
+    fetch_types: false, // `valueTypes` has the built-in array types; this query would find custom ones
     ...(isPooled && { prepare: false }),
     connection: Object.assign(
       { application_name: 'animal-store' },

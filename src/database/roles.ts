@@ -1,8 +1,8 @@
-// The role of a service that may read and write rows and change nothing else: no table, no role, no migration. It has the settings of
-// requests' sessions, too, for where a pooler gives out sessions that the service cannot set.
+// The service's role may read and write rows, and change nothing else: no table, role or migration. It also has the session settings of
+// requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../operator-error.js'
-import { boundsOf, requestSettings, sessionSettings, statementTimeoutMs } from './pools.js'
+import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
 import type { Database, RootSql } from './types.js'
 
 export interface Login {
@@ -10,10 +10,10 @@ export interface Login {
   readonly password: string
 }
 
-// As for migrations: one at a time.
+// The lock of `migrate`: one process at a time changes roles and privileges.
 const lockId = 7_253_009_114
 
-/** Makes the role, or gives it a new password, its rights to every table that there is now, and its settings. */
+/** Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings. */
 export async function prepareServiceRole(
   sql: RootSql,
   { name, password }: Login,
@@ -23,14 +23,14 @@ export async function prepareServiceRole(
     await transaction`select pg_advisory_xact_lock(${lockId})`
     const [row] = await transaction<{ exists: boolean; schema: string }[]>`
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
-    const search_path = String(row?.schema) // where the owner's migrations made the tables
+    const search_path = String(row?.schema) // where the owner's migrations created the tables
     const settings = {
       ...sessionSettings,
-      ...boundsOf(statementTimeoutMs(handlerTimeoutMs)),
+      ...timeoutSettings(statementTimeoutMs(handlerTimeoutMs)),
       ...requestSettings,
       search_path,
     }
-    // These statements take no parameters: PostgreSQL itself quotes what goes into them.
+    // CREATE ROLE and ALTER ROLE take no parameters, so PostgreSQL's format() quotes the values.
     const [verb] = await transaction<{ text: string }[]>`
       select format('%s role %I with login password %L', ${row?.exists ? 'alter' : 'create'}::text,
         ${name}::text, ${password}::text) as text`
@@ -50,8 +50,8 @@ export async function prepareServiceRole(
 }
 
 /**
- * Looks for what the service needs of a pooler: transactions, and sessions whose role has the settings that the service cannot set.
- * @throws {OperatorError} when one is not there
+ * Checks what the service needs of a pooler: transactions, and a role with the settings that the service cannot set itself.
+ * @throws {OperatorError} when a transaction fails or a setting is missing
  */
 export async function checkPooled(
   { sql, isPooled }: Pick<Database, 'sql' | 'isPooled'>,
@@ -66,7 +66,7 @@ export async function checkPooled(
     )
     .catch((cause: Error) => {
       throw new OperatorError(
-        `The database is behind a pooler, where a transaction fails: ${cause.message}\nHave it pool by the transaction or by the session.`,
+        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}\nSet the pooler to transaction or session pooling.`,
         { cause },
       )
     })
@@ -74,8 +74,8 @@ export async function checkPooled(
   const missing = needed.filter(([name, { isMet }]) => !isMet(found.get(name) ?? ''))
   if (missing.length === 0) return
   throw new OperatorError(
-    `The database is behind a pooler, and the settings of the role "${sql.options.user}" lack ${missing.map(([name, { text }]) => `${name} ${text}`).join(', ')}.
-Run \`npm run migrate\` with its SERVICE_DATABASE_URL, and have the pooler reconnect.`,
+    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ${missing.map(([name, { text }]) => `${name} ${text}`).join(', ')}.
+Run \`npm run migrate\` with this role in SERVICE_DATABASE_URL, then make the pooler reconnect (PgBouncer: RECONNECT).`,
   )
 }
 
@@ -86,12 +86,12 @@ interface Need {
 
 function needsOf(timeoutMs: number): Map<string, Need> {
   const needs = new Map<string, Need>()
-  for (const name of Object.keys(boundsOf(timeoutMs)))
+  for (const name of Object.keys(timeoutSettings(timeoutMs)))
     needs.set(name, {
-      text: `of ${timeoutMs} ms at the most`,
+      text: `of at most ${timeoutMs} ms`,
       isMet: (setting) => Number(setting) >= 1 && Number(setting) <= timeoutMs,
     })
-  // That of dates tells the order of their parts, too.
+  // DateStyle also contains the order of day and month (ISO, MDY).
   for (const [name, value] of Object.entries(sessionSettings))
     needs.set(name, { text: value, isMet: (setting) => setting.startsWith(value) })
   return needs

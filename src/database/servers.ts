@@ -1,11 +1,11 @@
-// The servers that a database is on, one of which takes writes: the primary. Which of them it is changes, so each new connection asks.
+// The servers of a database. One is the primary, and accepts writes; failover changes which, so each new connection asks its server.
 
 import type tls from 'node:tls'
 import postgres from 'postgres'
 import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { readTls } from './tls.js'
 
-/** Of postgres.js's options, those that say where a server is, and the login of one that has its own; none: they are given another way. */
+/** The postgres.js options that differ between servers. Empty if the handle's own options name the server. */
 export interface Server {
   readonly host?: string
   readonly port?: number
@@ -15,25 +15,25 @@ export interface Server {
   readonly database?: string
 }
 
-/** What a server says of itself. */
+/** The result of `stateStatement`. */
 export interface ServerState {
   readonly isStandby: boolean
   readonly isReadOnly: boolean
-  /** The process that answers is not the one that it was connected to: there is a pooler in between. */
+  /** The backend that answered is not the one in PostgreSQL's startup message: a pooler is in between. */
   readonly isPooled: boolean
-  /** How many of the migrations that it was asked for it has. */
+  /** How many of `Servers.migrations` the server has. */
   readonly migrations: number
 }
 
-/** Which one serves now, and why those that were tried before it do not; undefined: there was none, or no answer. */
-export interface Move {
+/** A change of the server in use, and why those tried before it were not accepted; undefined if none was, or none answered. */
+export interface ServerChange {
   readonly server: string
   readonly reason: string | undefined
 }
 
 export class Servers {
-  /** Called when another one than before takes the writes: connections to that one are of no more use. */
-  onmoved = (_move: Move) => {}
+  /** Called when a connection reaches a different server than the last one: the connections to that one are obsolete. */
+  onchange = (_change: ServerChange) => {}
   #first = 0
   #current: Server | undefined
   #isPooled: boolean | undefined
@@ -42,13 +42,13 @@ export class Servers {
     readonly all: readonly Server[] = [{}],
     readonly target: PostgresTarget | 'any' = 'primary',
     isPooled?: boolean,
-    /** What a server has to have, by replication, before it is of use. */
+    /** The migrations that a standby must have replayed. */
     readonly migrations: readonly string[] = [],
   ) {
     this.#isPooled = isPooled
   }
 
-  /** What asks a server for its state, and for the process that answers. Without parameters, so that it is one round trip. */
+  /** Selects a server's state and its backend's pid. It has no parameters, so it takes one round trip. */
   get stateStatement(): string {
     const names = this.migrations.map((name) => `'${name}'`).join()
     const count = names && `(select count(*)::int from schema_migrations where name in (${names}))`
@@ -56,111 +56,110 @@ export class Servers {
       current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations`
   }
 
-  /** The one that was last found. */
+  /** The server accepted last. */
   get current(): Server | undefined {
     return this.#current
   }
 
-  /**
-   * Whether they are behind a pooler, as the first connection was: then each transaction may have another session, and what is set
-   * in one, or prepared, is not there for the next.
-   */
+  /** Whether a pooler is in front of the servers, by `prepare=false` in the URL or by the first connection. */
   get isPooled(): boolean {
     return this.#isPooled === true
   }
 
-  /** In the order in which they are to be tried: the one that was last found first. */
-  inTurn(): readonly Server[] {
+  /** The order in which a new connection tries the servers. */
+  inOrder(): readonly Server[] {
     return [...this.all.slice(this.#first), ...this.all.slice(0, this.#first)]
   }
 
-  /** From now on this one is tried first. */
-  startWith(server: Server | undefined): void {
+  /** Puts a server first. */
+  prefer(server: Server | undefined): void {
     if (server !== undefined) this.#first = this.all.indexOf(server)
   }
 
-  /** No answer has come from this one for long: another is to be tried first. */
+  /** Puts the next server first, if this one is. */
   skip(server: Server | undefined): void {
     if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
   }
 
   /**
-   * Takes a server that was connected to for the one that takes writes.
-   * @param reason why those that were tried before it do not serve
-   * @throws {Error} with SQLSTATE 25006 when it only reads, and that will not do, 08004 when a pooler has come between
+   * Makes a server the current one if its state meets the target.
+   * @param reason why the servers tried before it were not accepted
+   * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if a pooler has been put in front of it
    */
   accept(server: Server, state: ServerState | undefined, { host, port }: Address, reason?: string): void {
+    const address = `${host[0]}:${port[0]}`
     const refusal =
       this.target !== 'any' && state?.isStandby
-        ? 'a standby: it only reads'
-        : this.target === 'read-write' && state?.isReadOnly && 'set to only read'
-    if (refusal) throw Object.assign(new Error(`${host[0]}:${port[0]} is ${refusal}`), { code: '25006' })
+        ? 'a standby'
+        : this.target === 'read-write' && state?.isReadOnly && 'read-only'
+    if (refusal) throw Object.assign(new Error(`${address} is ${refusal}`), { code: '25006' })
     if (state !== undefined && state.migrations < this.migrations.length)
-      throw new Error(`${host[0]}:${port[0]} lacks migrations that the primary has`)
+      throw new Error(`${address} lacks migrations that the primary has`)
     this.#isPooled ??= state?.isPooled
-    // The settings of such a connection would be lost.
+    // The pooler would lose the settings of its sessions.
     if (state?.isPooled && !this.isPooled)
-      throw Object.assign(new Error(`${host[0]}:${port[0]} is behind a pooler now`), { code: '08004' })
-    const hasMoved = this.#current !== undefined && this.#current !== server
+      throw Object.assign(new Error(`${address} is now behind a connection pooler`), { code: '08004' })
+    const hasChanged = this.hasChanged(server)
     this.#current = server
-    this.#first = this.all.indexOf(server)
-    if (hasMoved) this.tell({ host, port }, reason)
+    this.prefer(server)
+    if (hasChanged) this.onchange({ server: address, reason })
   }
 
-  protected tell({ host, port }: Address, reason?: string): void {
-    this.onmoved({ server: `${host[0]}:${port[0]}`, reason })
+  protected hasChanged(server: Server): boolean {
+    return this.#current !== undefined && this.#current !== server
   }
 }
 
-/** The servers that requests read from: standbys, and while none of them answers, the others. */
+/** The servers for reads: the standbys and, while none of them is available, the primary's. */
 export class ReadServers extends Servers {
   /** The standbys alone. */
   readonly standbys: Servers
 
-  /** @param isPooled of either: each connection is told before it is opened */
+  /** @param isPooled whether a pooler is in front of any of them: a connection's options are fixed before it opens */
   constructor(
     standbys: readonly Server[],
-    others: readonly Server[],
+    primaries: readonly Server[],
     isPooled: boolean,
     migrations: readonly string[],
   ) {
-    super([...standbys, ...others], 'any', isPooled, migrations)
+    super([...standbys, ...primaries], 'any', isPooled, migrations)
     this.standbys = new Servers(standbys, 'any', isPooled, migrations)
   }
 
-  /** Whether one of the others serves. */
-  get isStandIn(): boolean {
+  /** Whether no standby was available, so that reads go to the primary. */
+  get isFallback(): boolean {
     return this.current !== undefined && !this.standbys.all.includes(this.current)
   }
 
-  override accept(server: Server, state: ServerState | undefined, address: Address, reason?: string): void {
+  // A fallback at startup is a change, too.
+  protected override hasChanged(server: Server): boolean {
     const isFirst = this.current === undefined
-    super.accept(server, state, address, reason)
-    if (isFirst && this.isStandIn) this.tell(address, reason)
+    return isFirst ? !this.standbys.all.includes(server) : super.hasChanged(server)
   }
 }
 
 type Address = Pick<postgres.ParsedOptions, 'host' | 'port'>
 
-/** Where a database is, for postgres.js. */
-export interface Place {
+/** DATABASE_URL as options for postgres.js. */
+export interface DatabaseUrl {
+  /** The URL's parameters alone. */
   readonly url: string
   readonly login: Pick<PostgresUrl, 'username' | 'password' | 'database'>
   readonly servers: Servers
 }
 
 /**
- * Reads DATABASE_URL. What it leaves out is in libpq's variables (PGHOST), as postgres.js reads them.
- * @throws {OperatorError} when a file that it names cannot be read
+ * Reads DATABASE_URL or another variable with such a URL. postgres.js fills in missing parts from libpq's environment variables (PGHOST).
+ * @throws {OperatorError} when its sslmode is unknown or a certificate cannot be read
  */
-export function readPlace(databaseUrl: string): Place {
-  const { username, password, database, parameters, hosts, target } = readPostgresUrl(databaseUrl)
-  const sslOf = readTls(parameters)
+export function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): DatabaseUrl {
+  const { username, password, database, parameters, hosts, target } = readPostgresUrl(text)
+  const sslOf = readTls(parameters, variable)
   const url = `postgres:///?${parameters}`
   const { host, port } = postgres(url).options
   const all = hosts.flatMap((each) =>
     (each.name === undefined ? host : [each.name]).map((name, i) => ({
-      // Lists, which its types leave out: in a text, it takes what follows a colon of an IPv6 address for the port.
+      // Arrays, which postgres.js's types leave out. In a string, it takes the part after a colon of an IPv6 address for the port.
       host: [name] as unknown as string,
       port: [each.port ?? port[i] ?? 5432] as unknown as number,
       ...sslOf(name),

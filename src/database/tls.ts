@@ -1,5 +1,5 @@
-// TLS to PostgreSQL as libpq's parameters in a URL mean it (PostgreSQL 18, section 32.19), where postgres.js 3.4.9 means something else: it
-// reads no certificates, verifies the host for `verify-ca`, too, and holds the certificate of an address against `localhost`.
+// TLS to PostgreSQL by libpq's URL parameters (PostgreSQL 18, section 32.19). postgres.js 3.4.9 differs from libpq: it reads no
+// certificate files, verifies the host name under `verify-ca`, too, and compares the certificate of an IP address with `localhost`.
 
 import { readFileSync } from 'node:fs'
 import tls from 'node:tls'
@@ -9,20 +9,21 @@ const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-/** Of postgres.js's options for a host, those of TLS; none where it reads them in the URL itself. */
+/** The TLS options of postgres.js for a host; none where postgres.js reads `sslmode` in the URL itself. */
 export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
 
 /**
- * Reads what a URL's parameters say of TLS: `sslmode`, and the files `sslrootcert`, `sslcert` and `sslkey`, and takes away what
- * postgres.js is not to read there. As to libpq, a certificate authority that is given counts also where the mode asks for no verification.
- * @throws {OperatorError} when a file cannot be read, or there is no such mode
+ * Reads `sslmode`, `sslrootcert`, `sslcert` and `sslkey`, and removes or changes those that postgres.js would misread. As in libpq, a
+ * root certificate makes `require` verify the certificate's authority.
+ * @param variable the environment variable with the URL, for errors
+ * @throws {OperatorError} when the mode is unknown or a file cannot be read
  */
-export function readTls(parameters: URLSearchParams): TlsOf {
+export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   const authority = parameters.get('sslrootcert')
   const mode = parameters.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
   if (!modes.includes(mode))
-    throw new OperatorError(`DATABASE_URL: its sslmode ${mode} is none of ${modes.join(', ')}`)
-  // To postgres.js, `allow` asks for TLS, where either will do.
+    throw new OperatorError(`${variable}: sslmode must be one of ${modes.join(', ')}, not ${mode}`)
+  // postgres.js requires TLS for `allow`, where libpq also connects without.
   if (mode === 'allow') parameters.set('sslmode', 'prefer')
   const named = Object.entries(files).flatMap(([name, option]) => {
     const file = parameters.get(name)
@@ -33,8 +34,8 @@ export function readTls(parameters: URLSearchParams): TlsOf {
   if (!isForNode) return () => ({})
   parameters.delete('sslmode')
   const contents = named
-    .filter(({ file }) => file !== 'system') // those that Node knows
-    .map(({ name, option, file }) => [option, readCertificate(name, file)])
+    .filter(({ file }) => file !== 'system') // Node's own root certificates
+    .map(({ name, option, file }) => [option, readCertificate(file, `${variable}: ${name}`)])
   const common = Object.fromEntries(contents)
   return (host) => ({ ssl: { ...common, ...verification(mode, authority, host) } })
 }
@@ -47,10 +48,10 @@ function verification(mode: string, authority: string | null, host: string): tls
     : { rejectUnauthorized: false }
 }
 
-function readCertificate(name: string, file: string): string {
+function readCertificate(file: string, parameter: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new OperatorError(`DATABASE_URL: its ${name} cannot be read: ${(error as Error).message}`)
+    throw new OperatorError(`${parameter} cannot be read: ${(error as Error).message}`)
   }
 }

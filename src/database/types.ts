@@ -1,30 +1,33 @@
-// What the database is to those who use it.
+// The database as the rest of the service sees it.
 
 import type { Handle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 
 export type { Sql } from './driver/sql.js'
 
-/** A pool of postgres.js's own: for commands, migrations and LISTEN. */
+/** postgres.js with its own pool, for commands and migrations. */
 export type RootSql = Handle
 
 export interface Database {
-  /** For whatever is no request: it takes its time, and nobody waits for it. */
+  /** For commands, startup checks and other work outside of requests. */
   readonly sql: RootSql
   readonly pools: Pools
   readonly embedded: boolean
-  /** Behind a pooler each transaction may have another session. */
+  /** Whether a connection pooler (PgBouncer) is in front of the database: each transaction may run in a different session. */
   readonly isPooled: boolean
-  /** Ends the connections once their statements are done, or at once when told so, and the embedded server if no one else uses it. */
+  /**
+   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the embedded server unless another
+   * process uses it.
+   */
   close(atOnce?: AbortSignal): Promise<void>
 }
 
-/** For the statements of requests. Each pool has connections of its own, so that none waits for the others' work. */
+/** The pools for requests. Each has its own connections, so that none waits for another's statements. */
 export interface Pools {
-  /** Who calls, and whether the database answers. */
+  /** API key lookups and health checks. */
   readonly keys: Pool
-  /** Statements that only read. */
+  /** Read-only statements. */
   readonly reads: Pool
-  /** Statements that write, and transactions. */
+  /** Writes and transactions. */
   readonly writes: Pool
 }

@@ -1,4 +1,4 @@
-// Which errors say that the database cannot answer for now.
+// Classifies database errors: an outage (503), a refused connection, a rejected login.
 
 const connectionErrors = new Set([
   'CONNECT_TIMEOUT',
@@ -10,7 +10,7 @@ const connectionErrors = new Set([
   'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ENOENT', // a unix socket whose server is away
+  'ENOENT', // a unix socket whose server is down
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
@@ -18,33 +18,36 @@ const connectionErrors = new Set([
   'TLS_REFUSED',
 ])
 
-/** Whether PostgreSQL will not have another connection: SQLSTATE 53 (there are too many), 28000 and 28P01 (not by this login). */
+/** Whether PostgreSQL refuses a connection: SQLSTATE class 53 (too many connections), or a rejected login. */
 export function isConnectionRefused(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && (/^53...$/.test(code) || isLoginRefused(error))
 }
 
-/** Whether PostgreSQL does not take the role or its password. */
+/** Whether PostgreSQL rejects the role or its password: SQLSTATE 28000, 28P01. */
 export function isLoginRefused(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return code === '28000' || code === '28P01'
 }
 
-/** Whether the server takes no TLS, and it was to. */
+/** Whether the server does not support TLS, and the URL requires it. */
 export function isTlsRefused(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'TLS_REFUSED'
 }
 
-/** Whether a statement would write, and the server or its transaction only reads. */
+/** Whether a write failed because the server or the transaction is read-only: SQLSTATE 25006. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006'
 }
 
 /**
- * Whether an error says that the database cannot answer for now, rather than that a statement is wrong:
- * a connection that fails, or SQLSTATE 08 (connection), 53 (resources), 57 (operator intervention, which
- * a statement past its time is, too), 28000 and 28P01 (a login that is refused while a password is changed), 25006 (read-only: a replica before its promotion), 25P03 (a transaction past its time),
- * 40001 (a standby that replays what a statement still reads), 40P01 (a deadlock, of which the other transaction goes on).
+ * Whether the database is unavailable for now, rather than a statement wrong: a connection that fails, or one of these SQLSTATEs.
+ * - 08 (connection exception), 53 (insufficient resources), 57 (operator intervention, which includes statement_timeout)
+ * - 28000, 28P01: a login rejected while its password is being changed
+ * - 25006: read-only, as a standby is before its promotion
+ * - 25P03: idle_in_transaction_session_timeout
+ * - 40001: a standby cancelled the statement to replay a conflicting change
+ * - 40P01: deadlock; the other transaction goes on
  */
 export function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code

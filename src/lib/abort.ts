@@ -1,8 +1,8 @@
-// Waiting that an AbortSignal can end.
+// Waiting with an AbortSignal.
 
 import { once } from 'node:events'
 
-/** Settles as the promise does, or rejects with the signal's reason once that is aborted; nobody waits for the promise then. */
+/** Settles like the promise, or rejects with the signal's reason once that is aborted, whatever becomes of the promise. */
 export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -1,6 +1,6 @@
 /**
- * Calls back in the next phase of the event loop, when what has come has been read. Whoever acts on a timer needs it: timers come
- * before reading, and a process that was stopped or starved finds them due while the bytes that they wait for are there.
+ * Calls back after the event loop's poll phase, when pending input has been read. For timeouts: timers run before that phase, so in a
+ * process that was stopped or starved a timer may be due although the bytes it waits for have arrived.
  */
 export function afterReading(then: () => void): void {
   setImmediate(then)

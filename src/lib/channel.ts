@@ -1,8 +1,8 @@
-// Messages to another process of this instance, and from it.
+// Messages between the processes of an instance.
 
-/** Both ends of a channel hear what the other sends, in order. */
+/** One end of a two-way channel. Messages arrive in order. */
 export interface Channel {
   send(message: object): void
-  /** Calls back for every message from now on. */
-  listen(hear: (message: unknown) => void): void
+  /** Calls `listener` for every message from now on. */
+  listen(listener: (message: unknown) => void): void
 }

@@ -1,6 +1,6 @@
-// Time that passes. The wall clock is for dates alone: it may be set, and what it measures would last an hour more, or end at once.
+// Monotonic time, for durations. The wall clock may be set, which would lengthen or end a duration.
 
-/** Milliseconds since some moment. Whole ones, so that what is left of a minute that has just begun is a minute. */
+/** Whole milliseconds since the start of the process. Whole, so that the rest of a minute that has just begun is a minute. */
 export function elapsedMs(): number {
   return Math.floor(performance.now())
 }

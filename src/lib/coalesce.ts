@@ -1,37 +1,37 @@
-// What is asked for at the same time is done once.
+// Coalesces simultaneous calls.
 
 /**
- * Runs once for all who ask by the same key in one iteration of the event loop, and is told who they are. It begins when all of them
- * have asked, so nobody gets anything older than his question: nothing is remembered.
+ * Calls `run` once for all callers with the same key in one iteration of the event loop. It starts after the last of them, so no caller
+ * gets a result that is older than its call. Nothing is cached.
  */
-export type Coalesce<Asker, Result> = (
+export type Coalesce<Caller, Result> = (
   key: string,
-  asker: Asker,
-  run: (askers: readonly Asker[]) => Promise<Result>,
+  caller: Caller,
+  run: (callers: readonly Caller[]) => Promise<Result>,
 ) => Promise<Result>
 
-/** Makes a coalescer with keys of its own. */
-export function createCoalesce<Asker, Result>(): Coalesce<Asker, Result> {
-  const gathering = new Map<string, { readonly askers: Asker[]; readonly result: Promise<Result> }>()
-  return (key, asker, run) => {
-    const same = gathering.get(key)
+/** Creates a coalescer with its own keys. */
+export function createCoalesce<Caller, Result>(): Coalesce<Caller, Result> {
+  const pending = new Map<string, { readonly callers: Caller[]; readonly result: Promise<Result> }>()
+  return (key, caller, run) => {
+    const same = pending.get(key)
     if (same !== undefined) {
-      same.askers.push(asker)
+      same.callers.push(caller)
       return same.result
     }
-    const askers = [asker]
+    const callers = [caller]
     const result = new Promise<Result>((resolve) => {
       setImmediate(() => {
-        gathering.delete(key)
-        resolve(run(askers))
+        pending.delete(key)
+        resolve(run(callers))
       })
     })
-    gathering.set(key, { askers, result })
+    pending.set(key, { callers, result })
     return result
   }
 }
 
-/** The result of the run in flight for whoever asks meanwhile, or of a new one. */
+/** Returns a function that shares the result of the run in flight, or starts one. */
 export function singleFlight<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let inFlight: Promise<Result> | undefined
   return () => {

@@ -1,8 +1,8 @@
-// Numbers where a double would round an integer: it is a bigint then.
+// Integers without rounding: a bigint where a double would round.
 
 type Range = readonly [least: bigint, most: bigint]
 
-/** From which integer to which those of a format are (the OpenAPI Format Registry). */
+/** The ranges of the integer formats in the OpenAPI Format Registry. */
 export const integerRanges: Readonly<Record<string, Range>> = Object.fromEntries(
   [8n, 16n, 32n, 64n].flatMap((bits) => [
     [`int${bits}`, [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]],
@@ -10,26 +10,26 @@ export const integerRanges: Readonly<Record<string, Range>> = Object.fromEntries
   ]),
 )
 
-// Without a format the generated type is `number`, which is exact only so far.
+// Without a format the generated type is `number`, which is exact up to 2^53 - 1.
 const safeRange: Range = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)]
 
-/** The same, of any format or none. */
+/** The range of a format; of any other value, the safe integers. */
 export function integerRange(format: unknown): Range {
   return integerRanges[String(format)] ?? safeRange
 }
 
-/** Whether a double would round some integers of a format: all of them are bigints, so that their type does not depend on their value. */
+/** Whether a double would round some integers of a format. All its integers are bigints then, so that the type does not depend on the value. */
 export function isBig(format: unknown): boolean {
   return integerRange(format)[1] > Number.MAX_SAFE_INTEGER
 }
 
-/** The value of a numeral of JSON. */
+/** Parses a JSON number: an integer beyond 2^53 - 1 as a bigint. */
 export function exactNumber(numeral: string): number | bigint {
   const value = Number(numeral)
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(numeral) ? value : BigInt(numeral)
 }
 
-/** An integer as a number, where that holds it. */
+/** Converts an integer to a number if that is exact. */
 export function narrowed(integer: bigint): number | bigint {
   const value = Number(integer)
   return Number.isSafeInteger(value) ? value : integer

@@ -1,9 +1,9 @@
-// What may be there already. A promise of it costs several microtasks, which every request would feel where its counts are
-// in memory and its key is known.
+// Values that may be available synchronously. A promise costs several microtasks on every request, even if the counts are in memory and
+// the key is cached.
 
 export type MaybePromise<T> = T | Promise<T>
 
-/** What `next` makes of a value: at once, or when it comes. */
+/** Like `then`, but synchronous for a value that is not a promise. */
 export function thenMaybe<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -11,7 +11,7 @@ export function thenMaybe<T, U>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Runs what a callback waits for, and calls back when that is done or has failed. */
+/** Runs a function and calls `done` when it has finished or failed. */
 export function callBack(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
   let result: MaybePromise<void>
   try {

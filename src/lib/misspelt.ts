@@ -1,25 +1,26 @@
-// Names that nobody reads and that look like one that is read.
+// Finds misspelt names.
 
-// Shorter names are near too many others.
-const tellingLength = 7
+// Shorter names are similar to too many others.
+const lengthMin = 7
 
-/** What to say of names that are not known, and nearly those of one that is. */
+/** A message for each unknown name that is similar to a known one. */
 export function misspelt(given: readonly string[], known: readonly string[]): string[] {
-  const telling = known.filter((name) => name.length >= tellingLength)
+  const candidates = known.filter((name) => name.length >= lengthMin)
   return given
     .filter((name) => !known.includes(name))
     .flatMap((name) => {
-      const meant = telling.find((each) => areNear(name, each))
-      return meant === undefined ? [] : [`${name} is not read: is ${meant} meant?`]
+      const meant = candidates.find((each) => areSimilar(name, each))
+      return meant === undefined ? [] : [`${name} is unknown: did you mean ${meant}?`]
     })
 }
 
-// By one character that is missing, more, or another, or two that are swapped.
-function areNear(one: string, other: string): boolean {
-  const shorter = ofOneLess(other)
-  return ofOneLess(one).some((each) => shorter.includes(each))
+// One character missing, added or replaced, or two swapped.
+function areSimilar(one: string, other: string): boolean {
+  const shorter = withoutOne(other)
+  return withoutOne(one).some((each) => shorter.includes(each))
 }
 
-function ofOneLess(name: string): string[] {
+// The name, and the name without each of its characters.
+function withoutOne(name: string): string[] {
   return [name, ...Array.from(name, (_, i) => name.slice(0, i) + name.slice(i + 1))]
 }

@@ -1,4 +1,4 @@
-/** A text without line breaks and other controls: the names of a document may hold any. */
+/** Replaces line breaks and other control characters, which names in a document may contain. */
 export function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }

@@ -1,22 +1,21 @@
-// The URL of a PostgreSQL as libpq reads it (PostgreSQL 18, sections 32.1.1.2 and 32.1.1.3): of one server, or of several of which one
-// takes writes. JavaScript's `URL` knows one host and one port, and none without a name.
+// PostgreSQL URLs as in libpq (PostgreSQL 18, sections 32.1.1.2 and 32.1.1.3), with one or several servers. JavaScript's `URL` allows one
+// host and one port, and no empty host.
 
-/** Where one of the servers is. */
 export interface PostgresHost {
-  /** A name, an address, or the folder of a unix socket. Undefined: the URL leaves it to the environment. */
+  /** A name, an address, or the directory of a unix socket. Undefined: from the environment (PGHOST). */
   readonly name: string | undefined
   readonly port: number | undefined
 }
 
-/** What a server has to be: one that is no standby, or one that is also not set to only read. */
+/** The server to use: not a standby; with `read-write`, also not read-only. */
 export type PostgresTarget = 'primary' | 'read-write'
 
 export interface PostgresUrl {
   readonly username: string
   readonly password: string
-  /** Empty where the URL leaves it to the environment, as the login. */
+  /** Empty, like the user and the password, if it comes from the environment. */
   readonly database: string
-  /** But for those that say where the server is, which of them, and who asks. */
+  /** The parameters except those that became the other fields. */
   readonly parameters: URLSearchParams
   readonly hosts: readonly PostgresHost[]
   readonly target: PostgresTarget
@@ -26,8 +25,8 @@ const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i
 const portMax = 65_535
 
 /**
- * Reads a URL. A host, a port, a login and a database among its parameters count rather than those before them, and one such port is every host's.
- * @throws {Error} whose message says what it must be, without repeating it
+ * Parses a URL. The parameters host, port, user, password and dbname override the part before them; a single port applies to every host.
+ * @throws {Error} with a message such as `must be a valid URL …`, which does not contain the URL
  */
 export function readPostgresUrl(text: string): PostgresUrl {
   const [, before = '', authority = '', after = ''] = parts.exec(text) ?? []
@@ -54,7 +53,7 @@ export function readPostgresUrl(text: string): PostgresUrl {
 function pair(names: readonly string[], ports: readonly string[]): PostgresHost[] {
   if (names.length > 1 && names.includes('')) throw new Error('must be a URL that names each of its hosts')
   const each = ports.length === 1 ? names.map(() => ports[0] ?? '') : ports
-  // To libpq, a host without a port beside others that have one is at 5432, which hardly anybody means.
+  // libpq uses 5432 for a host without a port next to others with one; that is rarely intended.
   if (each.length !== names.length || (each.includes('') && each.some((port) => port !== '')))
     throw new Error('must be a URL with a port for each of its hosts, or for none')
   return names.map((name, i) => ({ name: name || undefined, port: portOf(each[i] ?? '') }))
@@ -67,7 +66,7 @@ function portOf(text: string): number | undefined {
   throw new Error(`must be a URL with ports from 1 to ${portMax}`)
 }
 
-// Whoever writes has no use for a server that reads. Of several, the old primary may have been set to only read.
+// `any` becomes `primary`, because the service writes. With several servers, an old primary may have been made read-only.
 function targetOf(attributes: string, areSeveral: boolean): PostgresTarget {
   if (attributes === 'any') return areSeveral ? 'read-write' : 'primary'
   if (attributes === 'primary' || attributes === 'read-write') return attributes
@@ -75,7 +74,7 @@ function targetOf(attributes: string, areSeveral: boolean): PostgresTarget {
 }
 
 function hostOf(hostname: string): string {
-  return decode(hostname.replace(/^\[|\]$/g, '')) // an IPv6 address has brackets there
+  return decode(hostname.replace(/^\[|\]$/g, '')) // an IPv6 address is in brackets
 }
 
 function parse(text: string): URL {

@@ -1,18 +1,17 @@
-// The forms of a Redis URL: one server, a cluster, or the sentinels of a master.
+// Redis URLs: one server, a cluster, or the sentinels of a master.
 
 import querystring from 'node:querystring'
 
-/** Where a Redis is, and how one logs in. */
-export interface RedisPlace {
+export interface RedisUrl {
   readonly kind: 'server' | 'cluster' | 'sentinel'
-  /** The server; or servers of the cluster, or sentinels, of which one that answers tells of the others. */
+  /** The server, some nodes of the cluster, or some sentinels. One that answers names the others. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly isEncrypted: boolean
   readonly login: Login
-  /** To the sentinels. */
+  /** The login at the sentinels. */
   readonly sentinelLogin: Login
   readonly database: number
-  /** What the sentinels call it. */
+  /** The master's name at the sentinels. */
   readonly master: string | undefined
 }
 
@@ -26,14 +25,14 @@ const paths = { server: /^\/?(\d*)$/, cluster: /^\/?(0?)$/, sentinel: /^\/([^/]+
 const ports = { server: 6379, cluster: 6379, sentinel: 26379 }
 
 /**
- * Reads `redis://host:6379/0`, `redis+cluster://host:6379,host:6379` or `redis+sentinel://host:26379,host:26379/master/0`, each with a
- * login (`user:password@`) and, for TLS, as `rediss`. `sentinel_username` and `sentinel_password` are a query's: sentinels have logins
- * of their own. Undefined where it is none of them.
+ * Parses `redis://host:6379/0`, `redis+cluster://host:6379,host:6379` or `redis+sentinel://host:26379,host:26379/master/0`, each with an
+ * optional login (`user:password@`), and with `rediss` for TLS. The sentinels' own login is in the parameters `sentinel_username` and
+ * `sentinel_password`. Returns undefined for any other URL.
  */
-export function readRedisUrl(text: string): RedisPlace | undefined {
+export function readRedisUrl(text: string): RedisUrl | undefined {
   const [, scheme = '', named, login = '', list, rest = ''] = form.exec(text) ?? []
   if (list === undefined) return undefined
-  const kind = (named?.toLowerCase() ?? 'server') as RedisPlace['kind']
+  const kind = (named?.toLowerCase() ?? 'server') as RedisUrl['kind']
   const texts = list.split(',').map((host) => `redis://${login}${host}${rest}`)
   if (!texts.every((each) => URL.canParse(each)) || (kind === 'server' && texts.length > 1)) return undefined
   const urls = texts.map((each) => new URL(each))
@@ -61,7 +60,7 @@ export function readRedisUrl(text: string): RedisPlace | undefined {
   }
 }
 
-// Unlike decodeURIComponent it throws at nothing.
+// Unlike decodeURIComponent, unescape never throws.
 function decoded(text: string | undefined): string | undefined {
   return querystring.unescape(text ?? '') || undefined
 }

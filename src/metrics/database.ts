@@ -32,7 +32,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
   for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
     change(name, 0)
-    pool.watch(() => {
+    pool.observe(() => {
       const startedAt = performance.now()
       change(name, 1)
       return () => {

@@ -7,14 +7,19 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import { BatchQueue } from '../database/batch.js'
-import { type HeldConnection, type Holding, type Signal, whileAnyWaits } from '../database/driver/sql.js'
+import {
+  type ConnectionSource,
+  type HeldConnection,
+  type Signal,
+  whileAnyWaits,
+} from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import {
-  type AnswerId,
-  claim,
-  type KeptAnswer,
-  keepAnswers,
-  purgeAnswers,
+  claimKeys,
+  type IdempotencyKey,
+  purgeResponses,
+  type StoredResponse,
+  storeResponses,
 } from '../database/idempotency-keys.js'
 import type { Sql } from '../database/types.js'
 import { isUnavailable } from '../database/unavailable.js'
@@ -24,7 +29,7 @@ import { ApiError } from '../errors.js'
 export const idempotencyHeader = 'idempotency-key'
 
 /** An answer, and whether it was given before. */
-export type OnceAnswer = KeptAnswer & { readonly isReplay: boolean }
+export type OnceAnswer = StoredResponse & { readonly isReplay: boolean }
 
 /**
  * Answers a request that carries a key: as the operation does, or as it was answered before.
@@ -37,14 +42,14 @@ export type AnswerOnce = (request: FastifyRequest, reply: FastifyReply) => Promi
  * run again where that is rolled back.
  */
 export type Once = (
-  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<KeptAnswer>,
+  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<StoredResponse>,
 ) => AnswerOnce
 
 // What the first one needs is milliseconds.
 const retryAfterSeconds = 1
 
 /** Exactly-once execution for one pool; answers are kept for `keepHours`. */
-export function createOnce(pool: Holding, keepHours: number): Once {
+export function createOnce(pool: ConnectionSource, keepHours: number): Once {
   return (run) => {
     // Until one of its requests does more than can be shared.
     let isShared = true
@@ -79,10 +84,10 @@ export function createOnce(pool: Holding, keepHours: number): Once {
 }
 
 interface Call {
-  readonly id: AnswerId
+  readonly id: IdempotencyKey
   readonly fingerprint: Buffer
   readonly signal: Signal | undefined
-  readonly run: (sql: Sql) => Promise<KeptAnswer>
+  readonly run: (sql: Sql) => Promise<StoredResponse>
 }
 
 async function answerAll(
@@ -91,15 +96,15 @@ async function answerAll(
   keepHours: number,
 ): Promise<(OnceAnswer | ApiError)[]> {
   return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
-    const claims = await claim(
+    const claims = await claimKeys(
       sql,
       calls.map(({ id }) => id),
       keepHours,
     )
     const begun = new Set<string>()
-    const known = claims.map(({ isLocked, kept }, i) => {
+    const known = claims.map(({ isLocked, stored }, i) => {
       const { id, fingerprint } = calls[i] as Call // each has one
-      if (kept !== undefined) return fingerprint.equals(kept.fingerprint) ? replay(kept) : reused()
+      if (stored !== undefined) return fingerprint.equals(stored.fingerprint) ? replay(stored) : reused()
       const name = `${id.apiKeyId} ${id.key}`
       if (!isLocked || begun.has(name)) return inUse()
       begun.add(name)
@@ -107,20 +112,20 @@ async function answerAll(
     })
     const due = calls.filter((_, i) => known[i] === undefined)
     const answers = await runAll(sql, due)
-    return known.map((each) => each ?? { ...(answers.shift() as KeptAnswer), isReplay: false })
+    return known.map((each) => each ?? { ...(answers.shift() as StoredResponse), isReplay: false })
   })
 }
 
 // Runs the operation for those that are due, and keeps the answers.
-async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<KeptAnswer[]> {
+async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<StoredResponse[]> {
   const [first, ...others] = due
   if (first === undefined) return []
   const answers = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, due)
   const kept = due.flatMap(({ id, fingerprint }, i) => {
-    const answer = answers[i] as KeptAnswer // each has one
-    return answer.status < 500 ? [{ id, fingerprint, answer }] : []
+    const answer = answers[i] as StoredResponse // each has one
+    return answer.status < 500 ? [{ id, fingerprint, response: answer }] : []
   })
-  if (kept.length > 0) sql.commitAfter(keepAnswers(sql, kept))
+  if (kept.length > 0) sql.commitAfter(storeResponses(sql, kept))
   // Of those that share a transaction, none is done whose caller has been told by then that it is not.
   if (others.length > 0 && due.some(({ signal }) => signal?.aborted)) throw new Error('one has gone')
   return answers
@@ -128,8 +133,8 @@ async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<KeptAn
 
 // A request that is refused has done nothing, whatever it had begun. That also mends a transaction in which a
 // statement failed and the handler made a refusal of it.
-async function runAlone(transaction: TransactionSql, { run }: Call): Promise<KeptAnswer> {
-  let refusal: KeptAnswer | undefined
+async function runAlone(transaction: TransactionSql, { run }: Call): Promise<StoredResponse> {
+  let refusal: StoredResponse | undefined
   try {
     return await transaction.savepoint(async (sql) => {
       const answer = await run(sql)
@@ -145,7 +150,7 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Kep
 
 // What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone. So it is where
 // one does more than a batched statement: what it reads first would not be what another one is about to write, whatever it locks.
-async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]> {
+async function runTogether(sql: Sql, due: readonly Call[]): Promise<StoredResponse[]> {
   let isMore = false
   const refuse = () => {
     isMore = true
@@ -175,7 +180,7 @@ function shareable(sql: Sql, refuse: () => never): Sql {
   return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) })
 }
 
-function replay({ status, headers, body }: KeptAnswer): OnceAnswer {
+function replay({ status, headers, body }: StoredResponse): OnceAnswer {
   return { status, headers, body, isReplay: true }
 }
 
@@ -223,7 +228,7 @@ export function purgeRegularly(
   onError: (error: unknown) => void,
 ): { stop(): void } {
   const purge = async () => {
-    while ((await purgeAnswers(sql, keepHours, purgeBatch)) === purgeBatch);
+    while ((await purgeResponses(sql, keepHours, purgeBatch)) === purgeBatch);
   }
   const timer = setInterval(() => void purge().catch(onError), purgeEveryMs).unref()
   return { stop: () => clearInterval(timer) }

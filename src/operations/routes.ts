@@ -20,7 +20,7 @@ import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, supportedRequirements, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
-import type { KeptAnswer } from '../database/idempotency-keys.js'
+import type { StoredResponse } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
@@ -269,7 +269,11 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
 }
 
-type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
+type AnswerRequest = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  signal?: Signal,
+) => Promise<StoredResponse>
 
 // Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
 function isCoalesced({ method, parameters, body }: Operation): boolean {
@@ -279,7 +283,7 @@ function isCoalesced({ method, parameters, body }: Operation): boolean {
 }
 
 function coalesced(answer: AnswerRequest): AnswerRequest {
-  const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
+  const coalesce = createCoalesce<FastifyRequest, StoredResponse>()
   return (request, reply) =>
     coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
       answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
@@ -303,7 +307,7 @@ function refusalOf(error: unknown, request: FastifyRequest, contract: Contract):
 // Any handler, once its types have done their work.
 type Run = (request?: unknown, context?: Context) => Promise<Answer>
 
-function addHeaders(reply: FastifyReply, headers: KeptAnswer['headers']): void {
+function addHeaders(reply: FastifyReply, headers: StoredResponse['headers']): void {
   for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
 }
 

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationH
 import { stringify } from 'lossless-json'
 import { essence, responseContent } from '../contract/media-types.js'
 import type { Content, Operation } from '../contract/types.js'
-import type { KeptAnswer } from '../database/idempotency-keys.js'
+import type { StoredResponse } from '../database/idempotency-keys.js'
 import { callBack } from '../lib/maybe-promise.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares, or no header can hold a value. */
-export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => KeptAnswer
+export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => StoredResponse
 
 // What Node refuses to write, after the answer has begun (RFC 9110, section 5.5).
 const notInHeaders = /[^\t\x20-\x7e\x80-\xff]/
@@ -54,7 +54,7 @@ function contentType({ mediaType, kind }: Content, given = mediaType): string {
 export function checkHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers }: KeptAnswer,
+  { status, headers }: StoredResponse,
 ): void {
   const all = reply.getHeaders()
   for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value

@@ -1,7 +1,7 @@
 // ioredis clients that fail fast: for one server, a cluster, or the master that sentinels name.
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import type { RedisPlace } from '../lib/redis-url.js'
+import type { RedisUrl } from '../lib/redis-url.js'
 
 // To connect, and for the reply to one command while others are replied to.
 const commandTimeoutMs = 1_000
@@ -15,7 +15,7 @@ type Options = Omit<RedisOptions, 'replyMapping'>
  * Creates a client, which does not connect yet.
  * @param timeoutMs after which a connection that sends nothing while a reply is due is closed
  */
-export function createRedisClient(place: RedisPlace, keyPrefix: string, timeoutMs: number): Redis | Cluster {
+export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs: number): Redis | Cluster {
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
   const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...login }
   if (kind === 'cluster')
@@ -52,7 +52,7 @@ export function createRedisClient(place: RedisPlace, keyPrefix: string, timeoutM
 }
 
 /** Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host accepts the connection. */
-export async function findConnectError(place: RedisPlace, timeoutMs: number): Promise<Error | undefined> {
+export async function findConnectError(place: RedisUrl, timeoutMs: number): Promise<Error | undefined> {
   const { kind, hosts, login, sentinelLogin, isEncrypted } = place
   const options = {
     ...connectionOptions(timeoutMs, isEncrypted),

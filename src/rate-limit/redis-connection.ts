@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
-import { type RedisPlace, readRedisUrl } from '../lib/redis-url.js'
+import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import { OperatorError } from '../operator-error.js'
 import {
   createRedisClient,
@@ -34,7 +34,7 @@ export type RedisConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'startTim
 
 export class RedisConnection {
   readonly redis: Redis | Cluster
-  readonly #place: RedisPlace
+  readonly #place: RedisUrl
   #isUp = true
   #isClosed = false
   #probeTimer: NodeJS.Timeout | undefined
@@ -51,7 +51,7 @@ export class RedisConnection {
     readonly config: RedisConfig,
     readonly log: Logger,
   ) {
-    this.#place = readRedisUrl(url) as RedisPlace // the configuration has validated it
+    this.#place = readRedisUrl(url) as RedisUrl // the configuration has validated it
     this.redis = createRedisClient(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
     this.redis.defineCommand('probeCounting', { numberOfKeys: 1, lua: probe })
     for (const event of ['error', 'node error', 'sentinelError'])

@@ -12,34 +12,34 @@ import { until } from '../fixtures/until.js'
 const commands = ['src/commands/keys', 'src/commands/seed', 'src/commands/migrate']
 const tools = ['generate', 'dev', 'fuzz', 'faults', 'bench'].map((name) => `scripts/${name}/main`)
 const usage = /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 /
-const linuxOnly = process.platform !== 'linux' && 'it is read off Linux'
+const linuxOnly = process.platform !== 'linux' && 'reads /proc'
 
-t.test('help tells of a command by example, and of the exit codes', async (t) => {
+t.test('--help prints examples and exit codes', async (t) => {
   const ended = await runProgram('src/commands/keys.ts', ['--help'], {})
   t.match(ended, { code: 0, stderr: '', stdout: usage })
   for (const plan of contract.rateLimits.plans.keys())
     t.match(ended.stdout, `\n                    ${plan}: `)
 })
 
-t.test('what a command does not know it refuses, with its help, before it does anything', async (t) => {
+t.test('unknown options are rejected with the usage before anything is done', async (t) => {
   for (const name of [...commands, ...tools]) {
     const ended = await runProgram(`${name}.ts`, ['--nonsense'], {})
     t.match(ended, { code: 2, stdout: '', stderr: usage }, name)
-    t.match(ended.stderr, /\n\n.*--nonsense.*\n$/, 'with what is wrong at the end')
+    t.match(ended.stderr, /\n\n.*--nonsense.*\n$/, 'with the message at the end')
     t.notMatch(ended.stderr, /\n +at /, 'without a stack')
   }
 })
 
-t.test('a command tells of a variable that is misspelt, for it works elsewhere than is meant', async (t) => {
+t.test('a command warns of a misspelt variable, without which it uses another database', async (t) => {
   const env = { DATA_DIR: dataDirectory(t), DATABSE_URL: 'postgres://owner@db.example/store' }
-  const told = 'DATABSE_URL is not read: is DATABASE_URL meant?\n'
-  t.match(await runProgram('src/commands/keys.ts', ['list'], env), { code: 0, stderr: told })
+  const warning = 'DATABSE_URL is unknown: did you mean DATABASE_URL?\n'
+  t.match(await runProgram('src/commands/keys.ts', ['list'], env), { code: 0, stderr: warning })
   const seed = await runProgram('src/commands/seed.ts', ['--count', '1', '--append'], env)
   t.equal(seed.code, 0)
-  t.ok(seed.stderr.startsWith(told), seed.stderr)
+  t.ok(seed.stderr.startsWith(warning), seed.stderr)
 })
 
-t.test('a reader who goes away ends a command quietly', async (t) => {
+t.test('a command whose output is closed exits quietly', async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
   for (const [command, ...args] of [
     ['src/commands/keys.ts', 'list'],
@@ -56,21 +56,21 @@ t.test('a reader who goes away ends a command quietly', async (t) => {
   }
   const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '1', '--append'], env)
   child.stderr?.destroy()
-  t.match(await ended, { code: 0, stdout: /1 animals added/ }, 'nor does it need one of what went on')
+  t.match(await ended, { code: 0, stdout: /1 animals added/ }, 'also with standard error closed')
 })
 
-t.test('what cannot be written is said', { skip: linuxOnly }, async (t) => {
+t.test('a command reports that standard output cannot be written', { skip: linuxOnly }, async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
   for (const args of [['list'], ['create', '--name', 'x', ...ampleTerms]]) {
     const stdout = openSync('/dev/full', 'w')
     const ended = await runProgram('src/commands/keys.ts', args, env, { stdout })
-    t.match(ended, { code: 1, stderr: /^(Key .*\n)?Standard output cannot be written: ENOSPC.*\n$/ })
+    t.match(ended, { code: 1, stderr: /^(Key .*\n)?Cannot write to standard output: ENOSPC.*\n$/ })
   }
   const left = await runProgram('src/commands/keys.ts', ['list'], env)
-  t.match(left, { code: 0, stdout: 'There are no keys yet.' }, 'and no key is made that nobody saw')
+  t.match(left, { code: 0, stdout: 'There are no keys yet.' }, 'no key is stored that was not printed')
 })
 
-t.test('Ctrl-C ends a command that makes the database, and leaves nothing behind', async (t) => {
+t.test('Ctrl-C while the database is created leaves nothing behind', async (t) => {
   for (const [command, ...args] of [
     ['src/commands/keys.ts', 'list'],
     ['src/commands/seed.ts', '--count', '1'],
@@ -100,25 +100,29 @@ const signals: [scenario: string, isReady: (folder: string) => Promise<boolean>,
 
 for (const [scenario, isReady, to] of signals) {
   const skip = linuxOnly || (scenario === 'redis' && redisIsMissing)
-  t.test(`faults that are interrupted leave nothing running: ${scenario}, the ${to}`, { skip }, async (t) => {
-    const folder = await temporaryDirectory(t)
-    const program = 'test/fixtures/faults-program.ts'
-    const { child, ended } = startProgram(t, program, [scenario], { TMPDIR: folder }, { detached: true })
-    await until(() => isReady(folder))
-    const pid = await postgresPid(folder)
-    if (to === 'group') signalGroup(child, 'SIGINT')
-    else child.kill('SIGINT')
-    t.match(await ended, { code: 130, stderr: 'Interrupted by SIGINT.\n' })
-    t.strictSame(await folders(folder), [], 'no folder')
-    const left = (await processes()).filter(
-      ({ stat, group }) => group === child.pid || stat.startsWith(`${pid} `),
-    )
-    t.strictSame(
-      left.map(({ stat }) => stat),
-      [],
-      'no process',
-    )
-  })
+  t.test(
+    `interrupted faults leave nothing running: ${scenario}, signal to the ${to}`,
+    { skip },
+    async (t) => {
+      const folder = await temporaryDirectory(t)
+      const program = 'test/fixtures/faults-program.ts'
+      const { child, ended } = startProgram(t, program, [scenario], { TMPDIR: folder }, { detached: true })
+      await until(() => isReady(folder))
+      const pid = await postgresPid(folder)
+      if (to === 'group') signalGroup(child, 'SIGINT')
+      else child.kill('SIGINT')
+      t.match(await ended, { code: 130, stderr: 'Interrupted by SIGINT.\n' })
+      t.strictSame(await folders(folder), [], 'no folder')
+      const left = (await processes()).filter(
+        ({ stat, group }) => group === child.pid || stat.startsWith(`${pid} `),
+      )
+      t.strictSame(
+        left.map(({ stat }) => stat),
+        [],
+        'no process',
+      )
+    },
+  )
 }
 
 async function postgresPid(folder: string): Promise<string | undefined> {
@@ -130,7 +134,7 @@ async function postgresPid(folder: string): Promise<string | undefined> {
   return undefined
 }
 
-// proc(5): Z has ended. The compiler that tsx starts ends by itself, a moment after.
+// proc(5): Z is a zombie. tsx's esbuild process exits by itself a moment later.
 async function processes(): Promise<{ stat: string; group: number }[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))

@@ -9,8 +9,8 @@ import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract, send, startService, testConfig } from '../fixtures/service.js'
 
 const usageErrors: [string, string[], RegExp][] = [
-  ['no command', [], /Say create, list/],
-  ['an unknown command', ['make'], /Say create, list/],
+  ['no command', [], /Expected create, list/],
+  ['an unknown command', ['make'], /Expected create, list/],
   ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
   ['no name', ['create', '--plan', fixedPlan.name], /--name must have/],
   [
@@ -24,60 +24,60 @@ const usageErrors: [string, string[], RegExp][] = [
     new RegExp(`--plan must be one of ${[...contract.rateLimits.plans.keys()].join(', ')}`),
   ],
   [
-    'quotas that the plan fixes',
+    'quotas that the plan sets',
     ['create', '--name', 'x', '--plan', fixedPlan.name, '--per-minute', '1'],
-    /do not go with/,
+    /are not allowed with/,
   ],
   [
-    'quotas that the plan needs',
+    'a missing quota of a custom plan',
     ['create', '--name', 'x', '--plan', customPlan, '--per-day', '9'],
-    /are needed with/,
+    /are required with/,
   ],
   [
-    'a quota of nothing',
+    'a quota of zero',
     ['create', '--name', 'x', '--plan', customPlan, '--per-minute', '0', '--per-day', '9'],
     /--per-minute must be/,
   ],
   [
-    'an expiry that is past',
+    'an expiry in the past',
     ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2020-01-01'],
     /in the future/,
   ],
   [
-    'an expiry that is no time',
+    'an invalid expiry',
     ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', 'soon'],
-    /must be a time/,
+    /must be a date or a time/,
   ],
   [
-    'an expiry on a day that is none',
+    'an expiry on a day that does not exist',
     ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2027-02-30'],
-    /must be a time/,
+    /must be a date or a time/,
   ],
-  ['an id that is none', ['revoke', 'x'], /is no ID/],
-  ['an id too many', ['revoke', '1', '2'], /Say create/],
+  ['an invalid id', ['revoke', 'x'], /is not a key ID/],
+  ['a second id', ['revoke', '1', '2'], /Expected create/],
 ]
 
 for (const [title, args, message] of usageErrors) {
-  t.test(`a use with ${title} is refused, and says what is right`, async (t) => {
+  t.test(`a call with ${title} is rejected with what is expected`, async (t) => {
     t.throws(() => readSubcommand(args, contract), { message })
   })
 }
 
-t.test('a wrong use of the command exits 2 before there is a database', async (t) => {
+t.test('wrong usage exits with 2, and creates no database', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const ended = await runProgram('src/commands/keys.ts', ['revoke', 'x'], { DATA_DIR: dataDir })
-  t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n\n.*"x" is no ID.*\n$/ })
+  t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n\n.*"x" is not a key ID.*\n$/ })
   t.strictSame(await readdir(dataDir), [])
 })
 
-// What a subcommand prints.
+// Runs a subcommand and returns its output.
 async function run(args: readonly string[], sql: RootSql, env = {}): Promise<string> {
   const printed: string[] = []
   await readSubcommand(args, contract)(sql, async (text) => void printed.push(text), testConfig(env))
   return printed.join('')
 }
 
-t.test('keys are made, listed and revoked while the service runs', async (t) => {
+t.test('keys are created, listed and revoked while the service runs', async (t) => {
   const service = await startService(t)
   const { sql } = service
   const keys = (...args: string[]) => run(args, sql)
@@ -87,10 +87,10 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   const made = await keys('create', ...big)
   t.match(made, /^ask_[0-9A-Za-z]{36}\n$/, 'the output is the key alone')
   const key = made.trim()
-  t.equal((await call(key)).status, 200, 'it works at once')
+  t.equal((await call(key)).status, 200, 'it is valid at once')
   t.match(
     await keys('show', '2'),
-    /^ID [\s\S]*\nA minute {2}7, used: unknown: without REDIS_URL .*\nA day {5}9, used: /,
+    /^ID [\s\S]*\nPer minute {2}7, used: unknown: without REDIS_URL .*\nPer day {5}9, used: /,
   )
   t.match(JSON.parse(await keys('show', '2', '--json')), {
     id: 2,
@@ -115,7 +115,7 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   await t.rejects(keys('show', '98'), { message: 'There is no key 98.' })
   const read = JSON.parse(await keys('list', '--json'))
   t.match(read, [{ id: 1, state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
-  t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does it for scripts')
+  t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does the JSON')
 
   t.equal(await keys('revoke', '2'), 'Key 2 is revoked.\n')
   let answer = await call(key)
@@ -129,20 +129,24 @@ t.test('keys are made, listed and revoked while the service runs', async (t) => 
   await t.rejects(keys('revoke', '99'), { message: 'There is no key 99.' })
 })
 
-t.test('what a key has used is shown where instances count in Redis', { skip: redisIsMissing }, async (t) => {
-  const redis = await startRedis(t)
-  const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
-  const service = await startService(t, { env })
-  const keys = (...args: string[]) => run(args, service.sql, env)
-  const { id, key } = await service.createKey({ plan: customPlan, perMinute: 7, perDay: 9 })
-  t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
-  t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })
-  t.match(await keys('show', String(id)), /\nA minute {2}7, used: 1\nA day {5}9, used: 1\n$/)
-  await redis.kill()
-  await t.rejects(keys('show', String(id)), { message: 'Redis does not answer at REDIS_URL.' })
-})
+t.test(
+  'show includes the usage of a key if instances count in Redis',
+  { skip: redisIsMissing },
+  async (t) => {
+    const redis = await startRedis(t)
+    const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
+    const service = await startService(t, { env })
+    const keys = (...args: string[]) => run(args, service.sql, env)
+    const { id, key } = await service.createKey({ plan: customPlan, perMinute: 7, perDay: 9 })
+    t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
+    t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })
+    t.match(await keys('show', String(id)), /\nPer minute {2}7, used: 1\nPer day {5}9, used: 1\n$/)
+    await redis.kill()
+    await t.rejects(keys('show', String(id)), { message: 'Redis does not answer at REDIS_URL.' })
+  },
+)
 
-t.test('keys are made when the service does not run', async (t) => {
+t.test('keys are created while the service does not run', async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
   t.match(await runProgram('src/commands/keys.ts', ['list'], env), {
     code: 0,
@@ -154,7 +158,7 @@ t.test('keys are made when the service does not run', async (t) => {
     env,
   )
   const service = await startProcess(t, env)
-  t.notMatch(service.welcome, /ask_/, 'the service makes no demo key where there is one')
+  t.notMatch(service.welcome, /ask_/, 'the service creates no demo key if there are keys')
   const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })
   t.equal(answer.status, 200)
   await service.stop()

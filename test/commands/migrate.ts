@@ -8,7 +8,7 @@ import { runProgram, startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
-t.test('the service serves as a role that can change no table', async (t) => {
+t.test('the service runs as a role that cannot change tables', async (t) => {
   const sql = await createDatabase(t)
   const schema = 'Own schema'
   await sql`drop schema public cascade`
@@ -34,14 +34,14 @@ t.test('the service serves as a role that can change no table', async (t) => {
   t.match(
     await runProgram('src/commands/migrate.ts', [], owner),
     { code: 0, stderr: '' },
-    'again, with nothing to do',
+    'a second run changes nothing',
   )
 
   const [before, rotated] = [await passwordOf(sql, role), new URL(serviceUrl)]
   rotated.password = 'another'
   const rotation = { ...owner, SERVICE_DATABASE_URL: rotated.href }
   t.match(await runProgram('src/commands/migrate.ts', [], rotation), { code: 0, stderr: '' })
-  t.not(await passwordOf(sql, role), before, 'another password is the new one of the same role')
+  t.not(await passwordOf(sql, role), before, 'the password of the existing role changes')
   await runProgram('src/commands/migrate.ts', [], owner)
 
   const { base, stop } = await startProcess(t, service)
@@ -62,15 +62,15 @@ t.test('the service serves as a role that can change no table', async (t) => {
   const rows = await limited<{ name: string; setting: string }[]>`
     select name, setting from pg_settings where source = 'database user'`
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
-  const bounds = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
+  const timeouts = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
   t.strictSame(
     settings,
     {
       ...{ ...sessionSettings, DateStyle: 'ISO, MDY' },
-      ...{ ...bounds, ...requestSettings },
+      ...{ ...timeouts, ...requestSettings },
       search_path: `"${schema}"`,
     },
-    'which bounds what a pooler gives it',
+    'the role has the session settings, for poolers',
   )
   for (const statement of [
     'drop table pets',
@@ -87,25 +87,27 @@ t.test('the service serves as a role that can change no table', async (t) => {
     await t.rejects(limited.unsafe(statement), { code: '42501' }, statement)
   }
 
-  const isSentToMigrate = async (why: string) =>
+  const startFails = async (reason: string) =>
     t.match(await runProgram('src/main.ts', [], { ...service, PORT: '0' }), {
       code: 1,
-      stderr: new RegExp(`lacks migrations, or the role ".+" lacks its rights.*${why}.*\n.*npm run migrate`),
+      stderr: new RegExp(
+        `lacks migrations, or the role ".+" lacks privileges: .*${reason}.*\n.*npm run migrate`,
+      ),
     })
   const migrations = sql(`${schema}.schema_migrations`)
   await sql`delete from ${migrations} where name like '0003%'`
-  await isSentToMigrate('permission denied for schema')
+  await startFails('permission denied for schema')
   await sql`revoke all on ${migrations} from ${sql(role)}`
-  await isSentToMigrate('permission denied for table schema_migrations')
+  await startFails('permission denied for table schema_migrations')
 })
 
-// As PostgreSQL keeps it.
+// The stored hash of the role's password.
 async function passwordOf(sql: RootSql, role: string): Promise<unknown> {
   const [row] = await sql`select rolpassword from pg_authid where rolname = ${role}`
   return row?.rolpassword
 }
 
-t.test('a login that is refused is said at once, and what to correct', async (t) => {
+t.test('a rejected login fails at once, with advice', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const refused = new URL(url)
   refused.username = `nobody_${randomBytes(4).toString('hex')}`
@@ -117,21 +119,17 @@ t.test('a login that is refused is said at once, and what to correct', async (t)
   t.match(stderr, /Cannot use database [\s\S]*Correct the user or the password in DATABASE_URL/)
 })
 
-t.test('what the database refuses is said in its words, without a stack', async (t) => {
+t.test('an error of the database is reported without a stack', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const env = { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://pg_service:x@127.0.0.1/x' }
-  const stderr = 'The database says: role name "pg_service" is reserved\n'
+  const stderr = 'The database reports: role name "pg_service" is reserved\n'
   t.match(await runProgram('src/commands/migrate.ts', [], env), { code: 1, stderr })
 })
 
-t.test('wrong use says what is right, and is no success', async (t) => {
+t.test('wrong usage fails with what is expected', async (t) => {
   const url = 'postgres://owner@127.0.0.1:1/x'
   const cases: [env: Record<string, string>, message: RegExp, code: number][] = [
-    [
-      { DATABSE_URL: url },
-      /^DATABSE_URL is not read: .*\nUsage: [\s\S]*\nDATABASE_URL must name the database;.*\n$/,
-      2,
-    ],
+    [{ DATABSE_URL: url }, /^DATABSE_URL is unknown: .*\nUsage: [\s\S]*\nDATABASE_URL is required\..*\n$/, 2],
     [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
     [
       { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },

@@ -9,16 +9,16 @@ import { runProgram, startProcess, startProgram, temporaryDirectory } from '../f
 import { send } from '../fixtures/service.js'
 
 const usageErrors: [string, string[], RegExp][] = [
-  ['no count', [], /--count N/],
-  ['a count of nothing', ['--count', '0'], /--count must be a whole number from 1/],
-  ['a count that is none', ['--count', '1e6'], /--count must be/],
-  ['a count beyond bounds', ['--count', '100000001'], /--count must be/],
-  ['a seed beyond bounds', ['--count', '1', '--seed', '4294967296'], /--seed must be/],
+  ['no count', [], /--count N is required/],
+  ['a count of zero', ['--count', '0'], /--count must be a whole number from 1/],
+  ['a count that is not an integer', ['--count', '1e6'], /--count must be/],
+  ['a count out of range', ['--count', '100000001'], /--count must be/],
+  ['a seed out of range', ['--count', '1', '--seed', '4294967296'], /--seed must be/],
   ['an unknown option', ['--count', '1', '--force'], /--force/],
-  ['a word too many', ['--count', '1', '2'], /positional/],
+  ['an extra argument', ['--count', '1', '2'], /positional/],
 ]
 
-t.test('a wrong use changes nothing, says what is right and exits 2', async (t) => {
+t.test('wrong usage changes nothing, prints the usage and exits with 2', async (t) => {
   const env = { DATA_DIR: await temporaryDirectory(t) }
   await Promise.all(
     usageErrors.map(async ([title, args, message]) => {
@@ -29,7 +29,7 @@ t.test('a wrong use changes nothing, says what is right and exits 2', async (t) 
   )
 })
 
-// The database that the programs use, kept up between them.
+// The programs' embedded database, kept running between them.
 async function openDatabase(t: Test) {
   const dataDir = dataDirectory(t)
   const env = { DATA_DIR: dataDir }
@@ -45,14 +45,14 @@ async function openDatabase(t: Test) {
   return { env, sql, count, seed, authorization: `Bearer ${made.stdout.trim()}` }
 }
 
-t.test('a running service answers with the animals as soon as they are there', async (t) => {
+t.test('a running service returns the animals as soon as they are added', async (t) => {
   const { env, count, seed, authorization } = await openDatabase(t)
   const service = await startProcess(t, env)
   t.match(await seed('--count', '2500'), { code: 0, stdout: /^2,500 animals added in [\d.]+ s\.\n$/ })
   let next: string | undefined = `${service.base}/pets?limit=${pageMax}`
   let seen = 0
   while (next !== undefined) {
-    // The service checks each answer against the contract, and says 500 to one that does not fit.
+    // The service validates each response against the contract, and sends 500 if one is invalid.
     const page = await send(next, 'GET', { authorization })
     t.equal(page.status, 200)
     seen += page.body.length
@@ -61,11 +61,11 @@ t.test('a running service answers with the animals as soon as they are there', a
   }
   t.equal(seen, 2_500)
 
-  t.test('animals that are there are left alone, unless one says otherwise', async (t) => {
+  t.test('a store with animals is left unchanged without --append', async (t) => {
     t.match(await seed('--count', '10'), {
       code: 1,
       stdout: '',
-      stderr: /There are animals already.*--append/,
+      stderr: /The store already contains animals\. Use --append/,
     })
     t.equal(await count(), 2_500)
     const ended = await seed('--count', '10', '--append', '--json')
@@ -76,7 +76,7 @@ t.test('a running service answers with the animals as soon as they are there', a
   await service.stop()
 })
 
-t.test('without a service, and with the same seed, the animals are the same', async (t) => {
+t.test('the same seed gives the same animals, also without a service', async (t) => {
   const { sql, seed } = await openDatabase(t)
   const read = async () => [...(await sql`select name, category_id, status from pets order by id`)]
   await seed('--count', '50', '--seed', '9')
@@ -90,17 +90,17 @@ for (const [title, size] of [
   ['at once', 5],
   ['half-way', 50_000],
 ] as const) {
-  t.test(`what the database refuses ${title} leaves nothing behind, and is told`, async (t) => {
+  t.test(`an error of the database ${title} is reported, and nothing is added`, async (t) => {
     const { sql, count, seed } = await openDatabase(t)
     await sql.unsafe(`alter table pets alter column id restart with ${2n ** 63n - BigInt(size) / 2n}`)
     const ended = await seed('--count', String(size))
-    t.match(ended, { code: 1, stdout: '', stderr: /Nothing was added\. The database says: nextval/ })
+    t.match(ended, { code: 1, stdout: '', stderr: /Nothing was added\. The database reports: nextval/ })
     t.notMatch(ended.stderr, /\n +at /, 'without a stack')
     t.equal(await count(), 0)
   })
 }
 
-t.test('a database that dies half-way is told in a sentence, and nothing else printed', async (t) => {
+t.test('a crash of the database half-way is reported in one sentence', async (t) => {
   const { env, sql } = await openDatabase(t)
   const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '5000000', '--json'], env)
   await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth
@@ -108,11 +108,11 @@ t.test('a database that dies half-way is told in a sentence, and nothing else pr
   process.kill(row?.pid, 'SIGKILL')
   const { code, stdout, stderr } = await ended
   t.match({ code, stdout }, { code: 1, stdout: /^$/ })
-  t.match(stderr, /The connection to the database broke: all animals were added, or none\.\n$/)
+  t.match(stderr, /The connection to the database was lost: either all animals were added, or none\.\n$/)
   t.notMatch(stderr, /\n +at /, 'without a stack')
 })
 
-t.test('one that is interrupted leaves nothing behind', async (t) => {
+t.test('an interrupted seed adds nothing', async (t) => {
   const { env, count } = await openDatabase(t)
   const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '5000000'], env)
   await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth

@@ -278,7 +278,7 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     (document) => {
       document.set('x-rate-limit', document.get('x-rate-limits'))
     },
-    'x-rate-limit is not read: is x-rate-limits meant?',
+    'x-rate-limit is unknown: did you mean x-rate-limits?',
   ],
   [
     'a sunset before the deprecation',

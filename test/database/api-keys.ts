@@ -15,15 +15,15 @@ function newKey(terms: Partial<NewApiKey> = {}): NewApiKey {
   return { name: 'shop', plan: 'free', perMinute: null, perDay: null, expiresAt: null, hash, ...terms }
 }
 
-t.test('of ten callers at once, one makes the first key', async (t) => {
+t.test('of ten concurrent calls, one creates the first key', async (t) => {
   const sql = await createDatabase(t)
   const made = await Promise.all(Array.from({ length: 10 }, () => insertFirstApiKey(sql, newKey())))
   t.equal(made.filter(Boolean).length, 1)
   t.equal((await listApiKeys(sql)).length, 1)
-  t.equal(await insertFirstApiKey(sql, newKey()), false, 'nor does one that comes later')
+  t.equal(await insertFirstApiKey(sql, newKey()), false, 'a later call does not')
 })
 
-t.test('a key that was revoked is not first again', async (t) => {
+t.test('a revoked key counts as a first key', async (t) => {
   const sql = await createDatabase(t)
   await revokeApiKey(sql, await insertApiKey(sql, newKey()))
   t.equal(await insertFirstApiKey(sql, newKey()), false)
@@ -45,7 +45,7 @@ t.test('a key', async (t) => {
     t.equal(await findClientKey(sql, newKey().hash), undefined)
   })
 
-  t.test('is found with its own quotas and end, even past it: the caller has the clock', async (t) => {
+  t.test('is found with its own quotas and expiry, even if expired: the caller checks that', async (t) => {
     const expiresAt = new Date('2020-01-01T00:00:00.123Z')
     const key = newKey({ plan: 'enterprise', perMinute: 5000, perDay: 2_000_000, expiresAt })
     await insertApiKey(sql, key)
@@ -57,7 +57,7 @@ t.test('a key', async (t) => {
     })
   })
 
-  t.test('is not found once it is revoked, which happens once', async (t) => {
+  t.test('is not found once revoked, and keeps the time of its first revocation', async (t) => {
     const key = newKey()
     const id = await insertApiKey(sql, key)
     const revokedAt = async () => (await listApiKeys(sql)).find((each) => each.id === id)?.revokedAt
@@ -75,12 +75,12 @@ t.test('a key', async (t) => {
   })
 
   const refused: [title: string, terms: Partial<NewApiKey>, code: string][] = [
-    ['half its quotas', { perMinute: 5 }, '23514'],
-    ['a quota of nothing', { perMinute: 0, perDay: 5 }, '23514'],
-    ['a hash that is none', { hash: 'abcd' }, '23514'],
+    ['one of two quotas', { perMinute: 5 }, '23514'],
+    ['a quota of zero', { perMinute: 0, perDay: 5 }, '23514'],
+    ['an invalid hash', { hash: 'abcd' }, '23514'],
   ]
   for (const [title, terms, code] of refused) {
-    t.test(`with ${title} is refused`, async (t) => {
+    t.test(`with ${title} is rejected`, async (t) => {
       await t.rejects(insertApiKey(sql, newKey(terms)), { code })
     })
   }
@@ -92,7 +92,7 @@ t.test('a key', async (t) => {
   })
 })
 
-t.test('keys are listed in the order they were made, without their hashes', async (t) => {
+t.test('keys are listed in order of creation, without their hashes', async (t) => {
   const sql = await createDatabase(t)
   for (const name of ['one', 'two', 'three']) await insertApiKey(sql, newKey({ name }))
   const keys = await listApiKeys(sql)

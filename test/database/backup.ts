@@ -1,4 +1,4 @@
-// The commands of docs/operating.md that back a store up and restore it, with the programs of a PostgreSQL that is installed here.
+// The backup and restore commands of docs/operating.md, with the binaries of an installed PostgreSQL.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { until } from '../fixtures/until.js'
 const run = promisify(execFile)
 const blocks = blocksOf(readPage('docs/operating.md'))
 
-// As the page has it, but for where it is run.
+// Runs the block of the page that starts with a program, adapted to the test's directories.
 async function paste(program: string, cwd: string, env: Record<string, string>): Promise<void> {
   const { text } = blocks.find((block) => block.text.startsWith(program)) ?? { text: 'false' }
   const script = text.replaceAll('npm run', 'npm --prefix "$PROJECT" run')
@@ -30,7 +30,7 @@ async function paste(program: string, cwd: string, env: Record<string, string>):
   })
 }
 
-// Debian's are not in PATH.
+// Debian does not put them in PATH.
 function findPrograms(): string | undefined {
   const root = '/usr/lib/postgresql'
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
@@ -40,7 +40,7 @@ function findPrograms(): string | undefined {
 const programs = findPrograms()
 const skip = programs === undefined && 'no PostgreSQL is installed'
 
-/** Starts that PostgreSQL with two databases, and gives the URL of either to its owner, or to another role. */
+/** Starts PostgreSQL with two databases, and returns a function for their URLs. */
 async function startPostgres(t: Test): Promise<(database: string, role?: string) => string> {
   const directory = path.join(temporaryDirectory(t), 'data')
   const isRoot = process.getuid?.() === 0
@@ -67,7 +67,7 @@ async function createKey(env: Record<string, string>): Promise<{ readonly author
 
 const rex = { name: 'Rex', categoryId: 1 }
 
-t.test('a dump that was made under load has all that was acknowledged before it', { skip }, async (t) => {
+t.test('a dump made under load contains every write acknowledged before it', { skip }, async (t) => {
   const urlOf = await startPostgres(t)
   const owner = { DATABASE_URL: urlOf('store'), SERVICE_DATABASE_URL: urlOf('store', 'service') }
   t.match(await runProgram('src/commands/migrate.ts', [], owner), { code: 0 })
@@ -80,8 +80,8 @@ t.test('a dump that was made under load has all that was acknowledged before it'
   let isOver = false
   const client = async () => {
     while (!isOver) {
-      const { status, headers: told } = await send(`${service.base}/pets`, 'POST', headers, rex)
-      if (status === 201) acknowledged.push(told.get('location') ?? '')
+      const { status, headers: received } = await send(`${service.base}/pets`, 'POST', headers, rex)
+      if (status === 201) acknowledged.push(received.get('location') ?? '')
     }
   }
   const clients = Array.from({ length: 4 }, client)
@@ -95,18 +95,26 @@ t.test('a dump that was made under load has all that was acknowledged before it'
 
   const env = { RESTORED_URL: urlOf('restored'), SERVICE_DATABASE_URL: urlOf('restored', 'service') }
   await paste('psql', cwd, env)
-  await paste('psql', cwd, env) // over what is there
+  await paste('psql', cwd, env) // over the existing data
   const restored = await startProcess(t, { DATABASE_URL: env.SERVICE_DATABASE_URL })
   const { origin } = new URL(restored.base)
   const found = await Promise.all(known.map((location) => send(origin + location, 'GET', headers)))
-  t.equal(found.filter(({ status }) => status === 200).length, known.length, `all ${known.length} are there`)
-  t.equal((await send(`${restored.base}/pets`, 'POST', keyed, rex)).text, first.text, 'as are kept answers')
+  t.equal(
+    found.filter(({ status }) => status === 200).length,
+    known.length,
+    `all ${known.length} are restored`,
+  )
+  t.equal(
+    (await send(`${restored.base}/pets`, 'POST', keyed, rex)).text,
+    first.text,
+    'as are stored responses',
+  )
   const { body } = await send(`${restored.base}/pets`, 'POST', headers, rex)
-  t.ok(body.id > known.length, 'the next id is one that nobody has')
+  t.ok(body.id > known.length, 'the next id is unused')
   t.match(await restored.stop(), { code: 0 })
 })
 
-t.test('the folder of an embedded database that is stopped is the store', async (t) => {
+t.test('a copy of the folder of a stopped embedded database is a backup', async (t) => {
   const dataDir = dataDirectory(t)
   const service = await startProcess(t, { DATA_DIR: dataDir })
   const headers = await createKey({ DATA_DIR: dataDir })
@@ -122,7 +130,7 @@ t.test('the folder of an embedded database that is stopped is the store', async 
   await run('bash', ['-euc', script], { env: { PATH, FROM: dataDir, TO: path.join(other, 'postgresql') } })
   const restored = await startProcess(t, { DATA_DIR: other })
   const { origin } = new URL(restored.base)
-  const locations = made.map(({ headers: told }) => told.get('location') ?? '')
+  const locations = made.map(({ headers: received }) => received.get('location') ?? '')
   const found = await Promise.all(locations.map((location) => send(origin + location, 'GET', headers)))
   t.equal(found.filter(({ status }) => status === 200).length, 50)
   t.match(await restored.stop(), { code: 0 })

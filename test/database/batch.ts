@@ -6,7 +6,7 @@ import type { Sql } from '../../src/database/types.js'
 import { status } from '../fixtures/facts.js'
 import { createDatabase } from '../fixtures/service.js'
 
-// A statement that ends when the test lets it.
+// A statement that the test settles.
 function held() {
   const batches: { readonly inputs: readonly number[]; end(): void; fail(error: Error): void }[] = []
   const run: Batch<Sql, number, string> = (_sql, inputs) =>
@@ -17,7 +17,7 @@ function held() {
   return { batches, run: batched(run) }
 }
 
-// What ends in one iteration lets the next go at its end, so it takes another.
+// A batch that settles in one iteration schedules the next batch for the one after it.
 async function iteration(): Promise<void> {
   await setImmediate()
   await setImmediate()
@@ -26,18 +26,21 @@ async function iteration(): Promise<void> {
 const sql = {} as Sql
 const oneTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-t.test('callers of one iteration share a statement, and each gets its own', async (t) => {
-  const { batches, run } = held()
-  const outputs = Promise.all(oneTo(3).map((each) => run(sql, each)))
-  t.equal(batches.length, 0)
-  await iteration()
-  t.strictSame(batches[0]?.inputs, [1, 2, 3])
-  batches[0]?.end()
-  t.strictSame(await outputs, ['of 1', 'of 2', 'of 3'])
-  t.equal(batches.length, 1)
-})
+t.test(
+  'calls in one iteration of the event loop share a statement, and each gets its own output',
+  async (t) => {
+    const { batches, run } = held()
+    const outputs = Promise.all(oneTo(3).map((each) => run(sql, each)))
+    t.equal(batches.length, 0)
+    await iteration()
+    t.strictSame(batches[0]?.inputs, [1, 2, 3])
+    batches[0]?.end()
+    t.strictSame(await outputs, ['of 1', 'of 2', 'of 3'])
+    t.equal(batches.length, 1)
+  },
+)
 
-t.test('each handle has statements of its own', async (t) => {
+t.test('each tag has its own batches', async (t) => {
   const { batches, run } = held()
   void run(sql, 1)
   void run({} as Sql, 2)
@@ -48,7 +51,7 @@ t.test('each handle has statements of its own', async (t) => {
   )
 })
 
-t.test('while two are under way the others gather', async (t) => {
+t.test('while two batches are in flight, inputs queue', async (t) => {
   const { batches, run } = held()
   const outputs: Promise<string>[] = []
   for (const each of [1, 2, 3, 4]) {
@@ -66,25 +69,28 @@ t.test('while two are under way the others gather', async (t) => {
   t.strictSame(await Promise.all(outputs), ['of 1', 'of 2', 'of 3', 'of 4'])
 })
 
-t.test('one takes 250, or half of what waits where that is more, and another goes at once', async (t) => {
-  const { batches, run } = held()
-  const outputs = Promise.all(oneTo(600).map((each) => run(sql, each)))
-  await iteration()
-  t.strictSame(
-    batches.map(({ inputs }) => inputs.length),
-    [300, 250],
-  )
-  batches[0]?.end()
-  await iteration()
-  t.equal(batches[2]?.inputs.length, 50)
-  for (const { end } of batches) end()
-  t.strictSame(
-    await outputs,
-    oneTo(600).map((each) => `of ${each}`),
-  )
-})
+t.test(
+  'a batch takes 250 inputs, or half of the queue if that is more, and a second is sent at once',
+  async (t) => {
+    const { batches, run } = held()
+    const outputs = Promise.all(oneTo(600).map((each) => run(sql, each)))
+    await iteration()
+    t.strictSame(
+      batches.map(({ inputs }) => inputs.length),
+      [300, 250],
+    )
+    batches[0]?.end()
+    await iteration()
+    t.equal(batches[2]?.inputs.length, 50)
+    for (const { end } of batches) end()
+    t.strictSame(
+      await outputs,
+      oneTo(600).map((each) => `of ${each}`),
+    )
+  },
+)
 
-t.test('of several, what fails by one is asked for once more, each alone, one after the other', async (t) => {
+t.test('after a failed batch, each input is retried alone, one after the other', async (t) => {
   const { batches, run } = held()
   const settled = Promise.allSettled(oneTo(3).map((each) => run(sql, each)))
   await iteration()
@@ -106,7 +112,7 @@ t.test('of several, what fails by one is asked for once more, each alone, one af
   t.equal(batches.length, 4)
 })
 
-t.test('of an outage all are told at once: what was under way may have been done', async (t) => {
+t.test('an outage rejects the whole batch without a retry: it may have been committed', async (t) => {
   const { batches, run } = held()
   const settled = Promise.allSettled(oneTo(3).map((each) => run(sql, each)))
   await iteration()
@@ -123,7 +129,7 @@ t.test('of an outage all are told at once: what was under way may have been done
 t.test('animals', async (t) => {
   const sql = await createDatabase(t)
 
-  t.test('stored at the same time come back each to whoever stored it, and are found', async (t) => {
+  t.test('stored at the same time are each returned to their caller, and are found', async (t) => {
     const names = ['"quoted"', 'back\\slash', '{braces}', 'null', "it's", 'ünï 🐕', '', ' ', 'a,b', '\n']
     const news = oneTo(250).map((i) => ({
       name: `${names[i % names.length]}${i % 3 === 0 ? '' : i}`,
@@ -139,14 +145,14 @@ t.test('animals', async (t) => {
     t.strictSame(await Promise.all(pets.map(({ id }) => findPet(sql, id))), pets)
   })
 
-  t.test('that are there and not are told apart, also twice', async (t) => {
+  t.test('that exist and that do not are found correctly, also when requested twice', async (t) => {
     const rex = await insertPet(sql, { name: 'Rex', categoryId: 3n })
     const ids = [rex.id, -1n, rex.id, 9223372036854775807n]
     t.strictSame(await Promise.all(ids.map((id) => findPet(sql, id))), [rex, undefined, rex, undefined])
   })
 
-  t.test('are stored though one of them cannot be', async (t) => {
-    const bad = '\0' // PostgreSQL holds none; the contract refuses it long before
+  t.test('are stored although one of them fails', async (t) => {
+    const bad = '\0' // PostgreSQL cannot store it; the contract rejects it before
     const settled = await Promise.allSettled(
       ['Ada', bad, 'Bob'].map((name) => insertPet(sql, { name, categoryId: 77n })),
     )
@@ -158,12 +164,12 @@ t.test('animals', async (t) => {
     )
   })
 
-  t.test('stored in a transaction stay in it', async (t) => {
+  t.test('stored in a transaction are rolled back with it', async (t) => {
     const broken = sql.begin(async (transaction) => {
       await Promise.all(oneTo(3).map((i) => insertPet(transaction, { name: `${i}`, categoryId: 78n })))
-      throw new Error('never mind')
+      throw new Error('no')
     })
-    await t.rejects(broken, { message: 'never mind' })
+    await t.rejects(broken, { message: 'no' })
     t.strictSame([...(await sql`select from pets where category_id = 78`)], [])
   })
 })

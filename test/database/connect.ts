@@ -13,32 +13,32 @@ import { dataDirectory } from '../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, openPools, send, startService, testConfig } from '../fixtures/service.js'
 
-const cases: [code: unknown, expected: boolean, what: string][] = [
-  ['ECONNREFUSED', true, 'nobody listens'],
-  ['CONNECT_TIMEOUT', true, 'a connection that takes too long'],
-  ['CONNECTION_CLOSED', true, 'a connection that breaks'],
-  ['08006', true, 'connection failure'],
+const cases: [code: unknown, expected: boolean, title: string][] = [
+  ['ECONNREFUSED', true, 'a refused connection'],
+  ['CONNECT_TIMEOUT', true, 'a connection timeout'],
+  ['CONNECTION_CLOSED', true, 'a closed connection'],
+  ['08006', true, 'a connection failure'],
   ['53300', true, 'too many connections'],
-  ['57014', true, 'a statement past its time'],
+  ['57014', true, 'a statement timeout'],
   ['57P01', true, 'a shutdown'],
-  ['57P03', true, 'a start'],
-  ['25006', true, 'a replica before its promotion'],
-  ['28P01', true, 'a password that was changed'],
-  ['28000', true, 'a role that may not log in'],
+  ['57P03', true, 'a startup'],
+  ['25006', true, 'a write on a standby'],
+  ['28P01', true, 'a changed password'],
+  ['28000', true, 'a role without LOGIN'],
   ['23505', false, 'a unique violation'],
   ['42P01', false, 'an unknown table'],
   ['22003', false, 'a number out of range'],
   [undefined, false, 'any other error'],
-  [42, false, 'a code that is no text'],
+  [42, false, 'a code that is not a string'],
 ]
 
-for (const [code, expected, what] of cases) {
-  t.test(`${what} (${code}) is ${expected ? 'an outage' : 'no outage'}`, async (t) => {
+for (const [code, expected, title] of cases) {
+  t.test(`${title} (${code}) is ${expected ? 'an outage' : 'not an outage'}`, async (t) => {
     t.equal(isUnavailable(Object.assign(new Error('test'), { code })), expected)
   })
 }
 
-t.test('while the database is away', async (t) => {
+t.test('while the database is unavailable', async (t) => {
   const sql = await createDatabase(t)
   const proxy = await startDatabaseProxy(t, sql)
   const pools = await openPools(t, sql, testConfig(), proxy)
@@ -46,7 +46,7 @@ t.test('while the database is away', async (t) => {
   await service.call('GET', '/pets')
   proxy.admit(false)
 
-  t.test('a key that was looked up before gets 503 with Retry-After', async (t) => {
+  t.test('a request with a cached key gets 503 with Retry-After', async (t) => {
     const answer = await service.call('GET', '/pets')
     t.match(answer, {
       status: 503,
@@ -56,30 +56,30 @@ t.test('while the database is away', async (t) => {
     t.equal((await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status, 503)
   })
 
-  t.test('so does a key that was not, and never 401', async (t) => {
+  t.test('so does a request with an unknown key, and not 401', async (t) => {
     const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${createApiKey()}` })
     t.match(answer, { status: 503, body: { code: 'unavailable' } })
     t.equal(answer.headers.get('www-authenticate'), null)
   })
 
-  t.test('whoever sends none, or a mistyped one, still gets 401', async (t) => {
+  t.test('a request without a key, or with a malformed one, gets 401', async (t) => {
     t.equal((await send(`${service.base}/pets`)).status, 401)
     t.equal((await send(`${service.base}/pets`, 'GET', { authorization: 'Bearer ask_x' })).status, 401)
   })
 
-  t.test('the service is alive, but not ready', async (t) => {
+  t.test('the service is live but not ready', async (t) => {
     t.equal((await send(`${service.origin}/healthz`)).status, 200)
     t.match(await send(`${service.origin}/readyz`), { status: 503, body: { code: 'unavailable' } })
   })
 
-  t.test('and it recovers by itself', async (t) => {
+  t.test('the service recovers when the database is back', async (t) => {
     proxy.admit(true)
     t.equal((await send(`${service.origin}/readyz`)).status, 200)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
 })
 
-t.test('no query is left unsettled by a connection that breaks with an error', async (t) => {
+t.test('every query settles when its connection fails with an error', async (t) => {
   const cluster = await readCluster()
   for (const max of [1, 3]) {
     const sockets: Socket[] = []
@@ -103,18 +103,18 @@ t.test('no query is left unsettled by a connection that breaks with an error', a
       ),
     )
     t.equal(settled.length, max)
-    t.match(await sql`select 1 as one`, [{ one: 1 }], `and a pool of ${max} goes on`)
+    t.match(await sql`select 1 as one`, [{ one: 1 }], `a pool of ${max} works again`)
     await sql.end({ timeout: 1 })
   }
 })
 
-t.test('no connection is ended for its age, whatever the URL asks for', async (t) => {
+t.test('no connection is closed for its age or idleness, whatever the URL sets', async (t) => {
   const proxy = await startDatabaseProxy(t, await createDatabase(t))
   const databaseUrl = `${proxy.url}?max_lifetime=0.2&idle_timeout=0.2`
   const database = await connect({ ...testConfig(), databaseUrl, migrationsFolder, log: silent })
   t.teardown(() => database.close())
   const { writes, reads } = database.pools
-  // Long enough for five such lives.
+  // In total five times as long as the URL's limits.
   const statement = (sql: Sql) => sql<{ pid: number }[]>`select pg_backend_pid() as pid, pg_sleep(0.05)`
   const callers = Array.from({ length: 16 }, async (_, i) => {
     const pids: number[] = []
@@ -128,10 +128,10 @@ t.test('no connection is ended for its age, whatever the URL asks for', async (t
     return pids
   })
   const pids = new Set((await Promise.all(callers)).flat())
-  t.equal(pids.size, 8 + 2, 'one backend for each connection, all along')
+  t.equal(pids.size, 8 + 2, 'each connection keeps its backend')
 })
 
-t.test('PostgreSQL has its settings on every connection for requests, and on no other', async (t) => {
+t.test('the request settings are on every connection for requests, and on no other', async (t) => {
   const dataDir = dataDirectory(t)
   const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
   t.teardown(() => database.close())
@@ -148,7 +148,7 @@ t.test('PostgreSQL has its settings on every connection for requests, and on no 
   t.strictSame(await settingsOf(database.sql), {})
 })
 
-t.test('other settings of the database itself change no answer', async (t) => {
+t.test('settings of the database do not affect the service', async (t) => {
   const sql = await createDatabase(t)
   const others = {
     DateStyle: 'SQL, DMY',
@@ -175,7 +175,7 @@ t.test('other settings of the database itself change no answer', async (t) => {
   }
 })
 
-t.test('a database that cannot hold every text is refused', async (t) => {
+t.test('a database with an encoding other than UTF8 is rejected', async (t) => {
   const cluster = await readCluster()
   const admin = connectTo(cluster, undefined)
   const name = `${cluster.template}_latin1`
@@ -187,11 +187,11 @@ t.test('a database that cannot hold every text is refused', async (t) => {
   })
   const { url } = await startDatabaseProxy(t, connectTo(cluster, name))
   await t.rejects(connect({ ...testConfig(), databaseUrl: url, migrationsFolder, log: silent }), {
-    message: `The database "${name}" is in LATIN1, and has to be in UTF8.\nMake one: create database NAME template template0 encoding 'UTF8'`,
+    message: `The database "${name}" has the encoding LATIN1, but must have UTF8.\nCreate one with: create database NAME template template0 encoding 'UTF8'`,
   })
 })
 
-t.test('a pooler that nothing tells of is told of by the URL', async (t) => {
+t.test('prepare=false in the URL declares a pooler', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   for (const [prepare, isPooled] of [
     ['', false],

@@ -29,7 +29,7 @@ async function tables(sql: RootSql): Promise<string[]> {
   return rows.map(({ tablename }) => tablename)
 }
 
-t.test("the service's own migrations bring an empty database to its form, once", async (t) => {
+t.test("the service's migrations create its tables in an empty database, once", async (t) => {
   const sql = await emptyDatabase(t)
   const applied = await migrate(sql, migrationsFolder)
   t.strictSame(applied.slice(0, 2), ['0001-pets.sql', '0002-api-keys.sql'])
@@ -38,7 +38,7 @@ t.test("the service's own migrations bring an empty database to its form, once",
   t.equal(await isMigrated(sql, await migrationNames(migrationsFolder)), true)
 })
 
-t.test('migrations are applied in the order of their numbers, and other files are passed over', async (t) => {
+t.test('migrations are applied in order of number, and other files are ignored', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, {
     ...files,
@@ -50,7 +50,7 @@ t.test('migrations are applied in the order of their numbers, and other files ar
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
-t.test('twenty runners at once on an empty database apply each migration once', async (t) => {
+t.test('twenty concurrent runs on an empty database apply each migration once', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, files)
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(sql, folder)))
@@ -58,7 +58,7 @@ t.test('twenty runners at once on an empty database apply each migration once', 
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
-t.test('a migration that is added later is applied alone', async (t) => {
+t.test('a migration added later is applied alone', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, files)
   await migrate(sql, folder)
@@ -69,22 +69,19 @@ t.test('a migration that is added later is applied alone', async (t) => {
   t.strictSame(await runs(sql), ['first', 'second', 'third'])
 })
 
-t.test(
-  'a file that was edited after it was applied is refused by name, and nothing is applied',
-  async (t) => {
-    const sql = await emptyDatabase(t)
-    const folder = temporaryDirectory(t, files)
-    await migrate(sql, folder)
-    writeFileSync(path.join(folder, '0001-first.sql'), `${files['0001-first.sql']}-- edited\n`)
-    writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
-    const message =
-      'Migration 0001-first.sql was edited after it was applied. Restore it, and write a new one.'
-    await t.rejects(migrate(sql, folder), { message })
-    t.strictSame(await runs(sql), ['first', 'second'])
-  },
-)
+t.test('a migration edited after it was applied is rejected by name, and nothing is applied', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, files)
+  await migrate(sql, folder)
+  writeFileSync(path.join(folder, '0001-first.sql'), `${files['0001-first.sql']}-- edited\n`)
+  writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
+  const message =
+    'Migration 0001-first.sql was edited after it was applied. Restore it, and put the change into a new migration.'
+  await t.rejects(migrate(sql, folder), { message })
+  t.strictSame(await runs(sql), ['first', 'second'])
+})
 
-t.test('migrations of a newer version are left alone', async (t) => {
+t.test('migrations of a newer version are ignored', async (t) => {
   const sql = await emptyDatabase(t)
   const newer = path.join(
     temporaryDirectory(t, { newer: files, older: { '0001-first.sql': files['0001-first.sql'] } }),
@@ -97,22 +94,19 @@ t.test('migrations of a newer version are left alone', async (t) => {
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
-t.test(
-  'a migration that fails leaves nothing behind, nor do those before it, and can be mended',
-  async (t) => {
-    const sql = await emptyDatabase(t)
-    const folder = temporaryDirectory(t, {
-      ...files,
-      '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
-    })
-    await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql: division by zero' })
-    t.strictSame(await tables(sql), [])
-    writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
-    t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
-  },
-)
+t.test('a failed migration rolls back those before it, too, and can be fixed', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, {
+    ...files,
+    '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
+  })
+  await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql: division by zero' })
+  t.strictSame(await tables(sql), [])
+  writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
+  t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
+})
 
-t.test('a migration may take longer than a statement of the service', async (t) => {
+t.test('a migration may take longer than the statement timeout', async (t) => {
   const sql = await emptyDatabase(t)
   await sql.unsafe(`alter database "${sql.options.database}" set statement_timeout = '5s'`)
   const folder = temporaryDirectory(t, {
@@ -156,6 +150,6 @@ t.test('an older instance serves while a newer one migrates, and after it', asyn
   t.equal(
     await isMigrated(sql, await migrationNames(migrationsFolder)),
     true,
-    'to itself, everything is there',
+    'the older instance stays ready',
   )
 })

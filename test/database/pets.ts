@@ -22,15 +22,15 @@ interface Statement {
   readonly values: readonly unknown[]
 }
 
-// The statement that a function makes, as text with its values.
-async function statementOf(ask: (sql: Sql) => Promise<unknown>): Promise<Statement> {
+// Records the statement that a function sends: its text and values.
+async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Statement> {
   let statement: Statement = { text: '', values: [] }
   const note = (strings: TemplateStringsArray, ...values: unknown[]) => {
     statement = { text: strings.reduce((text, each, i) => `${text}$${i}${each}`), values }
     return []
   }
-  // Of postgres.js they use the tagged template alone.
-  await ask(note as unknown as Sql)
+  // The functions use only the tagged template of postgres.js.
+  await run(note as unknown as Sql)
   return statement
 }
 
@@ -41,7 +41,7 @@ interface Explained {
 type Status = (typeof statuses)[number]
 const [common, rare] = statuses
 
-// One animal in 10,000 is of the rare status, and the last ones: where a walk along the ids would take longest to find them.
+// One animal in 10,000 has the rare status, the last ones: the worst case for a scan by id.
 async function addPets(sql: RootSql): Promise<void> {
   await sql`
     insert into pets (name, category_id, status)
@@ -49,54 +49,54 @@ async function addPets(sql: RootSql): Promise<void> {
     from generate_series(1, 50000) i`
 }
 
-interface Question {
-  readonly ask: (sql: Sql) => Promise<unknown>
+interface Query {
+  readonly run: (sql: Sql) => Promise<unknown>
   readonly count: (rows: readonly Record<string, string | null>[]) => number
   readonly index: RegExp
   readonly found: number
-  readonly passedOverMax: number
+  readonly removedMax: number
 }
 
-function page(afterId: bigint, status: Status | undefined, found: number): Question {
+function page(afterId: bigint, status: Status | undefined, found: number): Query {
   const limit = 101
   return {
-    ask: (sql) => listPets(sql, { afterId, status, limit }),
+    run: (sql) => listPets(sql, { afterId, status, limit }),
     count: ([row]) => JSON.parse(row?.pets ?? '[]').length,
     index: status === undefined ? /^pets_pkey$/ : /^pets_status_id/,
     found,
-    passedOverMax: 2 * limit,
+    removedMax: 2 * limit,
   }
 }
 
-const questions: [title: string, question: Question][] = [
+const queries: [title: string, query: Query][] = [
   ['a page of all', page(0n, undefined, 101)],
   ['a page of all, from the middle', page(25_000n, undefined, 101)],
   ['a page of a common status', page(0n, common, 101)],
   ['a page of a rare status', page(0n, rare, 5)],
-  ['a page of a status that none has', page(0n, 'none' as Status, 0)],
+  ['a page of an unused status', page(0n, 'none' as Status, 0)],
   [
     'an animal',
     {
-      ask: (sql) => findPet(sql, 25_000n),
+      run: (sql) => findPet(sql, 25_000n),
       count: ({ length }) => length,
       index: /^pets_pkey$/,
       found: 1,
-      passedOverMax: 0,
+      removedMax: 0,
     },
   ],
 ]
 
-// A plan is kept, so it is made in each state of a table. Before a vacuum PostgreSQL thinks less of an index alone.
+// Generic plans are cached, so each is made in every state of the table. Before a VACUUM, index-only scans look more expensive.
 const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>) => Promise<void>][] = [
   [
-    'that is filled after the plan was made',
+    'filled after planning',
     async (sql, plan) => {
       await plan()
       await addPets(sql)
     },
   ],
   [
-    'that is just filled',
+    'just filled',
     async (sql, plan) => {
       await addPets(sql)
       await sql`analyze pets`
@@ -104,7 +104,7 @@ const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>)
     },
   ],
   [
-    'that is listed by more than an index holds',
+    'whose status index does not cover the page',
     async (sql, plan) => {
       await addPets(sql)
       await sql`drop index pets_status_id`
@@ -114,7 +114,7 @@ const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>)
     },
   ],
   [
-    'that has settled',
+    'filled and vacuumed',
     async (sql, plan) => {
       await addPets(sql)
       await sql`vacuum analyze pets`
@@ -124,23 +124,23 @@ const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>)
 ]
 
 for (const [state, prepare] of states) {
-  t.test(`in a table ${state}`, async (t) => {
-    // On one connection, for a plan is one's.
+  t.test(`with a table ${state}`, async (t) => {
+    // One connection, because plans are cached per connection.
     const sql = await createDatabase(t, { max: 1 })
     await sql`alter table pets set (autovacuum_enabled = off)`
     for (const [name, value] of Object.entries(requestSettings))
       await sql`select set_config(${name}, ${value}, false)`
-    const statements = await Promise.all(questions.map(([, { ask }]) => statementOf(ask)))
+    const statements = await Promise.all(queries.map(([, { run }]) => statementOf(run)))
     await prepare(sql, async () => {
       for (const [i, { text, values }] of statements.entries()) {
-        await sql.unsafe(`prepare question${i} as ${text}`)
-        await sql.unsafe(`execute question${i}(${literals(values)})`)
+        await sql.unsafe(`prepare query${i} as ${text}`)
+        await sql.unsafe(`execute query${i}(${literals(values)})`)
       }
     })
 
-    for (const [i, [title, { count, index, found, passedOverMax }]] of questions.entries()) {
-      t.test(`${title} reads an index in its order, and little more than it shows`, async (t) => {
-        const execute = `execute question${i}(${literals(statements[i]?.values ?? [])})`
+    for (const [i, [title, { count, index, found, removedMax }]] of queries.entries()) {
+      t.test(`${title} reads an index in order, and few rows more than it returns`, async (t) => {
+        const execute = `execute query${i}(${literals(statements[i]?.values ?? [])})`
         t.equal(count(await sql.unsafe(execute)), found)
         const rows = await sql.unsafe<Explained[]>(`explain (analyze, format json) ${execute}`)
         const nodes = rows.flatMap((row) => nodesOf(row['QUERY PLAN'][0].Plan))
@@ -154,14 +154,14 @@ for (const [state, prepare] of states) {
           nodes.flatMap((node) => node['Index Name'] ?? []),
           [index],
         )
-        const passedOver = nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0)
-        t.ok(passedOver <= passedOverMax, `${passedOver} animals are read and passed over`)
+        const removed = nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0)
+        t.ok(removed <= removedMax, `${removed} rows removed by filters`)
       })
     }
   })
 }
 
-t.test('callers of one iteration get their own pages, of few statements', async (t) => {
+t.test('simultaneous calls get their own pages, by few statements', async (t) => {
   const sql = await createDatabase(t)
   await addPets(sql)
   const { reads } = await openPools(t, sql)
@@ -184,7 +184,7 @@ t.test('callers of one iteration get their own pages, of few statements', async 
   t.equal(statements.count, 4)
 })
 
-t.test('what a page holds is exact', async (t) => {
+t.test('the integers and strings of a page are exact', async (t) => {
   const sql = await createDatabase(t)
   const max = 2n ** 63n - 1n
   const pets = [

@@ -9,7 +9,7 @@ import { runProgram, startProcess } from '../fixtures/process.js'
 import { createDatabase, send } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
-// Of which PostgreSQL may take a fifth for a statement.
+// The statement timeout is a fifth of it.
 const handlerTimeoutMs = 10_000
 
 async function createRole(t: Test, sql: RootSql, boundMs?: number): Promise<string> {
@@ -23,13 +23,17 @@ async function createRole(t: Test, sql: RootSql, boundMs?: number): Promise<stri
 }
 
 for (const mode of ['session', 'transaction'] as const)
-  t.test(`behind a PgBouncer that pools by the ${mode}`, { skip: pgBouncerIsMissing }, async (t) => {
+  t.test(`behind PgBouncer with ${mode} pooling`, { skip: pgBouncerIsMissing }, async (t) => {
     const sql = await createDatabase(t)
     const role = await createRole(t, sql)
     const bouncer = await startPgBouncer(t, sql, mode, { [role]: '' })
     const env = { DATABASE_URL: bouncer.urlOf(role), HANDLER_TIMEOUT_MS: String(handlerTimeoutMs) }
     const service = await startProcess(t, env)
-    t.ok(await service.logged('the database is behind a pooler: no statement is prepared or pipelined'))
+    t.ok(
+      await service.logged(
+        'database is behind a connection pooler: prepared statements and pipelining are off',
+      ),
+    )
     const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
     t.equal(made.code, 0, made.stderr)
     const auth = { authorization: `Bearer ${made.stdout.trim()}` }
@@ -40,7 +44,7 @@ for (const mode of ['session', 'transaction'] as const)
     const readyz = async () => (await send(new URL('/readyz', service.base).href)).status
     const count = async () => (await sql<{ n: number }[]>`select count(*)::int as n from pets`)[0]?.n
 
-    t.test('it serves', async (t) => {
+    t.test('the service serves requests', async (t) => {
       t.equal(await readyz(), 200)
       t.match(await create(), { status: 201, body: { id: 1, name: 'Rex' } })
       t.match(await call('GET', '/pets/1'), { status: 200, body: { id: 1 } })
@@ -48,7 +52,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.match(await call('GET', '/pets?status=sold'), { status: 200, body: [] })
     })
 
-    t.test('a creation with a key is done once, also of several at once', async (t) => {
+    t.test('a creation with an Idempotency-Key is done once, also concurrently', async (t) => {
       const first = await create('once')
       const again = await create('once')
       t.equal(first.status, 201)
@@ -58,7 +62,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal(await count(), 3)
     })
 
-    t.test('requests of all sorts at once each get their own answer', async (t) => {
+    t.test('concurrent requests of all kinds each get their own response', async (t) => {
       const before = (await count()) ?? 0
       const all = await Promise.all(
         Array.from({ length: 60 }, async (_, i) => {
@@ -73,7 +77,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal(await count(), before + 24)
     })
 
-    t.test('what waits for a lock is 503 in time, and never done', async (t) => {
+    t.test('a request that waits for a lock gets 503 in time, and has no effect', async (t) => {
       const before = await count()
       const held = await holdPets(sql)
       const answers = await Promise.all([create(), create('locked'), call('GET', '/pets')])
@@ -90,7 +94,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal((await create('locked')).status, 201)
     })
 
-    t.test('when PgBouncer is away it is not ready, and serves again once it is back', async (t) => {
+    t.test('while PgBouncer is down the service is not ready, and it recovers afterwards', async (t) => {
       await bouncer.kill()
       t.equal(await readyz(), 503)
       t.equal((await create()).status, 503)
@@ -100,14 +104,14 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal((await call('GET', '/pets?limit=1')).status, 200)
     })
 
-    t.test('animals are added by COPY', async (t) => {
+    t.test('seed adds animals by COPY', async (t) => {
       const seeded = await runProgram('src/commands/seed.ts', ['--count', '100', '--append', '--json'], env)
       t.match(seeded, { code: 0, stdout: /"added":100/ })
     })
-    t.test('it stops in good order', async (t) => t.match(await service.stop(), { code: 0 }))
+    t.test('the service shuts down cleanly', async (t) => t.match(await service.stop(), { code: 0 }))
   })
 
-t.test('a start behind a PgBouncer says what it needs', { skip: pgBouncerIsMissing }, async (t) => {
+t.test('startup behind PgBouncer reports what is missing', { skip: pgBouncerIsMissing }, async (t) => {
   const sql = await createDatabase(t)
   const [role, lax] = [await createRole(t, sql), await createRole(t, sql, handlerTimeoutMs + 5)]
   const users = { [role]: '', [lax]: '' }
@@ -116,29 +120,29 @@ t.test('a start behind a PgBouncer says what it needs', { skip: pgBouncerIsMissi
       ...{ DATABASE_URL: databaseUrl, HANDLER_TIMEOUT_MS: String(handlerTimeoutMs), PORT: '0' },
     })
 
-  t.test('a role that bounds its statements', async (t) => {
+  t.test('timeouts of the role', async (t) => {
     const bouncer = await startPgBouncer(t, sql, 'transaction', users)
     for (const user of [lax, sql.options.user])
       t.match(await start(bouncer.urlOf(user)), {
         code: 1,
         stderr: new RegExp(
-          `^startup failed: The database is behind a pooler, and the settings of the role "${user}" lack statement_timeout of 2000 ms at the most, idle_in_transaction_session_timeout of 2000 ms at the most\\.\nRun \`npm run migrate\``,
+          `^startup failed: The database is behind a connection pooler, and the role "${user}" lacks these settings: statement_timeout of at most 2000 ms, idle_in_transaction_session_timeout of at most 2000 ms\\.\nRun \`npm run migrate\``,
         ),
       })
   })
 
-  t.test('a role whose dates are in the form that is read', async (t) => {
+  t.test('the DateStyle of the role', async (t) => {
     await sql`alter role ${sql(role)} in database ${sql(String(sql.options.database))} set DateStyle = 'SQL'`
     const bouncer = await startPgBouncer(t, sql, 'transaction', users)
-    t.match(await start(bouncer.urlOf(role)), { code: 1, stderr: /lack DateStyle ISO\.\n/ })
+    t.match(await start(bouncer.urlOf(role)), { code: 1, stderr: /lacks these settings: DateStyle ISO\.\n/ })
   })
 
-  t.test('transactions', async (t) => {
+  t.test('transactions, with statement pooling', async (t) => {
     const bouncer = await startPgBouncer(t, sql, 'statement', users)
     t.match(await start(bouncer.urlOf(role)), {
       code: 1,
       stderr:
-        /^startup failed: The database is behind a pooler, where a transaction fails: .+\nHave it pool by /,
+        /^startup failed: The database is behind a connection pooler, through which a transaction fails: .+\nSet the pooler to /,
     })
   })
 })

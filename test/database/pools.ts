@@ -15,7 +15,7 @@ interface Service {
   readonly log: Record<string, unknown>[]
 }
 
-// As a role that has so many connections: none of a superuser's are bounded.
+// Connects as a role with a connection limit, which superusers are exempt from.
 async function openAs(t: Test, admin: RootSql, limit: number): Promise<Service> {
   const cluster = await readCluster()
   const role = `${admin.options.database}_role`
@@ -47,9 +47,9 @@ async function disconnect(admin: RootSql, role: string): Promise<void> {
 }
 
 const refusals = (log: readonly Record<string, unknown>[]) =>
-  log.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('the database '))
+  log.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('database '))
 
-t.test('with fewer connections than it wants, an instance serves with those it gets', async (t) => {
+t.test('an instance serves with fewer connections than it may open', async (t) => {
   const admin = await createDatabase(t)
   const { pools, role, log } = await openAs(t, admin, 3)
   const service = await startService(t, { sql: admin, pools })
@@ -63,9 +63,9 @@ t.test('with fewer connections than it wants, an instance serves with those it g
   }
   t.equal((await fetch(`${service.origin}/readyz`)).status, 200)
   t.equal(await countOf(admin, role), 3)
-  t.strictSame(refusals(log), ['the database refuses connections'], 'and says so once')
+  t.strictSame(refusals(log), ['database refuses connections'], 'logged once')
 
-  t.test('and takes more when there are more', async (t) => {
+  t.test('and opens more when it can', async (t) => {
     await admin.unsafe(`alter role ${role} connection limit 20`)
     const held = await holdInserts(admin)
     const creations: Promise<unknown>[] = []
@@ -75,11 +75,11 @@ t.test('with fewer connections than it wants, an instance serves with those it g
     })
     await held.release()
     await Promise.all(creations)
-    t.strictSame(refusals(log), ['the database refuses connections', 'the database takes connections again'])
+    t.strictSame(refusals(log), ['database refuses connections', 'database accepts connections again'])
   })
 })
 
-t.test('those that write leave one each to the others', async (t) => {
+t.test('the write pool cedes a connection to each of the other pools', async (t) => {
   const admin = await createDatabase(t)
   const { pools } = await openAs(t, admin, 3)
   const sleep = (sql: Sql) => sql`select pg_sleep(0.5)`
@@ -92,7 +92,7 @@ t.test('those that write leave one each to the others', async (t) => {
   t.strictSame([pools.keys.count, pools.reads.count, pools.writes.count], [1, 1, 1])
 })
 
-t.test('a role that may not log in any more', async (t) => {
+t.test('a role that may no longer log in', async (t) => {
   const admin = await createDatabase(t)
   const { pools, role } = await openAs(t, admin, -1)
   const service = await startService(t, { sql: admin, pools })
@@ -100,13 +100,13 @@ t.test('a role that may not log in any more', async (t) => {
   t.equal(await ready(), 200)
   await admin.unsafe(`alter role ${role} nologin`)
 
-  t.test('is served by the connections that it has', async (t) => {
+  t.test('is served by its open connections', async (t) => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/pets')))
     t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
     t.equal(await ready(), 200)
   })
 
-  t.test('gets 503 when they are gone, and is not ready', async (t) => {
+  t.test('gets 503 once they are closed, and the instance is not ready', async (t) => {
     await disconnect(admin, role)
     await until(async () => (await ready()) === 503)
     const answer = await service.call('GET', '/pets')
@@ -115,14 +115,14 @@ t.test('a role that may not log in any more', async (t) => {
     t.equal(await ready(), 503)
   })
 
-  t.test('is served again when it may', async (t) => {
+  t.test('is served again once it may log in', async (t) => {
     await admin.unsafe(`alter role ${role} login`)
     await until(async () => (await ready()) === 200)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
 })
 
-t.test('connections that are replaced in health cost no answer to what is committed', async (t) => {
+t.test('retiring healthy connections fails no request', async (t) => {
   const admin = await createDatabase(t)
   const { pools } = await openAs(t, admin, -1)
   const service = await startService(t, { sql: admin, pools })
@@ -135,8 +135,8 @@ t.test('connections that are replaced in health cost no answer to what is commit
   const callers = Array.from({ length: 40 }, async (_, i) => {
     statuses.push((await create(i)).status)
     for (const pool of [pools.keys, pools.reads, pools.writes]) {
-      pool.giveUp()
-      pool.giveOneUp()
+      pool.retireAll()
+      pool.retireOne()
     }
   })
   await Promise.all(callers)

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { DatabaseProxy } from '../../scripts/lib/database-proxy.js'
 import { Replication, urlOf } from '../../scripts/lib/replication.js'
 import { connect, type DatabaseOptions } from '../../src/database/connect.js'
-import { readPlace } from '../../src/database/servers.js'
+import { readDatabaseUrl } from '../../src/database/servers.js'
 import type { Database, Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { measureReplicationLag } from '../../src/metrics/database.js'
@@ -17,7 +17,7 @@ import { prefix } from '../fixtures/facts.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
-// With the service's tables on both.
+// Starts a primary and its standby, with the service's tables on both.
 async function startReplication(t: Test): Promise<Replication> {
   const replication = await Replication.start(dataDirectory(t))
   t.teardown(() => replication.close())
@@ -62,23 +62,28 @@ async function portOf(sql: Sql): Promise<number | undefined> {
 
 const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).status
 
-t.test('of a primary and its standby', async (t) => {
+t.test('a primary and its standby', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby, url } = replication
 
-  t.test('the standby alone is no place to start, and is told of plainly', async (t) => {
+  t.test('the service does not start on the standby alone', async (t) => {
     for (const attributes of ['any', 'primary', 'read-write'])
       await t.rejects(use(t, `${urlOf(standby)}?target_session_attrs=${attributes}`), {
         name: 'OperatorError',
         message: new RegExp(
-          `^Cannot use database "postgres" at 127\\.0\\.0\\.1:${standby.port}: 127\\.0\\.0\\.1:${standby.port} is a standby: it only reads\n`,
+          `^Cannot use database "postgres" at 127\\.0\\.0\\.1:${standby.port}: 127\\.0\\.0\\.1:${standby.port} is a standby\n`,
         ),
       })
   })
 
-  t.test('the primary is found, wherever the URL names it', async (t) => {
-    const nobody = { host: '127.0.0.1', port: 1 }
-    for (const servers of [[primary], [standby, primary], [nobody, standby, primary], [primary, nobody]]) {
+  t.test('the primary is found at any position in the URL', async (t) => {
+    const unreachable = { host: '127.0.0.1', port: 1 }
+    for (const servers of [
+      [primary],
+      [standby, primary],
+      [unreachable, standby, primary],
+      [primary, unreachable],
+    ]) {
       const { sql, pools } = await use(t, urlOf(...servers))
       for (const each of [sql, pools.keys.sql, pools.reads.sql, pools.writes.sql])
         t.equal(await portOf(each), primary.port)
@@ -87,7 +92,7 @@ t.test('of a primary and its standby', async (t) => {
     t.equal(await portOf((await use(t, byParameters)).sql), primary.port)
   })
 
-  t.test('a start that finds none says what is with each', async (t) => {
+  t.test('a startup without a primary reports the error of each server', async (t) => {
     const [one, other] = [1, standby.port]
     await t.rejects(use(t, urlOf({ host: '127.0.0.1', port: one }, standby)), {
       name: 'OperatorError',
@@ -97,7 +102,7 @@ t.test('of a primary and its standby', async (t) => {
     })
   })
 
-  t.test('when the primary is gone, the other serves once it is promoted', async (t) => {
+  t.test('after the primary fails, the standby serves once it is promoted', async (t) => {
     const lines: object[] = []
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
     const service = await serve(t, await use(t, url, 0, { log }))
@@ -112,14 +117,14 @@ t.test('of a primary and its standby', async (t) => {
     t.equal(await service.create(), 201)
     t.equal((await service.call('GET', '/pets')).status, 200)
     t.equal(service.acknowledged.length, 21)
-    t.ok(await service.areFound(standby.sql), 'with all that was acknowledged')
+    t.ok(await service.areFound(standby.sql), 'with every acknowledged write')
     t.equal(await portOf((await later).sql), standby.port)
     const moved = { server: `127.0.0.1:${standby.port}`, reason: /ECONN|CONNECTION_/ }
-    t.match(lines, [{ ...moved, msg: 'another server of the database takes the writes' }])
+    t.match(lines, [{ ...moved, msg: 'database primary changed' }])
   })
 })
 
-t.test('a primary that is set to only read, as the other is promoted, is left', async (t) => {
+t.test('a primary that becomes read-only is abandoned for the promoted standby', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
   const service = await serve(t, await use(t, replication.url))
@@ -132,23 +137,20 @@ t.test('a primary that is set to only read, as the other is promoted, is left', 
   await until(async () => (await service.create()) === 201)
   t.ok(await service.areFound(standby.sql))
   await until(async () => (await ready(service)) === 200)
-  // With all connections to it, also those that only read.
+  // All connections to it close, including those for reads.
   await until(async () => {
     const left = await primary.sql`select from pg_stat_activity where application_name = 'animal-store'`
     return left.length === 0
   })
 })
 
-t.test('requests read from a standby, and from the primary while it is away', async (t) => {
+t.test('requests read from a standby, and from the primary while it is unavailable', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
   const proxy = await DatabaseProxy.start(standby)
   t.teardown(() => proxy.close())
   const lines: { msg: string; reason?: string; server?: string }[] = []
-  const log = pino(
-    {},
-    { write: (line) => void (line.includes('requests read') && lines.push(JSON.parse(line))) },
-  )
+  const log = pino({}, { write: (line) => void (/standby/.test(line) && lines.push(JSON.parse(line))) })
   const databaseReadUrl = urlOf(proxy).replace('postgres@', 'reader@')
   const reads = { log, databaseReadUrl, handlerTimeoutMs: 20_000 }
   await primary.sql`create role reader login in role pg_read_all_data`
@@ -172,28 +174,28 @@ t.test('requests read from a standby, and from the primary while it is away', as
   proxy.admit(false)
   await until(async () => (await read()) === 200)
   t.equal(await readPort(), primary.port)
-  t.equal(await userOf(database.pools.reads.sql), 'postgres', 'as its own URL says')
+  t.equal(await userOf(database.pools.reads.sql), 'postgres', 'the user of the primary’s URL')
   t.equal(await ready(service), 200)
   const later = await use(t, urlOf(primary), 0, reads)
-  t.equal(await portOf(later.pools.reads.sql), primary.port, 'a start does not wait for it')
-  const away = 'no standby can serve: requests read from the primary'
-  const isReset = { msg: away, reason: /ECONN|CONNECTION_/ }
-  t.match(lines, [isReset, isReset], 'each says so once, and why')
+  t.equal(await portOf(later.pools.reads.sql), primary.port, 'startup does not wait for it')
+  const fallback = 'no standby available, reading from the primary'
+  const isReset = { msg: fallback, reason: /ECONN|CONNECTION_/ }
+  t.match(lines, [isReset, isReset], 'each instance logs it once, with the reason')
 
   proxy.admit(true)
   await until(async () => (await readPort()) === standby.port)
   t.equal(await read(), 200)
-  const back = { msg: 'requests read from a standby', server: `127.0.0.1:${proxy.port}` }
-  t.match(lines.slice(2), [back], 'and where it is back')
+  const back = { msg: 'reading from a standby', server: `127.0.0.1:${proxy.port}` }
+  t.match(lines.slice(2), [back], 'with the address of the standby')
 
-  // With packets that vanish, as of a standby whose machine is gone.
+  // Packets are lost, as when the standby's machine fails.
   proxy.silence()
   await until(async () => (await read()) === 200)
   t.equal(await readPort(), primary.port)
-  t.match(lines.at(-1), { msg: away, reason: 'no answer' })
+  t.match(lines.at(-1), { msg: fallback, reason: 'no answer' })
 })
 
-t.test('a standby that lacks migrations is not read from until it has them', async (t) => {
+t.test('a standby is not used until it has the migrations', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
   await primary.sql`drop table idempotent_answers`
@@ -207,25 +209,25 @@ t.test('a standby that lacks migrations is not read from until it has them', asy
   const { call } = await startService(t, database)
   t.equal((await call('GET', '/pets')).status, 200)
   const reason = `127.0.0.1:${standby.port} lacks migrations that the primary has`
-  t.equal(lines.filter((line) => line.includes(reason)).length, 1, 'which is said once')
+  t.equal(lines.filter((line) => line.includes(reason)).length, 1, 'logged once')
   t.equal(await portOf(database.pools.reads.sql), primary.port)
   await standby.sql`select pg_wal_replay_resume()`
   await until(async () => (await portOf(database.pools.reads.sql).catch(() => 0)) === standby.port)
   t.equal((await call('GET', '/pets')).status, 200)
 })
 
-t.test('a standby that cannot be read from is told of before the first request', async (t) => {
+t.test('an unavailable standby is logged before the first request', async (t) => {
   const { primary } = await startReplication(t)
   const lines: string[] = []
   const log = pino({}, { write: (line) => void lines.push(line) })
-  const nobody = urlOf({ host: '127.0.0.1', port: 1 })
-  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: nobody, log })
-  const told = 'no standby can serve: requests read from the primary'
-  await until(() => lines.some((line) => line.includes(told) && line.includes('ECONNREFUSED')))
+  const unreachable = urlOf({ host: '127.0.0.1', port: 1 })
+  const { pools } = await use(t, urlOf(primary), 0, { databaseReadUrl: unreachable, log })
+  const message = 'no standby available, reading from the primary'
+  await until(() => lines.some((line) => line.includes(message) && line.includes('ECONNREFUSED')))
   t.equal(await portOf(pools.reads.sql), primary.port)
 })
 
-t.test('how far a standby is behind is measured', async (t) => {
+t.test('the replication lag of a standby is measured', async (t) => {
   const { primary, standby } = await startReplication(t)
   const lagOf = async ({ pools }: Database) => {
     const registry = new Registry()
@@ -233,7 +235,7 @@ t.test('how far a standby is behind is measured', async (t) => {
     const [, value] = /^animal_store_replication_lag_seconds (.+)$/m.exec(await registry.metrics()) ?? []
     return value && Number(value)
   }
-  t.equal(await lagOf(await use(t, urlOf(primary))), undefined, 'of a primary there is nothing to measure')
+  t.equal(await lagOf(await use(t, urlOf(primary))), undefined, 'a primary has none')
   const database = await use(t, urlOf(primary), 0, { databaseReadUrl: urlOf(standby) })
   await until(async () => (await lagOf(database)) === 0)
   await standby.sql`select pg_wal_replay_pause()`
@@ -245,7 +247,7 @@ t.test('how far a standby is behind is measured', async (t) => {
   await until(async () => Number(await lagOf(database)) > 0)
 })
 
-t.test('a read that a standby cancels, to follow the primary, is no fault of ours', async (t) => {
+t.test('a read cancelled by a recovery conflict on a standby counts as an outage', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
   await standby.sql`alter system set max_standby_streaming_delay = 0`
@@ -259,15 +261,15 @@ t.test('a read that a standby cancels, to follow the primary, is no fault of our
   await primary.sql.begin((sql) => sql`lock table pets in access exclusive mode`)
   const error = await reading
   t.match(error, { code: '40001' })
-  t.ok(isUnavailable(error), 'so it is answered with 503')
+  t.ok(isUnavailable(error), 'answered with 503')
 })
 
-t.test('a database that is set to only read is read, and written again when it may be', async (t) => {
+t.test('a read-only database serves reads, and writes once it accepts them', async (t) => {
   const sql = await createDatabase(t, { max: 1 })
   const service = await startService(t, { sql })
   const create = async () =>
     (await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status
-  // For the sessions that begin from now on, the first of those that write among them.
+  // Applies to new sessions; the write pool has none yet.
   const alter = (how: string) => sql.unsafe(`alter database ${sql.options.database} ${how}`)
   await alter('set default_transaction_read_only = on')
   for (let i = 0; i < 5; i++) t.equal(await create(), 503)
@@ -277,16 +279,19 @@ t.test('a database that is set to only read is read, and written again when it m
   await until(async () => (await create()) === 201)
 })
 
-t.test('a start at what hangs up at once, as a balancer without a primary does, ends in time', async (t) => {
-  const server = net.createServer((socket) => void socket.destroy())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as net.AddressInfo
-  await t.rejects(use(t, `postgres://postgres@127.0.0.1:${port}/postgres`), {
-    name: 'OperatorError',
-    message: new RegExp(`^Cannot use database "postgres" at 127\\.0\\.0\\.1:${port}: `),
-  })
-})
+t.test(
+  'startup fails in time if the server hangs up at once, as a load balancer without a primary does',
+  async (t) => {
+    const server = net.createServer((socket) => void socket.destroy())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as net.AddressInfo
+    await t.rejects(use(t, `postgres://postgres@127.0.0.1:${port}/postgres`), {
+      name: 'OperatorError',
+      message: new RegExp(`^Cannot use database "postgres" at 127\\.0\\.0\\.1:${port}: `),
+    })
+  },
+)
 
 const urls: [url: string, hosts: [name: string, port: number][], target: string][] = [
   ['postgres://h/x', [['h', 5432]], 'primary'],
@@ -327,39 +332,42 @@ const urls: [url: string, hosts: [name: string, port: number][], target: string]
 
 for (const [url, hosts, target] of urls) {
   t.test(`the servers of ${url}`, async (t) => {
-    const { servers } = readPlace(url)
+    const { servers } = readDatabaseUrl(url)
     const expected = hosts.map(([name, port]) => ({ host: [name], port: [port] }))
     t.strictSame([servers.all, servers.target], [expected, target])
   })
 }
 
 t.test(
-  'a server that comes to be behind a pooler is left: what its connections were set to would be lost',
+  'a pooler put in front of a server after startup is rejected: it would lose the session settings',
   async (t) => {
     const address = { host: ['h'], port: [1] }
     const state = { isStandby: false, isReadOnly: false, migrations: 0 }
-    const { servers } = readPlace('postgres://h:1/x')
+    const { servers } = readDatabaseUrl('postgres://h:1/x')
     const [server = {}] = servers.all
     servers.accept(server, { ...state, isPooled: false }, address)
     t.throws(() => servers.accept(server, { ...state, isPooled: true }, address), {
       code: '08004',
-      message: 'h:1 is behind a pooler now',
+      message: 'h:1 is now behind a connection pooler',
     })
-    const pooled = readPlace('postgres://h:1/x').servers
+    const pooled = readDatabaseUrl('postgres://h:1/x').servers
     pooled.accept(server, { ...state, isPooled: true }, address)
     pooled.accept(server, { ...state, isPooled: false }, address)
     t.ok(pooled.isPooled)
   },
 )
 
-t.test('a login and a database in a URL are decoded, and other parameters are PostgreSQL’s', async (t) => {
-  const login = { username: 'me@here', password: 'p:w', database: 'x y' }
-  for (const text of [
-    'postgres://me%40here:p%3Aw@h1:1,h2:2/x%20y?application_name=a%20b',
-    'postgres://h1:1,h2:2?user=me%40here&password=p%3Aw&dbname=x%20y&application_name=a%20b',
-  ]) {
-    const place = readPlace(text)
-    t.strictSame(place.login, login)
-    t.equal(place.url, 'postgres:///?application_name=a+b')
-  }
-})
+t.test(
+  'the login and the database of a URL are decoded, and other parameters go to PostgreSQL',
+  async (t) => {
+    const login = { username: 'me@here', password: 'p:w', database: 'x y' }
+    for (const text of [
+      'postgres://me%40here:p%3Aw@h1:1,h2:2/x%20y?application_name=a%20b',
+      'postgres://h1:1,h2:2?user=me%40here&password=p%3Aw&dbname=x%20y&application_name=a%20b',
+    ]) {
+      const read = readDatabaseUrl(text)
+      t.strictSame(read.login, login)
+      t.equal(read.url, 'postgres:///?application_name=a+b')
+    }
+  },
+)

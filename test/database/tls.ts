@@ -4,7 +4,7 @@ import path from 'node:path'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/database/connect.js'
-import { readPlace } from '../../src/database/servers.js'
+import { readDatabaseUrl } from '../../src/database/servers.js'
 import type { RootSql } from '../../src/database/types.js'
 import { migrationsFolder, projectRoot } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
@@ -14,7 +14,7 @@ import { createDatabase, testConfig } from '../fixtures/service.js'
 const folder = path.join(projectRoot, 'test/fixtures/tls')
 const authority = path.join(folder, 'ca.pem')
 
-/** What takes TLS in front of the database, as PostgreSQL does, with a certificate of the test's own authority. */
+/** Starts a TLS proxy in front of the database that speaks PostgreSQL's SSLRequest, with a certificate of the test's own authority. */
 async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 'name') {
   const [key, cert, ca] = [`${certificate}.key`, `${certificate}.pem`, 'ca.pem'].map((name) =>
     readFileSync(path.join(folder, name)),
@@ -74,35 +74,47 @@ const cases: [
   parameters: Record<string, string>,
   RegExp | 'used',
 ][] = [
-  ['any certificate will do', 'name', '127.0.0.1', { sslmode: 'require' }, 'used'],
-  ['an unknown authority', 'name', 'localhost', { sslmode: 'verify-full' }, /certificate/],
-  ['its name', 'name', 'localhost', { sslmode: 'verify-full', sslrootcert: authority }, 'used'],
-  ['its address', 'address', '127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority }, 'used'],
-  ['another name', 'address', 'localhost', { sslmode: 'verify-full', sslrootcert: authority }, /localhost/],
+  ['require accepts any certificate', 'name', '127.0.0.1', { sslmode: 'require' }, 'used'],
+  ['verify-full with an unknown authority', 'name', 'localhost', { sslmode: 'verify-full' }, /certificate/],
+  ['verify-full by name', 'name', 'localhost', { sslmode: 'verify-full', sslrootcert: authority }, 'used'],
   [
-    'another address',
+    'verify-full by address',
+    'address',
+    '127.0.0.1',
+    { sslmode: 'verify-full', sslrootcert: authority },
+    'used',
+  ],
+  [
+    'verify-full with another name',
+    'address',
+    'localhost',
+    { sslmode: 'verify-full', sslrootcert: authority },
+    /localhost/,
+  ],
+  [
+    'verify-full with another address',
     'name',
     '127.0.0.1',
     { sslmode: 'verify-full', sslrootcert: authority },
     /127\.0\.0\.1/,
   ],
-  ['the authority alone', 'name', '127.0.0.1', { sslmode: 'verify-ca', sslrootcert: authority }, 'used'],
-  ['an unknown authority alone', 'name', '127.0.0.1', { sslmode: 'verify-ca' }, /certificate/],
-  ['an authority without a mode', 'name', '127.0.0.1', { sslrootcert: authority }, 'used'],
-  ['the authorities of Node', 'name', 'localhost', { sslrootcert: 'system' }, /certificate/],
+  ['verify-ca', 'name', '127.0.0.1', { sslmode: 'verify-ca', sslrootcert: authority }, 'used'],
+  ['verify-ca with an unknown authority', 'name', '127.0.0.1', { sslmode: 'verify-ca' }, /certificate/],
+  ['an authority without an sslmode', 'name', '127.0.0.1', { sslrootcert: authority }, 'used'],
+  ['sslrootcert=system', 'name', 'localhost', { sslrootcert: 'system' }, /certificate/],
   [
-    'no such mode',
+    'an unknown sslmode',
     'name',
     '127.0.0.1',
     { sslmode: 'verify_full' },
-    /its sslmode verify_full is none of disable, /,
+    /sslmode must be one of disable, .*, not verify_full$/,
   ],
   [
-    'no such file',
+    'a missing file',
     'name',
     'localhost',
     { sslrootcert: '/nowhere.pem' },
-    /its sslrootcert cannot be read: ENOENT/,
+    /sslrootcert cannot be read: ENOENT/,
   ],
 ]
 
@@ -115,34 +127,42 @@ for (const [title, certificate, host, parameters, expected] of cases) {
   })
 }
 
-t.test('without TLS, its files are not looked for', async (t) => {
-  const { url, servers } = readPlace(
+t.test('with sslmode=disable, the files are not read', async (t) => {
+  const { url, servers } = readDatabaseUrl(
     'postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d',
   )
   t.equal(url, 'postgres:///?sslmode=disable&application_name=d')
   t.strictSame(servers.all, [{ host: ['b'], port: [5432] }])
 })
 
-t.test('TLS to the database: the service shows a certificate of its own', async (t) => {
+t.test('an error in DATABASE_READ_URL names that variable', async (t) => {
+  const databaseUrl = 'postgres://a@127.0.0.1:1/b'
+  const databaseReadUrl = `${databaseUrl}?sslmode=verify_full`
+  const config = { ...testConfig(), databaseUrl, databaseReadUrl, migrationsFolder, log: silent }
+  await t.rejects(connect(config), { message: /^DATABASE_READ_URL: sslmode must be one of/ })
+})
+
+t.test('TLS to the database: the service presents its client certificate', async (t) => {
   const { url, callers } = await startTls(t, await createDatabase(t), 'address')
   const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
   t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
   t.strictSame([...new Set(callers)], ['name'])
 })
 
-t.test('a server that takes no TLS ends a start that asks for it at once', async (t) => {
+t.test('a server without TLS fails the startup at once if sslmode requires it', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const start = (sslmode: string) => use(`${url}?sslmode=${sslmode}`, 60_000)
   for (const sslmode of ['require', 'verify-ca', 'verify-full']) {
     await t.rejects(start(sslmode), {
       name: 'OperatorError',
-      message: /: 127\.0\.0\.1 takes no TLS\nHave it take TLS, or say sslmode=disable in DATABASE_URL\.$/,
+      message:
+        /: 127\.0\.0\.1 does not support TLS, but sslmode requires it\nEnable TLS on the server, or set sslmode=disable in DATABASE_URL\.$/,
     })
   }
   for (const sslmode of ['prefer', 'allow']) t.equal(await start(sslmode), 'used')
 })
 
-t.test('TLS to the database: of several hosts, each is held to its own name', async (t) => {
+t.test('TLS to the database: each of several hosts is verified by its own name', async (t) => {
   const { url } = await startTls(t, await createDatabase(t), 'address')
   const parameters = { sslmode: 'verify-full', sslrootcert: authority }
   const { port } = new URL(url('localhost', parameters))

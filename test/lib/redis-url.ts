@@ -1,13 +1,13 @@
 import t from 'tap'
-import { type RedisPlace, readRedisUrl } from '../../src/lib/redis-url.js'
+import { type RedisUrl, readRedisUrl } from '../../src/lib/redis-url.js'
 
-const nobody = { username: undefined, password: undefined }
-const plain: RedisPlace = {
+const noLogin = { username: undefined, password: undefined }
+const plain: RedisUrl = {
   kind: 'server',
   hosts: [{ host: 'a', port: 6379 }],
   isEncrypted: false,
-  login: nobody,
-  sentinelLogin: nobody,
+  login: noLogin,
+  sentinelLogin: noLogin,
   database: 0,
   master: undefined,
 }
@@ -16,7 +16,7 @@ const pair = [
   { host: '::1', port: 7 },
 ]
 
-const places: [url: string, place: Partial<RedisPlace>][] = [
+const places: [url: string, place: Partial<RedisUrl>][] = [
   ['redis://a', {}],
   ['redis://a/', {}],
   ['REDISS://a:7/2', { hosts: [{ host: 'a', port: 7 }], isEncrypted: true, database: 2 }],
@@ -43,6 +43,6 @@ const places: [url: string, place: Partial<RedisPlace>][] = [
 ]
 
 for (const [url, place] of places)
-  t.test(`${url} is read`, async (t) => {
+  t.test(`${url} is parsed`, async (t) => {
     t.strictSame(readRedisUrl(url), { ...plain, ...place })
   })

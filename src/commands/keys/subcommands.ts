@@ -1,4 +1,4 @@
-// What can be done with API keys.
+// The subcommands of `keys`.
 
 import { parseArgs } from 'node:util'
 import { stringify } from 'lossless-json'
@@ -20,26 +20,26 @@ import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connec
 import { UsageError, wholeNumber } from '../command.js'
 import { paintFor, table } from '../terminal.js'
 
-/** What a subcommand does, and prints. */
 export type Subcommand = (sql: RootSql, print: Print, redis: RedisConfig) => Promise<void>
 
-/** Writes to standard output, or throws. */
+/** Writes to standard output; rejects if that fails. */
 export type Print = (text: string) => Promise<void>
 
 /**
- * The subcommand that the arguments call for.
- * @throws {UsageError} where they call for none
+ * Parses the arguments.
+ * @throws {UsageError} when they are not a subcommand's
  */
 export function readSubcommand(args: readonly string[], contract: Contract): Subcommand {
   const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
   const { json = false, ...terms } = values
   const [command, ...rest] = positionals
   if (command === 'create' && rest.length === 0) return create(newKey(terms, contract), json)
-  if (Object.keys(terms).length > 0) throw new UsageError(`${command ?? 'keys'} takes no option but --json`)
+  if (Object.keys(terms).length > 0)
+    throw new UsageError(`${command ?? 'keys'} accepts no option other than --json`)
   if (command === 'list' && rest.length === 0) return list(json)
   if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract, json)
   if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]), json)
-  throw new UsageError('Say create, list, show ID or revoke ID.')
+  throw new UsageError('Expected create, list, show ID or revoke ID')
 }
 
 const options = {
@@ -59,12 +59,12 @@ function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
   const { name = '', plan = '' } = values
   const quotas = plans.get(plan)
   if (!/^\P{Cc}{1,255}$/u.test(name))
-    throw new UsageError('--name must have 1 to 255 characters, and no line break or other control')
+    throw new UsageError('--name must have 1 to 255 characters, and no line break or other control character')
   if (quotas === undefined) throw new UsageError(`--plan must be one of ${[...plans.keys()].join(', ')}`)
   const agreed = quotas === 'custom'
   if (agreed !== (values['per-minute'] !== undefined) || agreed !== (values['per-day'] !== undefined)) {
     throw new UsageError(
-      `--per-minute and --per-day ${agreed ? 'are needed with' : 'do not go with'} the plan ${plan}`,
+      `--per-minute and --per-day are ${agreed ? 'required' : 'not allowed'} with the plan ${plan}`,
     )
   }
   return {
@@ -76,7 +76,7 @@ function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
   }
 }
 
-// What PostgreSQL's integer holds.
+// The maximum of PostgreSQL's integer.
 const quotaMax = 2 ** 31 - 1
 
 function quota(option: string, text = ''): number {
@@ -86,12 +86,12 @@ function quota(option: string, text = ''): number {
 function expiry(text: string): Date {
   const date = new Date(text)
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-  // A day that the month does not have would roll over into the next.
+  // Date accepts 2027-02-30 as 2027-03-02.
   const rollsOver =
     !Number.isNaN(date.getTime()) &&
     new Date(text.slice(0, 10)).toISOString().slice(0, 10) !== text.slice(0, 10)
   if (!isIso || Number.isNaN(date.getTime()) || rollsOver)
-    throw new UsageError('--expires must be a time like 2027-01-31T12:00:00Z')
+    throw new UsageError('--expires must be a date or a time such as 2027-01-31T12:00:00Z')
   if (date.getTime() <= Date.now()) throw new UsageError('--expires must be in the future')
   return date
 }
@@ -101,8 +101,8 @@ function create(terms: KeyTerms, json: boolean): Subcommand {
     const key = createApiKey()
     await sql.begin(async (transaction) => {
       const id = await insertApiKey(transaction, { ...terms, hash: hashApiKey(key) })
-      if (!json) process.stderr.write(`Key ${id} of plan ${terms.plan}, shown this once:\n`)
-      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`) // a key that nobody sees is not kept
+      if (!json) process.stderr.write(`Key ${id} of plan ${terms.plan}, shown only once:\n`)
+      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`) // before the commit: a key that could not be printed is not stored
     })
   }
 }
@@ -116,7 +116,7 @@ function list(json: boolean): Subcommand {
 
 function readId(text = ''): bigint {
   if (/^[1-9]\d{0,17}$/.test(text)) return BigInt(text)
-  throw new UsageError(`${JSON.stringify(text)} is no ID: list shows them`)
+  throw new UsageError(`${JSON.stringify(text)} is not a key ID: see keys list`)
 }
 
 function revoke(id: bigint, json: boolean): Subcommand {
@@ -137,19 +137,19 @@ function show(id: bigint, contract: Contract, json: boolean): Subcommand {
     const amount = (name: 'minute' | 'day') =>
       used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
     const text = `${keyTable([key])}
-A minute  ${quotas.perMinute}, used: ${amount('minute')}
-A day     ${quotas.perDay}, used: ${amount('day')}
+Per minute  ${quotas.perMinute}, used: ${amount('minute')}
+Per day     ${quotas.perDay}, used: ${amount('day')}
 `
     await print(json ? toJson({ ...key, state: state(key), quotas, used }) : text)
   }
 }
 
-// An id keeps all its digits.
+// stringify of lossless-json writes bigint ids exactly.
 function toJson(value: unknown): string {
   return `${stringify(value, undefined, 2)}\n`
 }
 
-// Requests counted in the minute and the day that are open now.
+// Reads the requests counted in the current minute and day.
 async function readUsage(
   client: Client,
   { title, rateLimits }: Contract,

@@ -1,5 +1,5 @@
-// Animals that look like a store's: names people give, breeds that go with their category, more of the common kinds than
-// of the rare. The same seed gives the same animals.
+// Random animals that look like a store's: common names, breeds that match their category, frequent and rare categories. The same seed gives
+// the same animals.
 
 import type { PetStatus } from '../../../generated/types.js'
 
@@ -10,7 +10,7 @@ export interface Animal {
   readonly status: string | null
 }
 
-// By category, from 1: how many of a hundred animals, and their breeds.
+// By category id, from 1: the percentage of animals, and the breeds.
 const categories: readonly (readonly [share: number, breeds: string])[] = [
   [30, 'Beagle,Border Collie,Boxer,Corgi,Dachshund,Dalmatian,Greyhound,Labrador,Poodle,Pug,Spaniel,Whippet'],
   [26, 'Abyssinian,Bengal,Birman,British Shorthair,Burmese,Maine Coon,Persian,Ragdoll,Siamese,Sphynx'],
@@ -35,7 +35,7 @@ Tilly,Toby,Tofu,Tulip,Uma,Vera,Violet,Waffles,Walnut,Willow,Winnie,Wren,Yuki,Zar
     /,\n?/,
   )
 
-// Of a hundred animals. A few have none: nobody has said yet.
+// The percentage of animals with each status. A few have none.
 const statuses: readonly (readonly [share: number, status: PetStatus | null])[] = [
   [60, 'available'],
   [25, 'sold'],
@@ -43,7 +43,7 @@ const statuses: readonly (readonly [share: number, status: PetStatus | null])[] 
   [3, null],
 ]
 
-/** The animals of a seed, without end. */
+/** Generates the animals of a seed, endlessly. */
 export function* animals(seed: number): Generator<Animal, never> {
   const random = createRandom(seed)
   const choose = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each
@@ -58,12 +58,12 @@ export function* animals(seed: number): Generator<Animal, never> {
   }
 }
 
-// Each as often as its share, so that any place is as likely as another.
+// Repeats each element by its share, for a uniform choice.
 function spread<Each>(shares: readonly (readonly [share: number, each: Each])[]): Each[] {
   return shares.flatMap(([share, each]) => Array<Each>(share).fill(each))
 }
 
-// Mulberry32: small, fast, and good enough to draw names by. From 0 to 1, without 1.
+// Mulberry32: small, fast, and good enough for sample data. Returns numbers in [0, 1).
 function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,19 +1,19 @@
-// How far a long piece of work is: a bar that moves on a terminal, a line for each tenth elsewhere.
+// Progress of a long command: a bar on a terminal, a line per 10 % elsewhere.
 
-/** Where progress is shown: a terminal, a file, a pipe. */
+/** A terminal, file or pipe. */
 export type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean }
 
 export interface Progress {
-  /** So many are done. */
+  /** Shows that `done` of the total are done. */
   show(done: number): void
-  /** Leaves the line to whatever comes next. */
+  /** Erases the bar. */
   end(): void
 }
 
 const barWidth = 30
 const redrawMs = 100
 
-/** @param now the time in milliseconds */
+/** @param now returns the time in milliseconds */
 export function createProgress(total: number, stream: ProgressStream, now: () => number): Progress {
   const startedAt = now()
   const rate = (done: number) => {
@@ -21,7 +21,7 @@ export function createProgress(total: number, stream: ProgressStream, now: () =>
     return seconds > 0 ? `, ${Math.round(done / seconds).toLocaleString('en')} a second` : ''
   }
   const line = (done: number) => `${percent(done)} %  ${done.toLocaleString('en')} animals${rate(done)}`
-  const percent = (done: number) => (total === 0 ? 100 : Math.floor((done / total) * 100))
+  const percent = (done: number) => Math.floor((done / total) * 100)
   return stream.isTTY ? bar(stream, percent, line, now) : lines(stream, percent, line)
 }
 

@@ -1,6 +1,6 @@
-// One connection to PostgreSQL: a handle of postgres.js with `max: 1`, used until it ends and never again. postgres.js 3.4.9
-// reconnects by itself, but not from every end (porsager/postgres issues 1154 and 1208): what it was about to write stays in its
-// buffer, marked as sent, and some queries are never settled. So whatever is in flight when a connection ends is rejected here.
+// One connection to PostgreSQL: a postgres.js handle with `max: 1` that is never reused after its connection closes. postgres.js 3.4.9
+// reconnects by itself, but not after every kind of close (porsager/postgres issues 1154 and 1208): unsent data stays in its buffer,
+// marked as sent, and some queries never settle. Instead, every query in flight when the connection closes is rejected here.
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
@@ -9,85 +9,86 @@ import type { Server, ServerState, Servers } from '../servers.js'
 import { isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
-/** A handle of postgres.js, with int8 as bigint. */
+/** A postgres.js handle that reads int8 as bigint. */
 export type Handle = postgres.Sql<{ bigint: bigint }>
 
-/** What postgres.js is given of a connection. */
+/** The postgres.js options that a connection sets. */
 export interface ConnectionHooks extends Server {
   readonly max: 1
   readonly onclose: () => void
-  /** For postgres.js's options, whose types leave it out. */
+  /** Missing from postgres.js's types. */
   readonly socket: (target: Target) => Socket
 }
 
 export type MakeHandle = (hooks: ConnectionHooks) => Handle
 
-/** A statement of postgres.js. It is lazy: `handler` sends it once somebody awaits it. */
+/** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
 export interface Query extends postgres.PendingQuery<postgres.Row[]> {
   handler: (query: Query) => unknown
   reject(error: unknown): void
 }
 
 export class Connection {
-  /** Statements and transactions that have been promised this connection; its pool counts them. */
-  places = 0
-  /** Nobody is promised it any more; it is dropped when nobody uses it. */
-  isLeaving = false
+  /** Statements and transactions assigned to this connection. The pool counts them. */
+  slotsInUse = 0
+  /** No new work; the pool closes the connection when it is idle. */
+  isRetiring = false
   readonly #handle: Handle
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
-  readonly #silence: NodeJS.Timeout
+  readonly #readTimer: NodeJS.Timeout
   #socket: Socket | undefined
-  #isLost = false
-  #isSilent = false
+  #isClosed = false
+  #isUnresponsive = false
   #isReadOnly = false
 
   private constructor(
     make: MakeHandle,
-    silenceMs: number,
-    readonly onlost: (connection: Connection) => void,
+    readTimeoutMs: number,
+    readonly onclosed: (connection: Connection) => void,
   ) {
     this.#handle = make({
       max: 1,
-      onclose: () => this.#lose(),
+      onclose: () => this.#close(),
       socket: (target) => {
-        // postgres.js would reconnect for what is in its queue, and without end to a server that hangs up at once.
-        if (this.#isLost || this.#socket !== undefined) throw connectionLost()
+        // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
+        if (this.#isClosed || this.#socket !== undefined) throw connectionClosed()
         this.#socket = createSocket(target)
         return this.#socket
       },
     })
     this.#send = handlerOf(this.#handle)
-    this.#silence = setTimeout(() => this.#checkSilence(), silenceMs).unref()
+    this.#readTimer = setTimeout(() => this.#checkResponsive(), readTimeoutMs).unref()
   }
 
   /**
-   * Connects to the first server that takes writes. Rejects where there is none, with what each says and the code of the most telling.
-   * @param silenceMs longer than any statement may take; without a byte for so long, what is in flight is given up
-   * @param onlost called once, when an open connection has ended
+   * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and the code of the most
+   * telling one.
+   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection closes if statements are in flight
+   * @param onclosed called once, when the connection has closed
    */
   static async open(
     make: MakeHandle,
     servers: Servers,
-    silenceMs: number,
-    onlost: (connection: Connection) => void,
+    readTimeoutMs: number,
+    onclosed: (connection: Connection) => void,
   ): Promise<Connection> {
     const failures: Failure[] = []
-    for (const server of servers.inTurn()) {
-      const connection = new Connection((hooks) => make({ ...hooks, ...server }), silenceMs, onlost)
+    for (const server of servers.inOrder()) {
+      const connection = new Connection((hooks) => make({ ...hooks, ...server }), readTimeoutMs, onclosed)
       try {
-        const state = await connection.#askState(servers)
+        const state = await connection.#queryState(servers)
         servers.accept(server, state, connection.#handle.options, reasonOf(failures))
         return connection
       } catch (error) {
-        connection.drop()
+        connection.destroy()
         failures.push(error as Failure)
       }
     }
     throw joined(failures)
   }
 
-  async #askState({ stateStatement }: Servers): Promise<ServerState | undefined> {
+  async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
     const query = this.#handle.unsafe(stateStatement) as unknown as Query
     query.handler = (query) => this.send(query)
     const rows = await query
@@ -95,16 +96,16 @@ export class Connection {
     return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
-  get isLost(): boolean {
-    return this.#isLost
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
-  /** Lost because nothing came for what was in flight. */
-  get isSilent(): boolean {
-    return this.#isSilent
+  /** Closed because no byte arrived while statements were in flight. */
+  get isUnresponsive(): boolean {
+    return this.#isUnresponsive
   }
 
-  /** A statement could not write, where it could before: the server is no primary any more. */
+  /** A statement failed as read-only: the server is no longer a primary. */
   get isReadOnly(): boolean {
     return this.#isReadOnly
   }
@@ -113,67 +114,70 @@ export class Connection {
     return this.#socket?.bytesRead ?? 0
   }
 
-  /** Sends a statement, behind those in flight. Rejected with CONNECTION_CLOSED when the connection ends before its answer. */
+  /** Sends a statement behind those in flight. It is rejected with CONNECTION_CLOSED if the connection closes before its result. */
   send(query: Query): void {
-    if (this.#isLost) {
-      query.reject(connectionLost())
+    if (this.#isClosed) {
+      query.reject(connectionClosed())
       return
     }
-    if (this.#inFlight.size === 0) this.#silence.refresh()
+    if (this.#inFlight.size === 0) this.#readTimer.refresh()
     this.#inFlight.add(query)
     const settled = () => {
       this.#inFlight.delete(query)
-      if (!this.#isLost) this.#silence.refresh()
+      if (!this.#isClosed) this.#readTimer.refresh()
     }
     const failed = (error: unknown) => {
       settled()
-      if (isReadOnly(error)) this.#leave()
+      if (isReadOnly(error)) {
+        this.#isReadOnly = true
+        this.retire()
+      }
     }
     query.then(settled, failed)
     this.#send(query)
   }
 
-  /** Gives the connection up at once. */
-  drop(): void {
-    this.#socket?.destroy()
-    this.#lose()
+  /** Takes no new work from now on, and closes when idle. */
+  retire(): void {
+    this.isRetiring = true
+    if (this.slotsInUse === 0) this.destroy()
   }
 
-  /** Ends the connection when its statements are done, or after so many seconds. */
+  /** Closes the connection at once. */
+  destroy(): void {
+    this.#socket?.destroy()
+    this.#close()
+  }
+
+  /** Closes the connection when its statements have finished, or after the timeout. */
   async end(timeoutSeconds: number): Promise<void> {
     await this.#handle.end({ timeout: timeoutSeconds })
-    this.drop()
+    this.destroy()
   }
 
-  #checkSilence(): void {
-    if (this.#inFlight.size === 0) return // what is sent from here on has its time before it
+  #checkResponsive(): void {
+    if (this.#inFlight.size === 0) return // `send` restarts the timer
     const bytesRead = this.#socket?.bytesRead
     afterReading(() => {
-      this.#isSilent = this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead
-      if (this.#isSilent) this.drop()
-      else if (!this.#isLost) this.#silence.refresh()
+      this.#isUnresponsive = this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead
+      if (this.#isUnresponsive) this.destroy()
+      else if (!this.#isClosed) this.#readTimer.refresh()
     })
   }
 
-  #leave(): void {
-    this.#isReadOnly = true
-    this.isLeaving = true
-    if (this.places === 0) this.drop()
-  }
-
-  #lose(): void {
-    if (this.#isLost) return
-    this.#isLost = true
-    clearTimeout(this.#silence)
-    for (const query of this.#inFlight) query.reject(connectionLost())
+  #close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearTimeout(this.#readTimer)
+    for (const query of this.#inFlight) query.reject(connectionClosed())
     void this.#handle.end({ timeout: 0 })
-    this.onlost(this)
+    this.onclosed(this)
   }
 }
 
-// How a handle sends: every query that its tag makes carries the function, and this one is never awaited.
+// The function that sends a handle's queries. postgres.js attaches it to each query, so take it from one that is never awaited.
 function handlerOf(handle: Handle): Query['handler'] {
-  return (handle`` as unknown as Query).handler // postgres.js's types leave it out
+  return (handle`` as unknown as Query).handler // missing from postgres.js's types
 }
 
 type Failure = Error & { readonly code?: string }
@@ -189,7 +193,7 @@ function reasonOf(failures: readonly Failure[]): string | undefined {
   return failures.map((each) => each.message || each.code).join('; ') || undefined
 }
 
-/** The error of statements whose connection has ended. */
-export function connectionLost(): Error {
-  return Object.assign(new Error('the connection to the database is lost'), { code: 'CONNECTION_CLOSED' })
+/** The error of statements whose connection has closed. */
+export function connectionClosed(): Error {
+  return Object.assign(new Error('the connection to the database was closed'), { code: 'CONNECTION_CLOSED' })
 }

@@ -1,74 +1,74 @@
-// Connections to PostgreSQL and the queue in front of them. A statement is sent only while somebody waits for it: what has to
-// wait here longer than its caller does is rejected when a connection is free for it, and PostgreSQL never sees it. postgres.js's own pool is not used: it
-// sends whatever it is given, however late, and slows down while it is saturated (porsager/postgres issue 747).
+// A connection pool with a queue. A statement whose caller stops waiting while it is queued is rejected when a connection becomes free,
+// and never sent. postgres.js's own pool is not used: it sends every statement, however late, and slows down when it is saturated
+// (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
 import { Servers } from '../servers.js'
 import { isConnectionRefused } from '../unavailable.js'
-import { Connection, connectionLost, type Handle, type MakeHandle, type Query } from './connection.js'
-import { createSql, type HeldConnection, type Holding, type Signal, type Sql } from './sql.js'
+import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
+import { type ConnectionSource, createSql, type HeldConnection, type Signal, type Sql } from './sql.js'
 
 export interface PoolOptions {
   readonly make: MakeHandle
-  /** Without them, `make` knows the one server. */
+  /** By default the one server that `make` connects to. */
   readonly servers?: Servers
-  /** Connections at the most. They are opened as they are needed. */
+  /** The most connections. They are opened on demand. */
   readonly size: number
-  /** Statements in flight on one connection: more than one are pipelined, and each waits for those before it. */
+  /** The most statements in flight on a connection. More than one are pipelined: each waits for those before it. */
   readonly depth: number
-  /** Without a byte for so long, a connection with statements in flight is replaced. */
-  readonly silenceMs: number
-  /** Called when one was silent: others that go the same way may be, too. Without it, the pool gives up its own. */
-  readonly onsilence?: () => void
-  /** Called when the database will not have another connection; whether to try again at once rather than to fail who waits. */
+  /** A connection with statements in flight is replaced after so long without a byte. */
+  readonly readTimeoutMs: number
+  /** Called when a connection was unresponsive: others on the same route may be, too. By default the pool retires its own. */
+  readonly onunresponsive?: () => void
+  /** Called when PostgreSQL refuses a connection. Returns whether to retry at once; otherwise, without a connection, queued statements fail. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
   readonly onopened?: (pool: Pool) => void
 }
 
-/** Called as a statement is asked for; what it returns, when its rows are there or never will be. */
-export type StatementBegins = () => () => void
+/** Called when a statement is queued or sent. Returns a function that is called when the statement settles. */
+export type StatementObserver = () => () => void
 
-// Whoever waits for a place on a connection.
+// A statement or transaction that waits for a slot on a connection.
 interface Waiter {
   readonly signal: Signal | undefined
-  begin(connection: Connection): void
+  start(connection: Connection): void
   fail(error: unknown): void
 }
 
-// So that a server that is away, or only coming up, is not asked without end.
+// Limits the rate of attempts at a server that is down or starting.
 const openPauseMs = 100
-// What there is serves meanwhile: a server that has no more connections to give, or does not take a login, may be short for long.
+// Longer after a refusal (too many connections, a rejected login) while the pool still has connections: the cause may last.
 const refusedPauseMs = 1_000
-// How long nothing else is tried while a connection is being opened.
+// After so long without a connection a parallel attempt may start.
 const openPatienceMs = 600
 
-export class Pool implements Holding {
-  /** Statements by whichever connection has a place, for as long as anybody waits. */
+export class Pool implements ConnectionSource {
+  /** Statements on any connection with a free slot, without a caller that may stop waiting. */
   readonly sql: Sql
   readonly #template: Handle
   readonly #servers: Servers
   readonly #connections = new Set<Connection>()
-  readonly #waiting: Waiter[] = []
+  readonly #queue: Waiter[] = []
   #opening = 0
   #openNotBefore = 0
   #refusedUntil = 0
   #isEnding = false
-  #begins: StatementBegins | undefined
+  #observer: StatementObserver | undefined
 
   constructor(readonly options: PoolOptions) {
     this.#servers = options.servers ?? new Servers()
-    // Never connects: its tag makes the queries, which the connections send.
+    // Never connects: it only builds queries, which the connections send.
     this.#template = options.make({
       max: 1,
       onclose: () => {},
       socket: () => {
-        throw connectionLost()
+        throw connectionClosed()
       },
     })
     this.sql = this.sqlUntil(undefined)
   }
 
-  /** Statements for a caller who waits until `signal` is aborted: none is sent after that. */
+  /** Statements for a caller that waits until `signal` is aborted: none is sent after that. */
   sqlUntil(signal: Signal | undefined): Sql {
     return createSql(this.#template, (query) => this.#dispatch(query, signal), { pool: this, signal })
   }
@@ -77,178 +77,179 @@ export class Pool implements Holding {
     signal: Signal | undefined,
     run: (held: HeldConnection) => Promise<Result>,
   ): Promise<Result> {
-    const connection = await new Promise<Connection>((begin, fail) => this.#enter({ signal, begin, fail }))
+    const connection = await new Promise<Connection>((start, fail) => this.#enqueue({ signal, start, fail }))
     try {
       return await run({
         sqlUntil: (until) =>
           createSql(this.#template, (query) => {
-            this.#watch(query)
+            this.#observe(query)
             if (until?.aborted) query.reject(abandoned())
             else connection.send(query)
           }),
-        drop: () => connection.drop(),
+        destroy: () => connection.destroy(),
       })
     } finally {
-      this.#leave(connection)
+      this.#release(connection)
     }
   }
 
-  /** Tells of every statement from now on. */
-  watch(begins: StatementBegins): void {
-    this.#begins = begins
+  /** Reports every statement from now on to `observer`. */
+  observe(observer: StatementObserver): void {
+    this.#observer = observer
   }
 
   /**
-   * Resolves when the database has answered a statement of this pool, anybody's where this one has to wait. Rejects with what is in
-   * the way, or when nothing came for so long.
+   * Resolves when the database answers a statement of this pool: a probe's own or, if the probe has to queue, any other.
+   * Rejects with the connection's error, or after `timeoutMs` without a byte.
    */
   async probe(timeoutMs: number): Promise<void> {
     const before = new Map([...this.#connections].map((each) => [each, each.bytesRead]))
-    const late = AbortSignal.timeout(timeoutMs)
+    const timeout = AbortSignal.timeout(timeoutMs)
     try {
-      await unlessAborted(this.sqlUntil(late)`select 1`, late)
+      await unlessAborted(this.sqlUntil(timeout)`select 1`, timeout)
     } catch (error) {
       const isBusy = [...this.#connections].some((each) => each.bytesRead > (before.get(each) ?? 0))
-      if (!late.aborted || !isBusy) throw error
+      if (!timeout.aborted || !isBusy) throw error
     }
   }
 
-  /** Connections that are open and stay. */
+  /** Open connections that are not retiring. */
   get count(): number {
-    return [...this.#connections].filter((each) => !each.isLeaving).length
+    return this.#active().length
   }
 
-  /** Gives a connection up, as soon as nobody uses it; never the last. Says whether there was one to give. */
-  giveOneUp(): boolean {
-    const [least, ...others] = [...this.#connections]
-      .filter((each) => !each.isLeaving)
-      .sort((a, b) => a.places - b.places)
-    if (least === undefined || others.length === 0) return false
-    least.isLeaving = true
-    // Its successor would be refused, or take the place that is made here.
+  /** Retires the least busy connection, but never the last. Returns whether it did. */
+  retireOne(): boolean {
+    const [leastBusy, ...others] = this.#active().sort((a, b) => a.slotsInUse - b.slotsInUse)
+    if (leastBusy === undefined || others.length === 0) return false
+    // Do not replace it at once: PostgreSQL would refuse, or give this pool the connection that another one needs.
     this.#refusedUntil = performance.now() + refusedPauseMs
-    if (least.places === 0) least.drop()
+    leastBusy.retire()
     return true
   }
 
-  /** Gives all connections up, each as soon as nobody uses it: others are opened as they are needed. */
-  giveUp(): void {
-    for (const connection of this.#connections) {
-      connection.isLeaving = true
-      if (connection.places === 0) connection.drop()
-    }
+  /** Retires all connections. New ones are opened on demand. */
+  retireAll(): void {
+    for (const connection of this.#connections) connection.retire()
   }
 
-  /** Ends the connections when their statements are done, or after so many seconds. Whoever waits for a place is rejected. */
+  /** Rejects queued statements, and closes the connections when their statements have finished, or after the timeout. */
   async end(timeoutSeconds: number): Promise<void> {
     this.#isEnding = true
-    this.#failWaiting(ended())
+    this.#failQueued(ended())
     await Promise.all([...this.#connections].map((connection) => connection.end(timeoutSeconds)))
     await this.#template.end()
   }
 
+  #active(): Connection[] {
+    return [...this.#connections].filter((each) => !each.isRetiring)
+  }
+
   #dispatch(query: Query, signal: Signal | undefined): void {
-    this.#watch(query)
-    this.#enter({
+    this.#observe(query)
+    this.#enqueue({
       signal,
-      begin: (connection) => {
-        const leave = () => this.#leave(connection)
-        query.then(leave, leave)
+      start: (connection) => {
+        const release = () => this.#release(connection)
+        query.then(release, release)
         connection.send(query)
       },
       fail: (error) => query.reject(error),
     })
   }
 
-  #watch(query: Query): void {
-    const ends = this.#begins?.()
-    if (ends !== undefined) query.then(ends, ends)
+  #observe(query: Query): void {
+    const settled = this.#observer?.()
+    if (settled !== undefined) query.then(settled, settled)
   }
 
-  #enter(waiter: Waiter): void {
+  #enqueue(waiter: Waiter): void {
     if (this.#isEnding) {
       waiter.fail(ended())
     } else {
-      this.#waiting.push(waiter)
+      this.#queue.push(waiter)
       this.#serve()
     }
   }
 
-  #leave(connection: Connection): void {
-    connection.places--
-    if (connection.isLeaving && connection.places === 0) connection.drop()
+  #release(connection: Connection): void {
+    connection.slotsInUse--
+    if (connection.isRetiring && connection.slotsInUse === 0) connection.destroy()
     this.#serve()
   }
 
   #serve(): void {
-    while (this.#waiting.length > 0) {
-      const connection = this.#connectionWithPlace()
+    while (this.#queue.length > 0) {
+      const connection = this.#leastBusy()
       if (connection === undefined) break
-      const waiter = this.#waiting.shift() as Waiter // there is one
+      const waiter = this.#queue.shift() as Waiter // the queue is not empty
       if (waiter.signal?.aborted) {
         waiter.fail(abandoned())
         continue
       }
-      connection.places++
-      waiter.begin(connection)
+      connection.slotsInUse++
+      waiter.start(connection)
     }
-    if (this.#waiting.length > this.#opening) void this.#openAnother()
+    if (this.#queue.length > this.#opening) void this.#openAnother()
   }
 
-  #connectionWithPlace(): Connection | undefined {
+  // The connection with the most free slots, or undefined if all are full.
+  #leastBusy(): Connection | undefined {
     let best: Connection | undefined
     for (const connection of this.#connections) {
-      if (connection.isLeaving) continue
-      if (connection.places < (best?.places ?? this.options.depth)) best = connection
+      if (connection.isRetiring) continue
+      if (connection.slotsInUse < (best?.slotsInUse ?? this.options.depth)) best = connection
     }
-    // Rather than to pipeline behind others, the next statement will have a connection of its own.
-    if (best !== undefined && best.places > 0 && this.#opening === 0) void this.#openAnother()
+    // This statement is pipelined behind others: open a connection for the next.
+    if (best !== undefined && best.slotsInUse > 0 && this.#opening === 0) void this.#openAnother()
     return best
   }
 
   async #openAnother(): Promise<void> {
-    const { size, make, silenceMs } = this.options
+    const { size, make, readTimeoutMs } = this.options
     if (this.#isEnding || this.#connections.size + this.#opening >= size) return
     if (this.#connections.size > 0 && performance.now() < this.#refusedUntil) return
-    const attempt = this.#beginOpening()
+    const attempt = this.#startAttempt()
     try {
       await this.#pause()
-      const connection = await Connection.open(make, this.#servers, silenceMs, (lost) => this.#forget(lost))
+      const onclosed = (connection: Connection) => this.#remove(connection)
+      const connection = await Connection.open(make, this.#servers, readTimeoutMs, onclosed)
       if (this.#isEnding || this.#connections.size === size) await connection.end(0)
-      else if (!connection.isLost) this.#connections.add(connection)
+      else if (!connection.isClosed) this.#connections.add(connection)
       this.options.onopened?.(this)
     } catch (error) {
       this.#openNotBefore = performance.now() + openPauseMs
-      if (!this.#isToBeTriedAgain(error) && this.#connections.size === 0) this.#failWaiting(error)
+      if (!this.#isToBeRetried(error) && this.#connections.size === 0) this.#failQueued(error)
     } finally {
       attempt.end()
     }
     this.#serve()
   }
 
-  #isToBeTriedAgain(error: unknown): boolean {
+  #isToBeRetried(error: unknown): boolean {
     if (!isConnectionRefused(error)) return false
     this.#refusedUntil = performance.now() + refusedPauseMs
     return this.options.onrefused?.(this, error) === true
   }
 
-  #forget(lost: Connection): void {
-    this.#connections.delete(lost)
-    if (lost.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
-    if (!lost.isSilent) return
-    if (this.options.onsilence === undefined) this.giveUp()
-    else this.options.onsilence()
+  #remove(closed: Connection): void {
+    this.#connections.delete(closed)
+    if (closed.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
+    if (!closed.isUnresponsive) return
+    if (this.options.onunresponsive === undefined) this.retireAll()
+    else this.options.onunresponsive()
   }
 
-  // An attempt that gets no answer may be lost, and is no longer waited for: another may begin, and the first of them serves.
-  #beginOpening(): { end(): void } {
+  // Counts an attempt as opening until it ends or has run for `openPatienceMs`. Its packets may be lost, so then another may start, at
+  // the next server; the first to connect serves.
+  #startAttempt(): { end(): void } {
     this.#opening++
-    const [first] = this.#servers.inTurn()
-    let isWaitedFor = true
+    const [first] = this.#servers.inOrder()
+    let isCounted = true
     const end = () => {
       clearTimeout(timer)
-      if (isWaitedFor) this.#opening--
-      isWaitedFor = false
+      if (isCounted) this.#opening--
+      isCounted = false
     }
     const timer = setTimeout(() => {
       end()
@@ -263,16 +264,18 @@ export class Pool implements Holding {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
   }
 
-  #failWaiting(error: unknown): void {
-    for (const waiter of this.#waiting.splice(0)) waiter.fail(error)
+  #failQueued(error: unknown): void {
+    for (const waiter of this.#queue.splice(0)) waiter.fail(error)
   }
 }
 
-/** The error of a statement that was not sent, because nobody waits for it any more. */
+/** The error of a statement that was not sent because its caller stopped waiting. */
 export function abandoned(): Error {
-  return Object.assign(new Error('nobody waits for the statement any more'), { code: 'STATEMENT_ABANDONED' })
+  return Object.assign(new Error('statement not sent: its caller stopped waiting'), {
+    code: 'STATEMENT_ABANDONED',
+  })
 }
 
 function ended(): Error {
-  return Object.assign(new Error('the connections to the database are closed'), { code: 'CONNECTION_ENDED' })
+  return Object.assign(new Error('the connection pool is closed'), { code: 'CONNECTION_ENDED' })
 }

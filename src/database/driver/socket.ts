@@ -1,12 +1,13 @@
-// The way around three faults of postgres.js 3.4.9. When a connection breaks with an error, a query that is sent between that
-// error and the end of the socket is never settled, for only an end without error is taken to concern it. And its connect_timeout covers
-// all of the way to the first answer, which over TLS may take several round trips: where packets vanish, the first of them should tell.
-// And to a server that takes no TLS it goes on talking TLS, until that hangs up.
+// Works around three faults of postgres.js 3.4.9:
+// - A query sent between a socket's 'error' and its 'close' never settles: postgres.js rejects it only on a close without an error.
+// - connect_timeout covers everything up to the first answer, which over TLS takes several round trips. Lost packets should show at the
+//   first.
+// - When a server declines TLS, postgres.js goes on with the TLS handshake until the server hangs up.
 
 import net from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
 
-/** What postgres.js knows of a server when it asks for a socket. */
+/** What postgres.js passes when it opens a socket. */
 export interface Target {
   readonly host: readonly string[]
   readonly port: readonly number[]
@@ -14,54 +15,56 @@ export interface Target {
   readonly ssl?: unknown
 }
 
-// A SYN that got no answer is sent again after a second, then after two more: a new attempt notices the network's return sooner.
+// TCP resends an unanswered SYN after one second, then after two more: a new attempt notices sooner that the network is back.
 const connectTimeoutMs = 800
 
-/** For postgres.js's options, whose types leave it out. */
+/** An option of postgres.js that its types leave out. */
 export const socketOption = { socket: createSocket }
 
 /**
- * A socket for postgres.js that is on its way to the server, gives up where there is no answer in time, and always ends as if
- * without an error; the error itself has been told by then.
+ * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without an error; 'error' has
+ * reported the error by then.
  */
 export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   const [name = ''] = host
   const file = path || (name.startsWith('/') && `${name}/.s.PGSQL.${port[0]}`)
   const socket = typeof file === 'string' ? net.connect(file) : net.connect(port[0] ?? 5432, name)
   let timer: NodeJS.Timeout | undefined
-  const giveUp = () => {
+  const checkConnected = () => {
     if (socket.connecting) socket.destroy(timedOut(name))
   }
   const startTimer = () => {
-    // A starved process finds its timers due before it has heard of its connections.
-    timer = setTimeout(() => afterReading(giveUp), connectTimeoutMs)
+    // In a starved process timers are due before the connection's event is read.
+    timer = setTimeout(() => afterReading(checkConnected), connectTimeoutMs)
   }
   if (net.isIP(name) !== 0) startTimer()
   const emit = socket.emit.bind(socket)
-  // Not by listeners: postgres.js removes them all.
+  // Override `emit` rather than add listeners: postgres.js removes all listeners.
   socket.emit = (event: string, ...args: unknown[]) => {
-    if (event === 'lookup' && timer === undefined) startTimer() // a name may take its time
+    if (event === 'lookup' && timer === undefined) startTimer() // DNS may take longer
     if (event === 'connect' || event === 'close') clearTimeout(timer)
-    if (event === 'data' && isTlsRequired(ssl) && isNo(args[0]))
+    if (event === 'data' && isTlsRequired(ssl) && isTlsDeclined(args[0]))
       return Boolean(socket.destroy(tlsRefused(name)))
     return emit(event, ...(event === 'close' ? [false] : args))
   }
-  // postgres.js reads the name for TLS from here.
+  // postgres.js reads the server name for TLS from here.
   return Object.assign(socket, { host: name, port: port[0] })
 }
 
-// `prefer` and `allow` do without.
+// With `prefer` and `allow` the connection goes on without TLS.
 function isTlsRequired(ssl: unknown): boolean {
   return ssl === 'require' || typeof ssl === 'object'
 }
 
-// What a server says to an SSLRequest, or nothing of it: after a Yes, TLS reads past this socket.
-function isNo(data: unknown): boolean {
+// PostgreSQL answers an SSLRequest with the single byte S or N. After S, TLS reads from the handle, so no 'data' is emitted here.
+function isTlsDeclined(data: unknown): boolean {
   return data instanceof Uint8Array && data.length === 1 && data[0] === 'N'.charCodeAt(0)
 }
 
 function tlsRefused(host: string): Error {
-  return Object.assign(new Error(`${host} takes no TLS`), { code: 'TLS_REFUSED' })
+  return Object.assign(new Error(`${host} does not support TLS, but sslmode requires it`), {
+    code: 'TLS_REFUSED',
+  })
 }
 
 function timedOut(host: string): Error {

@@ -1,14 +1,14 @@
-// The tag of SQL statements, whose rows come by whatever sends them: a pool, one connection, a transaction.
+// The SQL tag that handlers and stores use. A pool, a held connection or a transaction sends its statements.
 
 import type postgres from 'postgres'
 import type { Handle, Query } from './connection.js'
 
-/** Whether the caller of a statement has stopped waiting; an AbortSignal is one. */
+/** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
   readonly aborted: boolean
 }
 
-/** Of several callers: aborted once none of them waits any more. */
+/** A signal for several callers: aborted once all of them are. */
 export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal {
   return {
     get aborted() {
@@ -17,54 +17,60 @@ export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal 
   }
 }
 
-/** postgres.js's tag for statements, with values as `valueTypes` has them. */
+/** postgres.js's tag for statements, with values converted by `valueTypes`. */
 export type Sql = postgres.ISql<{ bigint: bigint }> & {
-  /** The pool that sends its statements, and until when. Absent where they belong to one connection. */
-  readonly of?: { readonly pool: Holding; readonly signal: Signal | undefined }
+  /** The pool that sends the statements. Undefined if they belong to a held connection or a transaction. */
+  readonly pool?: ConnectionSource
+  /** With `pool`: no statement is sent once this is aborted. */
+  readonly signal?: Signal | undefined
   /**
-   * Of requests that share a transaction: its tag, for the one statement that serves them all. Throws the second time, as any other
-   * statement does.
+   * Set for requests that share a transaction: returns the transaction's tag, for the one batched statement that serves them all. A
+   * second call throws, as does any other statement.
    */
   share?(): Sql
-  /** A parameter of JSON, whatever its type; postgres.js's own leaves bigint out. */
+  /** A JSON parameter of any type; postgres.js's own type excludes bigint. */
   json(value: NonNullable<unknown> | null): postgres.Parameter
 }
 
-/** What gives out its connections, or places on them. */
-export interface Holding {
+/** Lends its connections. */
+export interface ConnectionSource {
   /**
-   * Calls `run` with a place on one connection, which is given back when it settles: its statements are pipelined there.
-   * Rejects with STATEMENT_ABANDONED where `signal` is aborted before there is a place.
+   * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a connection are pipelined.
+   * Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
    */
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
 }
 
-/** A place on a connection, for as long as it is held. */
+/** A slot on a connection. */
 export interface HeldConnection {
-  /** Statements on this connection alone, none of which is sent once `signal` is aborted. */
+  /** Statements on this connection, none of which is sent once `signal` is aborted. */
   sqlUntil(signal: Signal | undefined): Sql
-  /** Gives the connection up, whatever state it is in. */
-  drop(): void
+  /** Closes the connection at once, whatever its state. */
+  destroy(): void
 }
 
-/** Makes a tag whose statements `dispatch` sends. What `template` connects to does not matter: it makes the queries alone. */
-export function createSql(template: Handle, dispatch: (query: Query) => void, of?: Sql['of']): Sql {
+/** Creates a tag whose statements `dispatch` sends. `template` only builds the queries and never connects. */
+export function createSql(
+  template: Handle,
+  dispatch: (query: Query) => void,
+  source?: Pick<Sql, 'pool' | 'signal'>,
+): Sql {
   const dispatched = <Made>(made: Made): Made => {
     if (isQuery(made)) made.handler = dispatch
     return made
   }
-  // postgres.js says of a list of bigint that it is one; what is wanted, PostgreSQL knows.
+  // postgres.js infers int8 for an array of bigint. With type 0, PostgreSQL infers the array type.
   const untyped = (arg: unknown) =>
     Array.isArray(arg) && typeof arg[0] === 'bigint' ? template.typed(arg, 0) : arg
   const tag = (first: unknown, ...args: unknown[]) =>
     dispatched(Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
   const unsafe: Sql['unsafe'] = (...args) => dispatched(template.unsafe(...args))
   const { types, typed, array, json } = template
-  // postgres.js's `file` and `notify` are left out, for they send by themselves.
-  return Object.assign(tag, { types, typed, array, json, unsafe, of }) as unknown as Sql
+  // Without `file` and `notify`, which would send on the template.
+  return Object.assign(tag, { types, typed, array, json, unsafe, ...source }) as unknown as Sql
 }
 
-// The tag makes helpers, too, such as a list of columns.
+// The tag also builds helpers, such as a list of columns.
 function isQuery(made: unknown): made is Query {
   return made instanceof Promise && 'handler' in made
 }

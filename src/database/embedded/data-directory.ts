@@ -1,4 +1,4 @@
-// The directory that holds the embedded server's data and programs, and who owns it.
+// The directory with the embedded server's data and binaries, and its owner.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -7,36 +7,40 @@ import path from 'node:path'
 import { projectRoot } from '../../paths.js'
 import { EmbeddedError, elsewhere } from './embedded-error.js'
 
-/** Whom the server runs as. PostgreSQL refuses root, so root lends it another user. */
+/** The user that runs the server: this process's, or another one if this is root, as which PostgreSQL refuses to run. */
 export interface Identity {
   readonly uid?: number
   readonly gid?: number
 }
 
 const nobody = 65_534
-// Whoever was killed may have left a process behind that still writes there.
+// With retries: a child of a killed process may still be writing there.
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const
 
-/** Where the data goes unless it is said: the project's own folder, unless the server's user could not get there. */
+/** The data directory without DATA_DIR: in the project's folder, unless the server's user cannot enter that. */
 export async function defaultDirectory(): Promise<string> {
   const inProject = path.join(projectRoot, '.data')
   if (process.getuid?.() !== 0) return inProject
   const { uid } = await identityFor(inProject)
-  if (uid === undefined || (await closedFolder(inProject, uid)) === undefined) return inProject
+  if (uid === undefined || (await forbiddenFolder(inProject, uid)) === undefined) return inProject
   const name = createHash('sha256').update(projectRoot).digest('hex').slice(0, 8)
   return path.join('/var/lib/animal-store', name)
 }
 
+/**
+ * Creates the directory, and gives it to the server's user.
+ * @throws {EmbeddedError} when it cannot be created or entered
+ */
 export async function prepareDirectory(directory: string): Promise<Identity> {
   try {
     const identity = await identityFor(directory)
-    await makeFolder(directory)
+    await createFolder(directory)
     if (identity.uid !== undefined && identity.gid !== undefined) {
       await openEmptyFolder(path.dirname(directory))
-      const closed = await closedFolder(path.dirname(directory), identity.uid)
-      if (closed !== undefined) {
+      const forbidden = await forbiddenFolder(path.dirname(directory), identity.uid)
+      if (forbidden !== undefined) {
         throw new EmbeddedError(
-          `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${closed}. ${elsewhere}`,
+          `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden}. ${elsewhere}`,
         )
       }
       await chown(directory, identity.uid, identity.gid)
@@ -46,29 +50,32 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
   } catch (error) {
     if (error instanceof EmbeddedError) throw error
     throw new EmbeddedError(
-      `The data directory ${directory} cannot be made or written: ${(error as Error).message}. ${elsewhere}`,
+      `The data directory ${directory} cannot be created or written: ${(error as Error).message}. ${elsewhere}`,
     )
   }
 }
 
-/** Made beside its place and moved there whole: a process that dies half-way, or a second one that starts at the same time, leaves no half-made folder behind. */
-export async function makeFolderWhole(place: string, make: (draft: string) => Promise<void>): Promise<void> {
-  const draft = `${place}.${process.pid}.${randomUUID()}`
+/**
+ * Creates a folder as a draft next to `folder`, and renames it when it is complete: a process that is killed, or another one that creates the
+ * same folder, leaves no incomplete one.
+ */
+export async function createWhole(folder: string, create: (draft: string) => Promise<void>): Promise<void> {
+  const draft = `${folder}.${process.pid}.${randomUUID()}`
   const remove = () => rmSync(draft, removal)
   process.once('exit', remove)
   try {
-    await make(draft)
-    await rename(draft, place)
+    await create(draft)
+    await rename(draft, folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error // else another process was first
   } finally {
     process.off('exit', remove)
     await rm(draft, removal)
   }
 }
 
-/** Left by processes that were killed. What is being made is younger than this, should its process' number be another's by now. */
+/** Removes the drafts of killed processes: those whose process is gone or, in case its pid was reused, that are older than `ageMaxMs`. */
 export async function removeDrafts(directory: string, ageMaxMs: number): Promise<void> {
   for (const name of await readdir(directory)) {
     const [, pid] = /^(?:data|programs-\w+)\.(\d+)\./.exec(name) ?? []
@@ -79,58 +86,58 @@ export async function removeDrafts(directory: string, ageMaxMs: number): Promise
   }
 }
 
-// One by one: Node's `recursive` tries for ever where a file system has no place for a folder, as /proc has none.
-async function makeFolder(directory: string): Promise<void> {
+// One by one: mkdir's `recursive` loops for ever on a file system that allows no folders, such as /proc.
+async function createFolder(directory: string): Promise<void> {
   try {
     await mkdir(directory)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return
-    const above = path.dirname(directory)
-    if (code !== 'ENOENT' || (await exists(above))) throw error
-    await makeFolder(above)
-    await makeFolder(directory)
+    const parent = path.dirname(directory)
+    if (code !== 'ENOENT' || (await exists(parent))) throw error
+    await createFolder(parent)
+    await createFolder(directory)
   }
 }
 
-// An empty directory that root sets aside for the data, with a mode like `mktemp -d` gives it: the server's user
-// has to pass through it. One with anything else in it stays as it is.
+// Lets the server's user pass through an empty folder that root made for the data, with the mode 0700 of `mktemp -d`. A folder with
+// other content keeps its mode.
 async function openEmptyFolder(directory: string): Promise<void> {
   const names = await readdir(directory)
   if (names.every((name) => name === 'postgresql')) await chmod(directory, 0o711)
 }
 
-// Root runs the server as the owner of the directory, or of the nearest one above it, so that the same
-// checkout works for its owner too; where that is root, as nobody.
+// As root, the owner of the directory or its nearest existing ancestor, so that the checkout also works for its owner; `nobody` if
+// that is root.
 async function identityFor(directory: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return {}
-  const { uid, gid } = await nearest(directory)
+  const { uid, gid } = await statNearest(directory)
   return uid === 0 ? { uid: nobody, gid: nobody } : { uid, gid }
 }
 
-async function nearest(directory: string): Promise<{ uid: number; gid: number }> {
+async function statNearest(directory: string): Promise<{ uid: number; gid: number }> {
   return stat(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
-    return nearest(path.dirname(directory))
+    return statNearest(path.dirname(directory))
   })
 }
 
-/** The topmost folder on the way that the user cannot enter. */
-export async function closedFolder(directory: string, uid: number): Promise<string | undefined> {
+/** The topmost folder on the path that the user cannot enter. */
+export async function forbiddenFolder(directory: string, uid: number): Promise<string | undefined> {
   const parent = path.dirname(directory)
-  const above = parent === directory ? undefined : await closedFolder(parent, uid)
+  const above = parent === directory ? undefined : await forbiddenFolder(parent, uid)
   if (above !== undefined) return above
   const found = await stat(directory).catch(() => undefined)
   if (found === undefined) return undefined
-  const open = found.uid === uid ? found.mode & 0o100 : found.mode & 0o001
-  return open ? undefined : directory
+  const allowed = found.uid === uid ? found.mode & 0o100 : found.mode & 0o001
+  return allowed ? undefined : directory
 }
 
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' // another user's
+    return (error as NodeJS.ErrnoException).code === 'EPERM' // it belongs to another user
   }
 }
 

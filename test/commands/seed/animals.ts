@@ -10,12 +10,12 @@ function shareOf(list: readonly Animal[], test: (animal: Animal) => boolean): nu
   return list.filter(test).length / list.length
 }
 
-t.test('a seed gives the same animals, another seed others', async (t) => {
+t.test('the same seed gives the same animals, another seed different ones', async (t) => {
   t.strictSame(take(1_000, 1), take(1_000, 1))
   t.not(JSON.stringify(take(10, 1)), JSON.stringify(take(10, 2)))
 })
 
-t.test('the animals are those of a store', async (t) => {
+t.test('the animals look like a store’s', async (t) => {
   const list = take(20_000, 7)
   const near = (share: number, expected: number) => Math.abs(share - expected) < 0.02
   t.ok(
@@ -39,12 +39,12 @@ t.test('the animals are those of a store', async (t) => {
   )
   t.ok(
     list.every(({ name, categoryId }) => !name.includes('Maine Coon') || categoryId === 2),
-    'a breed goes with its category',
+    'breeds match their category',
   )
-  t.ok(new Set(list.map(({ name }) => name)).size > 4_000, 'names are many')
+  t.ok(new Set(list.map(({ name }) => name)).size > 4_000, 'names vary')
   t.ok(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what PostgreSQL's text format would take for its own
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: special characters of COPY's text format
     list.every(({ name }) => name.length <= 255 && !/[\u0000-\u001f\\]|^$| {2}|^ | $/.test(name)),
-    'names are clean',
+    'names need no escaping in COPY',
   )
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createProgress } from '../../../src/commands/seed/progress.js'
 
-// What is written while 1,000 are done, 25 at a time, a millisecond each.
+// Returns the output for 1,000 animals, 25 at a time, one per millisecond.
 function written(isTTY: boolean): string[] {
   const chunks: string[] = []
   let time = 0
@@ -15,7 +15,7 @@ function written(isTTY: boolean): string[] {
   return chunks
 }
 
-t.test('on a terminal a bar moves, at most ten times a second, and leaves no trace', async (t) => {
+t.test('on a terminal a bar is redrawn at most ten times a second, and erased at the end', async (t) => {
   const chunks = written(true)
   t.equal(chunks.length, 11 + 1)
   t.equal(chunks[4], `\r\x1b[K${'█'.repeat(12)}${'░'.repeat(18)}  42 %  425 animals, 1,000 a second`)
@@ -23,7 +23,7 @@ t.test('on a terminal a bar moves, at most ten times a second, and leaves no tra
   t.equal(chunks.at(-1), '\r\x1b[K')
 })
 
-t.test('elsewhere each tenth is a line', async (t) => {
+t.test('elsewhere a line is printed for each tenth', async (t) => {
   const chunks = written(false)
   t.equal(chunks.length, 10)
   t.equal(chunks[0], '10 %  100 animals, 1,000 a second\n')

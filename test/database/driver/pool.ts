@@ -12,7 +12,7 @@ import { createDatabase } from '../../fixtures/service.js'
 interface Options {
   readonly size?: number
   readonly depth?: number
-  readonly silenceMs?: number
+  readonly readTimeoutMs?: number
   readonly host?: string
   readonly port?: number
 }
@@ -20,13 +20,13 @@ interface Options {
 async function openPool(
   t: Test,
   admin: RootSql,
-  { size = 1, depth = 1, silenceMs = 60_000, ...place }: Options = {},
+  { size = 1, depth = 1, readTimeoutMs = 60_000, ...place }: Options = {},
 ): Promise<Pool> {
   const cluster = await readCluster()
   const pool = new Pool({
     size,
     depth,
-    silenceMs,
+    readTimeoutMs,
     make: (hooks) => connectTo(cluster, admin.options.database, { ...hooks, ...place }),
   })
   t.teardown(() => pool.end(1))
@@ -41,23 +41,20 @@ async function pidOf(sql: Sql): Promise<number> {
 t.test('statements', async (t) => {
   const admin = await createDatabase(t)
 
-  t.test(
-    'one after the other take one connection, and at the same time as many as there may be',
-    async (t) => {
-      const { sql } = await openPool(t, admin, { size: 3 })
-      t.equal(new Set([await pidOf(sql), await pidOf(sql), await pidOf(sql)]).size, 1)
-      const held = await holdInserts(admin)
-      const insert = () => sql<{ pid: number }[]>`
+  t.test('in sequence use one connection, and concurrent ones use as many as allowed', async (t) => {
+    const { sql } = await openPool(t, admin, { size: 3 })
+    t.equal(new Set([await pidOf(sql), await pidOf(sql), await pidOf(sql)]).size, 1)
+    const held = await holdInserts(admin)
+    const insert = () => sql<{ pid: number }[]>`
         insert into pets (name, category_id) values ('Rex', 1) returning pg_backend_pid() as pid`
-      const inserting = Promise.all(Array.from({ length: 6 }, insert))
-      await held.someoneWaits(3)
-      await held.release()
-      const rows = await inserting
-      t.equal(new Set(rows.map(([row]) => row?.pid)).size, 3)
-    },
-  )
+    const inserting = Promise.all(Array.from({ length: 6 }, insert))
+    await held.someoneWaits(3)
+    await held.release()
+    const rows = await inserting
+    t.equal(new Set(rows.map(([row]) => row?.pid)).size, 3)
+  })
 
-  t.test('in great number each get their own answer', async (t) => {
+  t.test('in large numbers each get their own result', async (t) => {
     for (const depth of [1, 8, 100]) {
       const { sql } = await openPool(t, admin, { size: 2, depth })
       const numbers = Array.from({ length: 1_000 }, (_, i) => i)
@@ -69,7 +66,7 @@ t.test('statements', async (t) => {
     }
   })
 
-  t.test('that fail fail alone', async (t) => {
+  t.test('fail independently', async (t) => {
     const { sql } = await openPool(t, admin, { depth: 8 })
     const settled = await Promise.allSettled([
       sql`select 1 as one`,
@@ -79,7 +76,7 @@ t.test('statements', async (t) => {
     t.match(settled, [{ value: [{ one: 1 }] }, { reason: { code: '22012' } }, { value: [{ two: 2 }] }])
   })
 
-  t.test('may be made of parts and helpers', async (t) => {
+  t.test('may contain fragments and helpers', async (t) => {
     const { sql } = await openPool(t, admin, { size: 2, depth: 8 })
     const condition = sql`schema_name = ${'public'}`
     const rows = await sql`select ${sql('schema_name')} from information_schema.schemata where ${condition}`
@@ -87,32 +84,32 @@ t.test('statements', async (t) => {
     t.strictSame([...(await sql`select ${sql.json({ a: 1 })}::json as value`)], [{ value: { a: 1 } }])
   })
 
-  t.test('are told of from the asking to the end, parts of others are not', async (t) => {
+  t.test('are observed from queueing to settling, fragments are not', async (t) => {
     const pool = await openPool(t, admin)
     const counts = { begun: 0, ended: 0 }
-    pool.watch(() => {
+    pool.observe(() => {
       counts.begun++
       return () => void counts.ended++
     })
-    const told = async (begun: number, ended: number) => {
-      await null // whoever waits for a statement and the watch hear of its end in turn
+    const observed = async (begun: number, ended: number) => {
+      await null // the observer's callback may run after the caller's
       t.strictSame(counts, { begun, ended })
     }
     const { sql } = pool
     const query = sql`select 1 as one`
-    await told(0, 0)
+    await observed(0, 0)
     await Promise.all([query, query])
-    await told(1, 1)
+    await observed(1, 1)
     await sql`select name from pets ${sql`where name = ${'Rex'}`}`
-    await told(2, 2)
+    await observed(2, 2)
     await t.rejects(sql`select * from nowhere`, { code: '42P01' })
-    await told(3, 3)
+    await observed(3, 3)
     await pool.hold(undefined, async (held) => held.sqlUntil(undefined)`select 1`)
-    await told(4, 4)
+    await observed(4, 4)
   })
 })
 
-t.test('what nobody waits for any more is never sent', async (t) => {
+t.test('a statement whose caller has stopped waiting is never sent', async (t) => {
   const admin = await createDatabase(t)
   await admin`create table notes (id int)`
   const pool = await openPool(t, admin)
@@ -148,7 +145,7 @@ t.test('a connection', async (t) => {
   const admin = await createDatabase(t)
   const kill = (pid: number) => admin`select pg_terminate_backend(${pid})`
 
-  t.test('that is held is nobody else’s', async (t) => {
+  t.test('that is held is exclusive', async (t) => {
     const pool = await openPool(t, admin)
     const order: string[] = []
     const holding = pool.hold(undefined, async (held) => {
@@ -160,7 +157,7 @@ t.test('a connection', async (t) => {
     t.strictSame(order, [`held ${pid}`, `held ${pid}`, `held ${pid}`, `other ${pid}`])
   })
 
-  t.test('is free again after work that fails', async (t) => {
+  t.test('is released when the work fails', async (t) => {
     const pool = await openPool(t, admin)
     await t.rejects(
       pool.hold(undefined, () => Promise.reject(new Error('no'))),
@@ -169,7 +166,7 @@ t.test('a connection', async (t) => {
     t.ok((await pidOf(pool.sql)) > 0)
   })
 
-  t.test('that breaks costs what is in flight on it, and what waited goes on by another', async (t) => {
+  t.test('that is lost rejects its statements in flight, and queued ones use another', async (t) => {
     const pool = await openPool(t, admin)
     const pid = await pidOf(pool.sql)
     const sleeping = Promise.allSettled([pool.sql`select pg_sleep(60)`])
@@ -181,30 +178,30 @@ t.test('a connection', async (t) => {
     t.not(await waiting, pid)
   })
 
-  t.test('may break many times', async (t) => {
+  t.test('may be lost many times', async (t) => {
     const { sql } = await openPool(t, admin, { depth: 32 })
     for (let i = 0; i < 10; i++) {
       await kill(await pidOf(sql))
-      // What was written on the way to a connection that is just closing fails, and nothing after it.
+      // Statements sent while a connection is closing fail; later ones must not.
       for (let tries = 0; ; tries++) {
         try {
           await Promise.all(Array.from({ length: 20 }, () => pidOf(sql)))
           break
         } catch {
-          t.ok(tries < 5, 'at once, or nearly so')
+          t.ok(tries < 5, 'within a few attempts')
         }
       }
     }
   })
 
-  t.test('on which packets vanish is given up, and its successor serves when they get through', async (t) => {
+  t.test('that loses packets is closed, and a new one serves once the network is back', async (t) => {
     const proxy = await startDatabaseProxy(t, admin)
     const pool = await openPool(t, admin, {
       host: proxy.host,
       port: proxy.port,
       size: 2,
       depth: 4,
-      silenceMs: 2_000,
+      readTimeoutMs: 2_000,
     })
     await pidOf(pool.sql)
     proxy.silence()
@@ -215,10 +212,10 @@ t.test('a connection', async (t) => {
     t.ok((await untilServed(pool.sql)) > 0)
   })
 
-  t.test('that is forgotten on its way has all that are idle replaced, and none at work', async (t) => {
+  t.test('dropped by the network makes the pool replace all idle ones', async (t) => {
     const proxy = await startDatabaseProxy(t, admin)
     const place = { host: proxy.host, port: proxy.port }
-    const pool = await openPool(t, admin, { ...place, size: 4, silenceMs: 1_000 })
+    const pool = await openPool(t, admin, { ...place, size: 4, readTimeoutMs: 1_000 })
     await Promise.all(Array.from({ length: 4 }, () => pool.sql`select pg_sleep(0.1)`))
     proxy.forget()
     await t.rejects(pool.probe(100), { name: 'TimeoutError' })
@@ -227,7 +224,7 @@ t.test('a connection', async (t) => {
     await pool.probe(60_000)
   })
 
-  t.test('that is busy, or locked, is told apart by a probe', async (t) => {
+  t.test('that is busy passes a probe, one that is blocked does not', async (t) => {
     const pool = await openPool(t, admin, {})
     let isOver = false
     const busy = pool.hold(undefined, async (held) => {
@@ -249,7 +246,7 @@ t.test('a connection', async (t) => {
     await holding
   })
 
-  t.test('to a server that hangs up at once is refused once, and not tried without end', async (t) => {
+  t.test('to a server that hangs up at once is attempted once, not endlessly', async (t) => {
     let count = 0
     const server = net.createServer((socket) => {
       count++
@@ -263,41 +260,41 @@ t.test('a connection', async (t) => {
     t.equal(count, 1)
   })
 
-  t.test('that is asked as its rest becomes as long as a silence is not', async (t) => {
-    const silenceMs = 1_000
-    const { sql } = await openPool(t, admin, { silenceMs })
+  t.test('that gets a statement just as its read timer fires is not closed', async (t) => {
+    const readTimeoutMs = 1_000
+    const { sql } = await openPool(t, admin, { readTimeoutMs })
     const pid = await pidOf(sql)
     for (let i = 0; i < 3; i++) {
-      await setTimeout(silenceMs) // in one turn with the timer of the connection
+      await setTimeout(readTimeoutMs) // in the same tick as the connection's timer
       t.equal(await pidOf(sql), pid)
     }
   })
 
-  t.test('that says something as it is given up is listened to for as long again', async (t) => {
-    const { sql } = await openPool(t, admin, { silenceMs: 600 })
+  t.test('that receives a byte just as its read timer fires gets the full timeout again', async (t) => {
+    const { sql } = await openPool(t, admin, { readTimeoutMs: 600 })
     await pidOf(sql)
     const statement = sql.unsafe(
       `do $$ begin perform pg_sleep(0.3); raise notice 'more'; perform pg_sleep(100); end $$`,
     )
     const answer = t.rejects(statement, { code: 'CONNECTION_CLOSED' })
     await setTimeout(200)
-    await new Promise(setImmediate) // so that the timers are next
+    await new Promise(setImmediate) // so that timers run next
     const until = performance.now() + 600
-    while (performance.now() < until); // busy, so that what is said waits to be read as the time is up
+    while (performance.now() < until); // block, so that the byte is unread when the timer is due
     await answer
   })
 
-  t.test('that is idle, however long, is not', async (t) => {
-    const { sql } = await openPool(t, admin, { silenceMs: 1_000 })
+  t.test('that is idle for long is not closed', async (t) => {
+    const { sql } = await openPool(t, admin, { readTimeoutMs: 1_000 })
     const pid = await pidOf(sql)
-    await setTimeout(1_500) // it is time itself that must not matter
+    await setTimeout(1_500) // elapsed time is what the test is about
     t.equal(await pidOf(sql), pid)
     await sql`select pg_sleep(0.01)`
     t.equal(await pidOf(sql), pid)
   })
 })
 
-t.test('a server that refuses tells all who wait, and serves whoever asks when it is back', async (t) => {
+t.test('a refusing server fails all queued statements, and serves again once it is back', async (t) => {
   const admin = await createDatabase(t)
   const proxy = await startDatabaseProxy(t, admin)
   const pool = await openPool(t, admin, { host: proxy.host, port: proxy.port, size: 2 })
@@ -312,18 +309,18 @@ t.test('a server that refuses tells all who wait, and serves whoever asks when i
   t.ok((await untilServed(pool.sql)) > 0)
 })
 
-t.test('an end waits for what is in flight, and nothing is begun after it', async (t) => {
+t.test('end() waits for statements in flight, and rejects queued and later ones', async (t) => {
   const pool = await openPool(t, await createDatabase(t))
   await pidOf(pool.sql)
   const settled = Promise.allSettled([pool.sql`select pg_sleep(0.05), 1 as one`.execute(), pidOf(pool.sql)])
-  await new Promise(setImmediate) // a statement is sent once somebody waits for it
+  await new Promise(setImmediate) // a statement is sent when it is awaited
   await pool.end(5)
   const ended = { status: 'rejected', reason: { code: 'CONNECTION_ENDED' } }
   t.match(await settled, [{ value: [{ one: 1 }] }, ended])
   await t.rejects(async () => pool.sql`select 1`, { code: 'CONNECTION_ENDED' })
 })
 
-// The first attempts may still be on their way to a server that was not there.
+// The first attempts may have started while the server was down.
 async function untilServed(sql: Sql): Promise<number> {
   for (;;) {
     const pid = await pidOf(sql).catch(() => 0)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Holding, Signal } from '../../../src/database/driver/sql.js'
+import type { ConnectionSource, Signal } from '../../../src/database/driver/sql.js'
 import { inTransaction, type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
 import type { RootSql, Sql } from '../../../src/database/types.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
@@ -14,7 +14,7 @@ async function start(t: Test) {
 }
 
 function transactOn<Result>(
-  pool: Holding,
+  pool: ConnectionSource,
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
@@ -52,7 +52,7 @@ t.test('a transaction commits, and one that fails does not', async (t) => {
   t.strictSame(await idsOf(admin), [1, 3])
 })
 
-t.test('one in which a statement failed is not taken for committed, though its work goes on', async (t) => {
+t.test('a transaction that ignores a failed statement rejects', async (t) => {
   const { pool, admin } = await start(t)
   await t.rejects(
     transactOn(pool, undefined, async (sql) => {
@@ -64,7 +64,7 @@ t.test('one in which a statement failed is not taken for committed, though its w
   t.strictSame(await idsOf(admin), [])
 })
 
-t.test('one that nobody waits for any more does nothing', async (t) => {
+t.test('a transaction whose caller has stopped waiting does nothing', async (t) => {
   const { pool, admin } = await start(t)
   const caller = new AbortController()
   const abandoned = { code: 'STATEMENT_ABANDONED' }
@@ -81,7 +81,7 @@ t.test('one that nobody waits for any more does nothing', async (t) => {
   )
 })
 
-t.test('its statements end with it', async (t) => {
+t.test('no statement is sent after the transaction', async (t) => {
   const { pool, admin } = await start(t)
   let escaped = undefined as unknown as Sql // set by the work
   await transactOn(pool, undefined, async (sql) => {
@@ -91,17 +91,17 @@ t.test('its statements end with it', async (t) => {
   t.strictSame(await idsOf(admin), [])
 })
 
-// By what the work makes of the loss.
+// How the work reacts to the loss of the connection.
 const works: [title: string, work: (sql: TransactionSql, kill: Kill) => Promise<unknown>][] = [
   [
-    'in the midst of a statement',
+    'during a statement',
     async (sql, kill) => {
       const pid = await pidOf(sql)
       await Promise.all([sql`insert into notes select 1 from pg_sleep(20)`, kill(pid)])
     },
   ],
   [
-    'in a part that can be undone',
+    'within a savepoint',
     async (sql, kill) => {
       const pid = await pidOf(sql)
       await sql.savepoint((part) =>
@@ -110,7 +110,7 @@ const works: [title: string, work: (sql: TransactionSql, kill: Kill) => Promise<
     },
   ],
   [
-    'and the work goes on as if nothing were',
+    'and ignores the errors',
     async (sql, kill) => {
       const pid = await pidOf(sql)
       await Promise.all([sql`select pg_sleep(20)`, kill(pid)]).catch(() => {})
@@ -136,7 +136,7 @@ for (const [title, work] of works) {
   )
 }
 
-t.test("a handler's statements are done together, or none is", async (t) => {
+t.test('inTransaction commits all statements of a handler, or none', async (t) => {
   const { pool, admin } = await start(t)
   const failure = new Error('no')
   const addTwo = (sql: Sql, error?: Error) =>
@@ -147,7 +147,7 @@ t.test("a handler's statements are done together, or none is", async (t) => {
     })
   await t.rejects(addTwo(pool.sql, failure), failure)
   t.same(await idsOf(admin), [])
-  // Of one that there is already, they are a part.
+  // Within a transaction, they become part of it.
   const whole = transactOn(pool, undefined, async (sql) => {
     t.equal(await addTwo(sql), 1)
     throw failure
@@ -158,7 +158,7 @@ t.test("a handler's statements are done together, or none is", async (t) => {
   t.same(await idsOf(admin), [1, 2])
 })
 
-t.test('of two transactions that wait for each other one fails as unavailable', async (t) => {
+t.test('of two deadlocked transactions, one fails as unavailable', async (t) => {
   const { pool, admin } = await start(t)
   await admin`insert into notes values (1), (2)`
   let locked = 0

