@@ -1,18 +1,18 @@
--- The store's animals.
+-- The catalogue of animals.
 create table pets (
-  -- Generated always: no statement can set an id.
+  -- Only the service assigns identifiers, so no statement can set one.
   id bigint generated always as identity primary key,
 
-  -- Length and characters are limited in the contract, so they can change without a migration.
+  -- Length and characters are the contract's to bound; it may change without a migration.
   name text not null,
 
-  -- No table of categories: the contract has no operations on them.
+  -- No table of categories: no operation on them is specified.
   category_id bigint not null,
 
-  -- Null if not set. The contract defines the values.
+  -- Null: none was given. Which values there are is the contract's to say.
   status text
 );
 
--- Pages of one status, in order of id. Without this index the planner may scan the primary key with a filter, which reads the whole table
--- for a rare status. `include` allows index-only scans.
+-- Pages of one status, in order of id. Without it the planner may walk the primary key and filter, which
+-- reads the whole table where a status is rare. `include` keeps the page in the index alone.
 create index pets_status_id on pets (status, id) include (name, category_id);

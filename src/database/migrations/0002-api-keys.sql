@@ -1,16 +1,16 @@
--- API keys. The keys themselves are never stored.
+-- Who may call. The key itself is never stored.
 create table api_keys (
   id bigint generated always as identity primary key,
 
-  -- SHA-256 of the key. Authentication looks keys up by the unique index.
+  -- SHA-256 of the key. The unique index is the look-up of every request.
   hash bytea not null unique check (length(hash) = 32),
 
   name text not null,
 
-  -- A plan of the contract's `x-rate-limits`, where its quotas are.
+  -- A plan of the contract (`x-rate-limits`), which alone says what it allows.
   plan text not null,
 
-  -- Set for plans with custom quotas: both or neither.
+  -- Agreed for this key, where its plan leaves the quotas open: both or neither.
   per_minute integer check (per_minute > 0),
   per_day integer check (per_day > 0),
   check ((per_minute is null) = (per_day is null)),

@@ -1,22 +1,23 @@
--- Responses to requests with an `Idempotency-Key`, each stored in the transaction of its request.
+-- The first answers to requests that may arrive twice (`Idempotency-Key`), each kept by the transaction that did
+-- what it tells of.
 create table idempotent_answers (
-  -- Keys are scoped to a client's API key. No foreign key: API keys are never deleted, and the check would add a lookup to every such
-  -- request.
+  -- The keys of one caller are nobody else's. No foreign key: API keys are never deleted, and checking would cost
+  -- every such request a look-up.
   api_key_id bigint not null,
   idempotency_key text not null,
 
-  -- SHA-256 of the request: reusing the key for a different request is an error.
+  -- SHA-256 of the request: the same key with another request is a mistake.
   fingerprint bytea not null check (length(fingerprint) = 32),
 
   status smallint not null,
-  -- The headers that the operation sets. `json` preserves their order.
+  -- Those that the handler gave. `json` keeps them in their order.
   headers json not null,
-  -- The bytes as sent; null if there is no body.
+  -- As sent. Null: it has none.
   body bytea,
 
   created_at timestamptz not null default now(),
   primary key (api_key_id, idempotency_key)
 );
 
--- Finds expired responses without a scan of the table.
+-- What is too old is found from this end, however many there are.
 create index idempotent_answers_created_at on idempotent_answers (created_at);
