@@ -14,7 +14,7 @@ import { addContractFiles } from './docs/contract-files.js'
 import { addDocumentation } from './docs/page.js'
 import type { Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
-import { beginAfterReading, closeConnections } from './http/closing.js'
+import { deferRequests, closeConnections } from './http/closing.js'
 import { addCors } from './http/cors.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
@@ -23,7 +23,7 @@ import { RefusedConnections } from './http/refused-connections.js'
 import { createServer } from './http/server.js'
 import type { Channel } from './lib/channel.js'
 import type { MeasuredParts } from './metrics/metrics.js'
-import { createOnce, purgeRegularly } from './operations/idempotency.js'
+import { createIdempotent, purgeRegularly } from './operations/idempotency.js'
 import { addRoutes } from './operations/routes.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
@@ -58,7 +58,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     contract,
   )
   const app = createServer(config, contract, log, lifetimes)
-  beginAfterReading(app)
+  deferRequests(app)
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) {
     const { addTracing } = await import('./tracing/tracing.js') // slow to load
@@ -94,7 +94,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     await addRoutes(scope, {
       contract,
       handlers,
-      once: createOnce(pools.writes, keepHours),
+      once: createIdempotent(pools.writes, keepHours),
       pools,
       loadShedder,
       securityChecks: { 'http bearer': requireClient },

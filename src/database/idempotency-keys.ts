@@ -3,13 +3,13 @@
 import type { Sql } from './types.js'
 
 /** Whose key it is, and the key. */
-export interface AnswerId {
+export interface IdempotencyKey {
   readonly apiKeyId: bigint
   readonly key: string
 }
 
 /** An answer as it goes out: its own headers alone, of a list each element, and the bytes of its body. */
-export interface KeptAnswer {
+export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: Buffer | undefined
@@ -20,11 +20,11 @@ export interface Claim {
   /** No one else does what the key is for until the transaction ends. */
   readonly isLocked: boolean
   /** The answer that is kept for it. */
-  readonly kept: (KeptAnswer & { readonly fingerprint: Uint8Array }) | undefined
+  readonly kept: (SerializedResponse & { readonly fingerprint: Uint8Array }) | undefined
 }
 
 /** For each, in their order: tries to lock the key, and looks for an answer that is not older than so many hours. */
-export async function claim(sql: Sql, ids: readonly AnswerId[], keepHours: number): Promise<Claim[]> {
+export async function claim(sql: Sql, ids: readonly IdempotencyKey[], keepHours: number): Promise<Claim[]> {
   const asked = JSON.stringify(
     ids.map(({ apiKeyId, key }, place) => ({ place, api_key_id: String(apiKeyId), key })),
   )
@@ -42,7 +42,7 @@ async function tryLocks(sql: Sql, asked: string): Promise<boolean[]> {
 }
 
 async function findAnswers(sql: Sql, asked: string, keepHours: number): Promise<Map<number, Claim['kept']>> {
-  type Row = Omit<KeptAnswer, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; place: number }
+  type Row = Omit<SerializedResponse, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; place: number }
   const rows = await sql<Row[]>`
     select place, status, headers, body, fingerprint
     from json_to_recordset(${asked}::text::json) as asked (place integer, api_key_id bigint, key text)
@@ -58,9 +58,9 @@ async function findAnswers(sql: Sql, asked: string, keepHours: number): Promise<
 }
 
 /** Keeps answers, each in place of one that has grown too old. No two may be for one key. */
-export async function keepAnswers(
+export async function storeResponses(
   sql: Sql,
-  answers: readonly { id: AnswerId; fingerprint: Buffer; answer: KeptAnswer }[],
+  answers: readonly { id: IdempotencyKey; fingerprint: Buffer; answer: SerializedResponse }[],
 ): Promise<void> {
   const rows = answers.map(({ id, fingerprint, answer: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),
@@ -85,7 +85,7 @@ export async function keepAnswers(
  * Removes answers older than so many hours, the oldest first, so many at most; tells how many. Several may do so at
  * once: each passes over what another is at.
  */
-export async function purgeAnswers(sql: Sql, keepHours: number, limit: number): Promise<number> {
+export async function purgeResponses(sql: Sql, keepHours: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from idempotent_answers
     where ctid = any(array(

@@ -29,7 +29,7 @@ export type Handlers = { readonly [Id in OperationId]: Handler<Id> }
 const stubs = new WeakSet<object>()
 
 /** What stands in for a handler until it is written: it answers 501 (`not_implemented`). */
-export function notWritten<Id extends OperationId>(operation: Id): Handler<Id> {
+export function notImplemented<Id extends OperationId>(operation: Id): Handler<Id> {
   const stub = async () => {
     throw new ApiError('not_implemented', `${operation} is not written yet.`)
   }

@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
-import { afterAnswers, answerHasBegun, endSlowly, unlessItComes } from './connections.js'
+import { afterResponses, responseHasStarted, lingeringClose, ifStillIncomplete } from './connections.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
@@ -25,7 +25,7 @@ export function createClientErrorHandler(
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (refused.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') unlessItComes(socket, () => refuseOnce(socket, error))
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') ifStillIncomplete(socket, () => refuseOnce(socket, error))
     else refuseOnce(socket, error)
   }
 
@@ -33,9 +33,9 @@ export function createClientErrorHandler(
     if (refused.has(socket)) return
     refused.add(socket)
     // Requests that came before it on the connection are under way: theirs are the first answers.
-    afterAnswers(socket, () => {
+    afterResponses(socket, () => {
       // A second answer in the midst of one would garble both.
-      if (!socket.writable || answerHasBegun(socket)) socket.destroy()
+      if (!socket.writable || responseHasStarted(socket)) socket.destroy()
       else refuse(socket, error)
     })
   }
@@ -43,7 +43,7 @@ export function createClientErrorHandler(
   function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
     const fault = clientFault(error, contract)
     // Of a request whose headers have come, the answer is like any other: who asked, for what, and how often is known.
-    const arriving = lifetimes.arrivingOn(socket)
+    const arriving = lifetimes.incompleteOn(socket)
     if (arriving !== undefined) {
       arriving.giveUp(fault)
       return
@@ -54,7 +54,7 @@ export function createClientErrorHandler(
     log.info({ requestId, status: body.status, address, reason: error.code }, 'request refused')
     // A request that is merely late would be done after all, if its rest were read.
     const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
-    endSlowly(socket, lastAnswer(requestId, body, contract), how)
+    lingeringClose(socket, lastAnswer(requestId, body, contract), how)
   }
 }
 
@@ -71,7 +71,7 @@ export function createConnectHandler(
     const body = errorBody(requestFault('malformed_request', contract), contract)
     const address = isAddressLogged ? socket.remoteAddress : undefined
     log.info({ requestId, status: body.status, address, reason: 'CONNECT' }, 'request refused')
-    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body, contract)))
+    afterResponses(socket, () => lingeringClose(socket, lastAnswer(requestId, body, contract)))
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/after-reading.js'
-import { closeSilentConnections, comesAfterTheLast, isLast, watchConnections } from './connections.js'
+import { closeUnusedConnections, followsLastRequest, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,10 +17,10 @@ declare module 'fastify' {
  * answer, which tells that the body is broken. And the event loop comes round: libuv goes on reading while more than a thousand
  * connections have something to be read, and callers who are answered and ask again at once would keep it there for seconds.
  */
-export function beginAfterReading(app: FastifyInstance): void {
+export function deferRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) =>
     afterReading(() => {
-      if (comesAfterTheLast(request.raw)) reply.hijack()
+      if (followsLastRequest(request.raw)) reply.hijack()
       else done()
     }),
   )
@@ -37,14 +37,14 @@ export function closeConnections(app: FastifyInstance): () => boolean {
   app.decorate('announceClose', () => {
     closing = true
   })
-  let silent: ReturnType<typeof closeSilentConnections> | undefined
+  let silent: ReturnType<typeof closeUnusedConnections> | undefined
   app.addHook('preClose', async () => {
     closing = true
-    silent = closeSilentConnections(open)
+    silent = closeUnusedConnections(open)
   })
   app.addHook('onClose', async () => silent?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
+    if (mustClose(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)
   })
   return () => closing

@@ -36,20 +36,20 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
 }
 
 /** How long a connection may be silent as the server closes. */
-export const silenceMs = 100
+export const unusedMs = 100
 
 /**
  * Closes connections on which nothing has ever come, until it is stopped: Node does not count them as idle, and they would hold
  * a stop up. One that is just being opened has a moment to speak.
  */
-export function closeSilentConnections(open: ReadonlySet<Socket>): { stop(): void } {
+export function closeUnusedConnections(open: ReadonlySet<Socket>): { stop(): void } {
   let silent: Socket[] = []
   const closeThem = () => {
     for (const socket of silent) if (socket.bytesRead === 0) socket.destroy()
     silent = [...open].filter(({ bytesRead }) => bytesRead === 0)
   }
   // In a busy process, what has come may wait to be read.
-  const timer = setInterval(() => afterReading(closeThem), silenceMs)
+  const timer = setInterval(() => afterReading(closeThem), unusedMs)
   return { stop: () => clearInterval(timer) }
 }
 
@@ -64,7 +64,7 @@ export function closeAfter(request: IncomingMessage): void {
  * Whether a request follows one that was to be the last: it may be no request at all, and is not to be done. Node hands over
  * what it reads, answered or not.
  */
-export function comesAfterTheLast(request: IncomingMessage): boolean {
+export function followsLastRequest(request: IncomingMessage): boolean {
   const last = lastRequests.get(request.socket)
   return last !== undefined && last !== request
 }
@@ -78,13 +78,13 @@ function hasArrived({ complete, headers }: IncomingMessage): boolean {
  * Whether the connection has to be closed with the answer to a request: it was made the last, or it is answered before all of
  * it has come. Where its rest ends, and the next request begins, nobody waits to find out.
  */
-export function isLast(request: IncomingMessage): boolean {
+export function mustClose(request: IncomingMessage): boolean {
   const { socket } = request
   if (lastRequests.get(socket) === request) return true
   if (hasArrived(request) || !socket.writable) return false
   closeAfter(request)
   // Node calls it after the last answer.
-  socket.destroySoon = () => endSlowly(socket)
+  socket.destroySoon = () => lingeringClose(socket)
   return true
 }
 
@@ -92,7 +92,7 @@ export function isLast(request: IncomingMessage): boolean {
  * Sends the last bytes of a connection, and leaves the client a moment to read them.
  * @param how whether what still comes is read and dropped, or left where it is
  */
-export function endSlowly(socket: Socket, bytes = '', how: 'reading' | 'deaf' = 'reading'): void {
+export function lingeringClose(socket: Socket, bytes = '', how: 'reading' | 'deaf' = 'reading'): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytes)
@@ -101,17 +101,17 @@ export function endSlowly(socket: Socket, bytes = '', how: 'reading' | 'deaf' = 
 }
 
 /** Calls back when every request that came whole on a connection has its answer. */
-export function afterAnswers(socket: Socket, then: () => void): void {
+export function afterResponses(socket: Socket, then: () => void): void {
   const current = currentAnswer(socket)
   if (current === undefined || !current.req.complete) then()
-  else current.once('close', () => afterAnswers(socket, then)) // by then, the next in line is the current one
+  else current.once('close', () => afterResponses(socket, then)) // by then, the next in line is the current one
 }
 
 /**
  * Calls back about a request that is late, unless it has come: Node looks at the clock before it reads what came while the process was
  * busy.
  */
-export function unlessItComes(socket: Socket, then: () => void): void {
+export function ifStillIncomplete(socket: Socket, then: () => void): void {
   const before = currentAnswer(socket)
   const wasWhole = before?.req.complete
   afterReading(() => {
@@ -122,7 +122,7 @@ export function unlessItComes(socket: Socket, then: () => void): void {
 }
 
 /** Whether the answer to a request that is still coming is on its way. */
-export function answerHasBegun(socket: Socket): boolean {
+export function responseHasStarted(socket: Socket): boolean {
   return currentAnswer(socket)?.headersSent === true
 }
 

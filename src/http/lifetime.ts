@@ -101,7 +101,7 @@ export class Lifetimes {
   }
 
   /** The request that is still arriving on a connection, if it has got as far as the hooks. */
-  arrivingOn(socket: Socket): Lifetime | undefined {
+  incompleteOn(socket: Socket): Lifetime | undefined {
     return [...(this.#bySocket.get(socket) ?? [])].find(({ reply }) => !reply.request.raw.complete)
   }
 

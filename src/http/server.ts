@@ -17,8 +17,8 @@ import { afterReading } from '../lib/after-reading.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { beginAnswer } from './admission.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
-import { comesAfterTheLast, isLast } from './connections.js'
-import { createAnswerError } from './error-answers.js'
+import { followsLastRequest, mustClose } from './connections.js'
+import { createErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 
@@ -34,7 +34,7 @@ export function createServer(
   log: Logger,
   lifetimes: Lifetimes,
 ): FastifyInstance {
-  const answerError = createAnswerError(contract)
+  const handleError = createErrorHandler(contract)
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onAborted((request, reply) => requestLog.requestAborted(request, reply))
   const app: FastifyInstance = Fastify({
@@ -67,7 +67,7 @@ export function createServer(
   })
   // Of a request with a URL that cannot be routed: no hook sees it.
   const refuseUnroutable = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (comesAfterTheLast(request.raw)) return reply.hijack()
+    if (followsLastRequest(request.raw)) return reply.hijack()
     beginAnswer(request, reply)
     let refusal = error
     try {
@@ -77,15 +77,15 @@ export function createServer(
     }
     await new Promise<void>(afterReading)
     if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
-    if (isLast(request.raw)) reply.header('Connection', 'close')
-    answerError(refusal, request, reply)
+    if (mustClose(request.raw)) reply.header('Connection', 'close')
+    handleError(refusal, request, reply)
   }
   app.server.maxConnections = config.connectionsMax
   app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
   app.server.on('connect', createConnectHandler(contract, log, config))
   app.decorateRequest('reason', undefined)
   app.decorateRequest('isUnchecked', false)
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(handleError)
   readBodiesAsBytes(app, contract)
   return app
 }

@@ -10,11 +10,11 @@ import { BatchQueue } from '../database/batch.js'
 import { type HeldConnection, type Holding, type Signal, whileAnyWaits } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import {
-  type AnswerId,
+  type IdempotencyKey,
   claim,
-  type KeptAnswer,
-  keepAnswers,
-  purgeAnswers,
+  type SerializedResponse,
+  storeResponses,
+  purgeResponses,
 } from '../database/idempotency-keys.js'
 import type { Sql } from '../database/types.js'
 import { isUnavailable } from '../database/unavailable.js'
@@ -24,27 +24,27 @@ import { ApiError } from '../errors.js'
 export const idempotencyHeader = 'idempotency-key'
 
 /** An answer, and whether it was given before. */
-export type OnceAnswer = KeptAnswer & { readonly isReplay: boolean }
+export type ReplayableResponse = SerializedResponse & { readonly isReplay: boolean }
 
 /**
  * Answers a request that carries a key: as the operation does, or as it was answered before.
  * Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or what the operation rejects with.
  */
-export type AnswerOnce = (request: FastifyRequest, reply: FastifyReply) => Promise<OnceAnswer>
+export type AnswerOnce = (request: FastifyRequest, reply: FastifyReply) => Promise<ReplayableResponse>
 
 /**
  * Makes an operation one that is done once for each key. `run` does it by statements of a transaction, and nothing else: it is
  * run again where that is rolled back.
  */
 export type Once = (
-  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<KeptAnswer>,
+  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<SerializedResponse>,
 ) => AnswerOnce
 
 // What the first one needs is milliseconds.
 const retryAfterSeconds = 1
 
 /** Exactly-once execution for one pool; answers are kept for `keepHours`. */
-export function createOnce(pool: Holding, keepHours: number): Once {
+export function createIdempotent(pool: Holding, keepHours: number): Once {
   return (run) => {
     // Until one of its requests does more than can be shared.
     let isShared = true
@@ -56,13 +56,13 @@ export function createOnce(pool: Holding, keepHours: number): Once {
         throw error
       }
     }
-    const queue = new BatchQueue<HeldConnection, Call, OnceAnswer | ApiError>(
+    const queue = new BatchQueue<HeldConnection, Call, ReplayableResponse | ApiError>(
       (use) => pool.hold(undefined, use),
       answerTogether,
     )
     const answerAlone = async (call: Call) => {
       const [answered] = await pool.hold(call.signal, (held) => answerAll(held, [call], keepHours))
-      return answered as OnceAnswer | ApiError // of the one call
+      return answered as ReplayableResponse | ApiError // of the one call
     }
     return async (request, reply) => {
       const call = {
@@ -79,17 +79,17 @@ export function createOnce(pool: Holding, keepHours: number): Once {
 }
 
 interface Call {
-  readonly id: AnswerId
+  readonly id: IdempotencyKey
   readonly fingerprint: Buffer
   readonly signal: Signal | undefined
-  readonly run: (sql: Sql) => Promise<KeptAnswer>
+  readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
 async function answerAll(
   held: HeldConnection,
   calls: readonly Call[],
   keepHours: number,
-): Promise<(OnceAnswer | ApiError)[]> {
+): Promise<(ReplayableResponse | ApiError)[]> {
   return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
     const claims = await claim(
       sql,
@@ -107,20 +107,20 @@ async function answerAll(
     })
     const due = calls.filter((_, i) => known[i] === undefined)
     const answers = await runAll(sql, due)
-    return known.map((each) => each ?? { ...(answers.shift() as KeptAnswer), isReplay: false })
+    return known.map((each) => each ?? { ...(answers.shift() as SerializedResponse), isReplay: false })
   })
 }
 
 // Runs the operation for those that are due, and keeps the answers.
-async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<KeptAnswer[]> {
+async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<SerializedResponse[]> {
   const [first, ...others] = due
   if (first === undefined) return []
   const answers = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, due)
   const kept = due.flatMap(({ id, fingerprint }, i) => {
-    const answer = answers[i] as KeptAnswer // each has one
+    const answer = answers[i] as SerializedResponse // each has one
     return answer.status < 500 ? [{ id, fingerprint, answer }] : []
   })
-  if (kept.length > 0) sql.commitAfter(keepAnswers(sql, kept))
+  if (kept.length > 0) sql.commitAfter(storeResponses(sql, kept))
   // Of those that share a transaction, none is done whose caller has been told by then that it is not.
   if (others.length > 0 && due.some(({ signal }) => signal?.aborted)) throw new Error('one has gone')
   return answers
@@ -128,8 +128,8 @@ async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<KeptAn
 
 // A request that is refused has done nothing, whatever it had begun. That also mends a transaction in which a
 // statement failed and the handler made a refusal of it.
-async function runAlone(transaction: TransactionSql, { run }: Call): Promise<KeptAnswer> {
-  let refusal: KeptAnswer | undefined
+async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
+  let refusal: SerializedResponse | undefined
   try {
     return await transaction.savepoint(async (sql) => {
       const answer = await run(sql)
@@ -145,7 +145,7 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Kep
 
 // What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone. So it is where
 // one does more than a batched statement: what it reads first would not be what another one is about to write, whatever it locks.
-async function runTogether(sql: Sql, due: readonly Call[]): Promise<KeptAnswer[]> {
+async function runTogether(sql: Sql, due: readonly Call[]): Promise<SerializedResponse[]> {
   let isMore = false
   const refuse = () => {
     isMore = true
@@ -175,7 +175,7 @@ function shareable(sql: Sql, refuse: () => never): Sql {
   return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) })
 }
 
-function replay({ status, headers, body }: KeptAnswer): OnceAnswer {
+function replay({ status, headers, body }: SerializedResponse): ReplayableResponse {
   return { status, headers, body, isReplay: true }
 }
 
@@ -223,7 +223,7 @@ export function purgeRegularly(
   onError: (error: unknown) => void,
 ): { stop(): void } {
   const purge = async () => {
-    while ((await purgeAnswers(sql, keepHours, purgeBatch)) === purgeBatch);
+    while ((await purgeResponses(sql, keepHours, purgeBatch)) === purgeBatch);
   }
   const timer = setInterval(() => void purge().catch(onError), purgeEveryMs).unref()
   return { stop: () => clearInterval(timer) }

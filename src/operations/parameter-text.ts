@@ -6,12 +6,12 @@ import type { FastifyRequest } from 'fastify'
 import { fault } from '../schemas/messages.js'
 
 /** Whether a URL may hold such parameters; most URLs have nothing that is encoded. */
-export function mayHoldUnfitText(url: string): boolean {
+export function mayContainInvalidText(url: string): boolean {
   return url.includes('%') && (url.includes('%00') || decode(queryOf(url)) === undefined)
 }
 
 /** What is wrong with the texts of a part of the request, in the form of Ajv's errors. */
-export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
+export function invalidTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
   if (httpPart === 'params') return unfit(Object.entries(params as object))
   if (httpPart === 'querystring') return unfit(queryOf(url).split('&').map(readPair))
   return []
@@ -20,7 +20,7 @@ export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): E
 function unfit(parameters: [name: string, value: unknown][]): ErrorObject[] {
   return parameters
     .filter(([, value]) => value === undefined || holdsNul(value))
-    .map(([name]) => fault([name], unfitText))
+    .map(([name]) => fault([name], invalidText))
 }
 
 function holdsNul(value: unknown): boolean {
@@ -29,16 +29,16 @@ function holdsNul(value: unknown): boolean {
 }
 
 /** What is said of a parameter that is no text. */
-export const unfitText = 'must be percent-encoded UTF-8 without NUL'
+export const invalidText = 'must be percent-encoded UTF-8 without NUL'
 
 /** Errors of other parameters than those that were not read: of these their schemas have nothing to say. */
-export function unlessMisread(
+export function exceptFor(
   errors: readonly ErrorObject[],
-  misread: readonly ErrorObject[],
+  parameterErrors: readonly ErrorObject[],
 ): readonly ErrorObject[] {
-  if (misread.length === 0) return errors
+  if (parameterErrors.length === 0) return errors
   const parameterOf = ({ instancePath }: ErrorObject) => instancePath.split('/')[1] ?? ''
-  const parameters = new Set(misread.map(parameterOf))
+  const parameters = new Set(parameterErrors.map(parameterOf))
   return errors.filter((each) => !parameters.has(parameterOf(each)))
 }
 

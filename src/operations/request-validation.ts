@@ -16,12 +16,12 @@ import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
-import { mayHoldUnfitText, unfitTexts, unlessMisread } from './parameter-text.js'
+import { mayContainInvalidText, invalidTexts, exceptFor } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What reading the body found wrong, before its schema is asked. */
-    bodyFaults: readonly ErrorObject[] | undefined
+    bodyErrors: readonly ErrorObject[] | undefined
   }
 }
 
@@ -112,12 +112,12 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) request.bodyFaults = [fault([], 'must be UTF-8 without NUL')]
+    if (text === undefined) request.bodyErrors = [fault([], 'must be UTF-8 without NUL')]
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
     request.body = value
-    if (faults.length > 0) request.bodyFaults = faults
+    if (faults.length > 0) request.bodyErrors = faults
   }
 }
 
@@ -128,16 +128,16 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  const { bodyFaults = [] } = request
-  const isRead = request.validationError === undefined && request.misread === undefined
-  const isSuspect = bodyFaults.length > 0 || bodyMissing || mayHoldUnfitText(request.url)
+  const { bodyErrors = [] } = request
+  const isRead = request.validationError === undefined && request.parameterErrors === undefined
+  const isSuspect = bodyErrors.length > 0 || bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    const misread = httpPart === 'body' ? bodyFaults : (request.misread?.[httpPart] ?? [])
+    const parameterErrors = httpPart === 'body' ? bodyErrors : (request.parameterErrors?.[httpPart] ?? [])
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
-    const invalid = unlessMisread(errorsOf(request, httpPart), [...misread, ...repeated])
-    const errors = [...misread, ...repeated, ...invalid, ...unfitTexts(request, httpPart)]
+    const invalid = exceptFor(errorsOf(request, httpPart), [...parameterErrors, ...repeated])
+    const errors = [...parameterErrors, ...repeated, ...invalid, ...invalidTexts(request, httpPart)]
     return describeViolations(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,

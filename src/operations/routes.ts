@@ -20,7 +20,7 @@ import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, unmetSecurity, waysIn } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
-import type { KeptAnswer } from '../database/idempotency-keys.js'
+import type { SerializedResponse } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
 import { type Context, type Handlers, isStub } from '../handlers/handler.js'
@@ -31,14 +31,14 @@ import { callBack } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/exact-numbers.js'
 import { deprecationHeaders } from './deprecation.js'
 import { idempotencyHeader, type Once } from './idempotency.js'
-import { createParameterReader, type Validators } from './parameter-forms.js'
-import { createPlainAnswers } from './plain-answers.js'
+import { createParameterReader, type Validators } from './parameter-styles.js'
+import { createResponseSchemas } from './response-schemas.js'
 import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
-import { routable } from './routable.js'
-import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
-import { serverProblems } from './server-answers.js'
+import { glueSpecification } from './glue-specification.js'
+import { type Answer, checkBody, checkHead, checkHeaders, createSerializer } from './response-serialization.js'
+import { serverProblems } from './server-responses.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -69,14 +69,14 @@ type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<un
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
   const responseCheckOf = createResponseChecks(contract.specification)
-  const plainAnswersOf = createPlainAnswers(contract.specification)
+  const plainAnswersOf = createResponseSchemas(contract.specification)
   const problems = new Map<string, Problem>()
   const note = (problem: Problem) => problems.set(problem.text, problem)
   app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
   const compile = createValidatorCompiler(contract.specification)
   app.decorateRequest('cookies', undefined)
-  app.decorateRequest('misread', undefined)
-  app.decorateRequest('bodyFaults', undefined)
+  app.decorateRequest('parameterErrors', undefined)
+  app.decorateRequest('bodyErrors', undefined)
   app.addHook('onRoute', (route) => {
     const operation = route.config?.operation
     if (operation === undefined) return
@@ -114,7 +114,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   app.addHook('onSend', checkHead)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
-    specification: routable(contract),
+    specification: glueSpecification(contract),
     prefix: decodeURI(contract.prefix),
     operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
   })
@@ -235,7 +235,7 @@ function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
 function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   const handler = handlerOf(operation, parts)
   const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
-  const write = createWrite(operation)
+  const write = createSerializer(operation)
   const run = (request: FastifyRequest, sql: Sql) => {
     const { params, query, headers, cookies = {}, body, url, mediaType, client } = request
     const contentType = body === undefined ? undefined : mediaType
@@ -267,7 +267,7 @@ function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
   }
 }
 
-type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<KeptAnswer>
+type AnswerRequest = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<SerializedResponse>
 
 // Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
 function isCoalesced({ method, parameters, body }: Operation): boolean {
@@ -277,7 +277,7 @@ function isCoalesced({ method, parameters, body }: Operation): boolean {
 }
 
 function coalesced(answer: AnswerRequest): AnswerRequest {
-  const coalesce = createCoalesce<FastifyRequest, KeptAnswer>()
+  const coalesce = createCoalesce<FastifyRequest, SerializedResponse>()
   return (request, reply) =>
     coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
       answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
@@ -301,7 +301,7 @@ function refusalOf(error: unknown, request: FastifyRequest, contract: Contract):
 // Any handler, once its types have done their work.
 type Run = (request?: unknown, context?: Context) => Promise<Answer>
 
-function addHeaders(reply: FastifyReply, headers: KeptAnswer['headers']): void {
+function addHeaders(reply: FastifyReply, headers: SerializedResponse['headers']): void {
   for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { closeSilentConnections, silenceMs } from '../../src/http/connections.js'
+import { closeUnusedConnections, unusedMs } from '../../src/http/connections.js'
 
 t.test(
   'a stop closes connections that said nothing, and none whose words only wait to be read',
@@ -16,12 +16,12 @@ t.test(
     while (open.size < clients.length) await once(server, 'connection')
     const ended = clients.map((socket) => once(socket.resume(), 'close'))
 
-    const closing = closeSilentConnections(open)
+    const closing = closeUnusedConnections(open)
     t.teardown(() => closing.stop())
-    await setTimeout(silenceMs) // both have been silent for a moment
+    await setTimeout(unusedMs) // both have been silent for a moment
     await setImmediate()
     clients[0].write('GET')
-    const until = performance.now() + 2 * silenceMs
+    const until = performance.now() + 2 * unusedMs
     while (performance.now() < until); // busy
     await ended[1]
     t.equal(clients[0].destroyed, false)

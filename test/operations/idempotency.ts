@@ -4,13 +4,13 @@ import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
 import { batched } from '../../src/database/batch.js'
 import { inTransaction } from '../../src/database/driver/transaction.js'
-import { type KeptAnswer, purgeAnswers } from '../../src/database/idempotency-keys.js'
+import { type SerializedResponse, purgeResponses } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { createOnce } from '../../src/operations/idempotency.js'
+import { createIdempotent } from '../../src/operations/idempotency.js'
 import { contractFile } from '../../src/paths.js'
 import { countStatements } from '../fixtures/count.js'
 import { prefixEncoded, status } from '../fixtures/facts.js'
@@ -173,10 +173,10 @@ t.test('while the first is under way, others are told to wait', async (t) => {
 
 t.test('requests of one iteration', async (t) => {
   // Calls, all at once, for what is named; each stores an animal of that name first.
-  async function start(t: Test, act: (name: string, sql: Sql) => Promise<KeptAnswer> = async () => done) {
+  async function start(t: Test, act: (name: string, sql: Sql) => Promise<SerializedResponse> = async () => done) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
-    const answerOnce = createOnce(
+    const answerOnce = createIdempotent(
       writes,
       24,
     )(async ({ body }, _reply, by) => {
@@ -194,7 +194,7 @@ t.test('requests of one iteration', async (t) => {
       (await sql`select idempotency_key as key from idempotent_answers order by key`).map(({ key }) => key)
     return { ask, stored, keys, writes, admin: sql }
   }
-  const done: KeptAnswer = { status: 201, headers: {}, body: undefined }
+  const done: SerializedResponse = { status: 201, headers: {}, body: undefined }
   const names = ['a', 'b', 'c', 'd']
 
   t.test('share a transaction, and few statements', async (t) => {
@@ -444,9 +444,9 @@ t.test('old answers are purged by an index, some at a time', async (t) => {
   const text = plan.map((row) => row['QUERY PLAN']).join('\n')
   t.match(text, /Index Scan using idempotent_answers_created_at/)
   t.notMatch(text, /Seq Scan/)
-  t.equal(await purgeAnswers(sql, 24, 3), 3)
-  t.equal(await purgeAnswers(sql, 24, 3), 2)
-  t.equal(await purgeAnswers(sql, 24, 3), 0)
+  t.equal(await purgeResponses(sql, 24, 3), 3)
+  t.equal(await purgeResponses(sql, 24, 3), 2)
+  t.equal(await purgeResponses(sql, 24, 3), 0)
   t.equal((await sql`select count(*)::int as count from idempotent_answers`)[0]?.count, 20_000)
 })
 

@@ -65,7 +65,7 @@ async function generate(
     ...written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]),
     ...planned.map((name) => [
       `${name}.ts`,
-      `export const ${name}: Handler<'${name}'> = notWritten('${name}')\n`,
+      `export const ${name}: Handler<'${name}'> = notImplemented('${name}')\n`,
     ]),
   ])
   const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })

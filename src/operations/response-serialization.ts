@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationH
 import { stringify } from 'lossless-json'
 import { answeredBy, essence } from '../contract/media-types.js'
 import type { Content, Operation } from '../contract/types.js'
-import type { KeptAnswer } from '../database/idempotency-keys.js'
+import type { SerializedResponse } from '../database/idempotency-keys.js'
 import { callBack } from '../lib/maybe-promise.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
@@ -16,13 +16,13 @@ export interface Answer {
 }
 
 /** Writes the answers of one operation. Throws ResponseError where a body is not what the contract declares, or no header can hold a value. */
-export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => KeptAnswer
+export type Write = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => SerializedResponse
 
 // What Node refuses to write, after the answer has begun (RFC 9110, section 5.5).
 const notInHeaders = /[^\t\x20-\x7e\x80-\xff]/
 
 /** The writer of an operation: each body by its media type, and by the serializer that fits its schema. */
-export function createWrite({ id, responses }: Operation): Write {
+export function createSerializer({ id, responses }: Operation): Write {
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (request, reply, { status, headers: own = {}, body }) => {
     const headers: Record<string, string | string[]> = {}
@@ -54,7 +54,7 @@ function contentType({ mediaType, kind }: Content, given = mediaType): string {
 export function checkHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers }: KeptAnswer,
+  { status, headers }: SerializedResponse,
 ): void {
   const all = reply.getHeaders()
   for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value

@@ -40,7 +40,7 @@ function isOpen({
  * Finds the schemas of an operation's answers in JSON; undefined unless Fastify's serializer writes all that they allow. It chooses
  * among alternatives with an Ajv that knows no bigint, and writes none where no type is named.
  */
-export function createPlainAnswers(document: object): (operation: Operation) => ResponseSchemas | undefined {
+export function createResponseSchemas(document: object): (operation: Operation) => ResponseSchemas | undefined {
   const reader = new Reader(document)
   const known = new Map<string, number>()
   // How many schemas it is when it is written out; Infinity where one of them is not plain.

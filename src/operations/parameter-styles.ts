@@ -10,19 +10,19 @@ import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
 import { fault } from '../schemas/messages.js'
-import { decode, queryOf, unfitText, unlessMisread } from './parameter-text.js'
+import { decode, queryOf, invalidText, exceptFor } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Those that the operation declares. */
     cookies?: object | undefined
     /** What was found wrong with parameters before they were validated. */
-    misread?: Misread | undefined
+    parameterErrors?: ParameterErrors | undefined
   }
 }
 
 /** By the part of the request, in the form of Ajv's errors. */
-export type Misread = Partial<Record<string, ErrorObject[]>>
+export type ParameterErrors = Partial<Record<string, ErrorObject[]>>
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
@@ -107,7 +107,7 @@ export function createParameterReader(
     return { place, reads, sentIn: place.sent(operation, prefix) }
   })
   return (request) => {
-    const misread: Misread = {}
+    const parameterErrors: ParameterErrors = {}
     for (const { place, reads, sentIn } of readers) {
       const sent = sentIn(request)
       const values = place.values(request)
@@ -116,12 +116,12 @@ export function createParameterReader(
       if (place.in === 'query')
         for (const [name, texts] of sent) values[name] = plainly(texts.map(decodeQuery))
       if (place.in === 'cookie' && cookies?.(values) === false) {
-        errors.push(...unlessMisread(cookies.errors ?? [], errors))
+        errors.push(...exceptFor(cookies.errors ?? [], errors))
       }
       place.put(request, values)
-      if (errors.length > 0) misread[place.httpPart] = errors
+      if (errors.length > 0) parameterErrors[place.httpPart] = errors
     }
-    if (Object.keys(misread).length > 0) request.misread = misread
+    if (Object.keys(parameterErrors).length > 0) request.parameterErrors = parameterErrors
   }
 }
 
@@ -370,5 +370,5 @@ function decodeCookie(text: string): string {
     const decoded = decodeURIComponent(text.trim())
     if (!decoded.includes('\0')) return decoded
   } catch {}
-  throw new FormError(unfitText)
+  throw new FormError(invalidText)
 }

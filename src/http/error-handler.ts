@@ -18,10 +18,10 @@ declare module 'fastify' {
 }
 
 /** Answers a request with an error. */
-export type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
 /** Makes the error handler: the one error body, logged where it is a fault of the service. */
-export function createAnswerError(contract: Contract): AnswerError {
+export function createErrorHandler(contract: Contract): ErrorHandler {
   return (error, request, reply) => {
     if (reply.sent) return // its time was up, and the caller has been told
     if (request.raw.socket.destroyed && isUnavailable(error)) return // nothing more was begun for a caller who has gone

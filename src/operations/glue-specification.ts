@@ -7,7 +7,7 @@ import type { Contract } from '../contract/types.js'
  * The document that glue is given: which operation is where, by paths as the router compares them, decoded. It would write schemas out
  * at every reference, so it is told of none.
  */
-export function routable({ title, version, operations }: Contract): object {
+export function glueSpecification({ title, version, operations }: Contract): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const { id, method, path } of operations.values()) {
     const route = withRouteNames(decodeURI(path))
