@@ -1,9 +1,10 @@
-// What may be there already. A promise of it costs several microtasks, which every request would feel where its counts are
-// in memory and its key is known.
+// Synchronous when possible. A promise costs several microtasks, and most requests need none: the key is cached and the counters
+// are in memory. On this path functions return a MaybePromise, chained by thenMaybe and passed to Fastify by callbackify.
 
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What `next` makes of a value: at once, or when it comes. */
+/** `promise.then(next)`, or `next(value)` at once. */
 export function thenMaybe<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -11,8 +12,8 @@ export function thenMaybe<T, U>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Runs what a callback waits for, and calls back when that is done or has failed. */
-export function callBack(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
+/** Runs a function and calls `done`, with its error if it throws or rejects: at once, unless the function returned a promise. */
+export function callbackify(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
   let result: MaybePromise<void>
   try {
     result = run()

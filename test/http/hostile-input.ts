@@ -406,7 +406,7 @@ t.test('connections beyond the bound are closed, and those within it go on', asy
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   for (let i = 0; i < 3; i++)
     t.equal(await sendRaw(service.origin, '').catch(() => ''), '', 'the sixth is closed without a word')
-  const lines = service.log.filter(({ msg }) => String(msg).startsWith('connections are refused'))
+  const lines = service.log.filter(({ msg }) => String(msg).startsWith('connections refused'))
   t.match(lines, [{ level: 40, refused: 1 }], 'which the log tells once')
   const metrics = service.app.metricsServer as Server
   await once(metrics.listen(0, '127.0.0.1'), 'listening')

@@ -32,7 +32,7 @@ t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes 
   t.match(await service.call('GET', '/pets'), { status: 200 })
 
   const failed = service.log.filter(({ msg }) => msg === 'request failed')
-  t.match(failed, Array(3).fill({ level: 50, err: { message: `no answer within ${limitMs} ms` } }))
+  t.match(failed, Array(3).fill({ level: 50, err: { message: `no response within ${limitMs} ms` } }))
   const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
   t.equal(lines.length, 3, 'each is told once, though its handler ended later')
 })

@@ -37,7 +37,7 @@ t.test('connections of an address beyond its bound are closed, and others are se
   await until(async () => (await ask(t, port, '127.0.0.1')).answer === ok)
   t.equal((await ask(t, port, '127.0.0.1')).answer, '', 'one that ends makes place for one')
 
-  const lines = log.filter(({ msg }) => String(msg).startsWith('connections are refused'))
+  const lines = log.filter(({ msg }) => String(msg).startsWith('connections refused'))
   t.match(lines, [{ level: 40, refused: 1, msg: /CONNECTIONS_PER_ADDRESS_MAX/ }], 'which the log tells once')
   const metrics = app.metricsServer as Server
   await once(metrics.listen(0, '127.0.0.1'), 'listening')

@@ -4,7 +4,7 @@ import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
 import { batched } from '../../src/database/batch.js'
 import { inTransaction } from '../../src/database/driver/transaction.js'
-import { type SerializedResponse, purgeResponses } from '../../src/database/idempotency-keys.js'
+import { purgeResponses, type SerializedResponse } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
@@ -173,7 +173,10 @@ t.test('while the first is under way, others are told to wait', async (t) => {
 
 t.test('requests of one iteration', async (t) => {
   // Calls, all at once, for what is named; each stores an animal of that name first.
-  async function start(t: Test, act: (name: string, sql: Sql) => Promise<SerializedResponse> = async () => done) {
+  async function start(
+    t: Test,
+    act: (name: string, sql: Sql) => Promise<SerializedResponse> = async () => done,
+  ) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
     const answerOnce = createIdempotent(

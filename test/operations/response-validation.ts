@@ -120,7 +120,7 @@ const broken: Case[] = [
     title: 'a header that HTTP cannot carry',
     id: 'listPets',
     answer: { status: 200, headers: { Link: '</a>; rel="next"\r\nX-A: b' }, body: [] },
-    log: 'listPets 200: header Link holds what no header can',
+    log: 'listPets 200: header Link has characters that HTTP does not allow',
   },
   {
     title: 'an error of the wrong form',
