@@ -117,7 +117,7 @@ async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<Seri
     return response.status < 500 ? [{ id, fingerprint, response }] : []
   })
   if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
-  // A client that has timed out was told 503: its request must not be committed with the others'.
+  // A request that timed out has its 503 already: it must not be committed with the others'.
   if (others.length > 0 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
   return responses
 }

@@ -115,6 +115,8 @@ function createRouteOptions(
     const isImplemented = !isStub(handler)
     const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
 
+    if (isImplemented)
+      for (const text of operation.unread) problems.set(text, { ...problemOf(operation, text), text })
     const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
     if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
     const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
@@ -128,7 +130,6 @@ function createRouteOptions(
       return { config, exposeHeadRoute, schema: {}, onRequest: [authorize, notImplemented], handler: run }
     }
 
-    for (const text of operation.unread) problems.set(text, { ...problemOf(operation, text), text })
     const response = attempt(() => responseSchemasOf(operation))
     const readParameters = attempt(() =>
       createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
