@@ -1,4 +1,4 @@
-// The application: the parts in the order a request meets them.
+// Composes the application. Fastify runs hooks in the order in which they are added, so buildApp reads as the life of a request.
 
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
@@ -14,7 +14,7 @@ import { addContractFiles } from './docs/contract-files.js'
 import { addDocumentation } from './docs/page.js'
 import type { Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
-import { beginAfterReading, closeConnections } from './http/closing.js'
+import { addGracefulClose, deferRequests } from './http/closing.js'
 import { addCors } from './http/cors.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
@@ -23,51 +23,49 @@ import { RefusedConnections } from './http/refused-connections.js'
 import { createServer } from './http/server.js'
 import type { Channel } from './lib/channel.js'
 import type { MeasuredParts } from './metrics/metrics.js'
-import { createOnce, purgeRegularly } from './operations/idempotency.js'
+import { createIdempotent, purgeRegularly } from './operations/idempotency.js'
 import { addRoutes } from './operations/routes.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Answers with what is measured, and of health; whoever has a port for it lets it listen. Undefined where nothing is measured. */
+    /** Serves metrics and health. The caller of buildApp makes it listen; undefined without METRICS_PORT. */
     metricsServer: Server | undefined
   }
 }
 
-/** What the application is made of. */
+/** The dependencies of the application. */
 export interface AppParts {
   readonly config: Config
   readonly contract: Contract
   readonly pools: Pools
   readonly log: Logger
-  /** To the process that counts for several workers. Absent where this one is alone. */
+  /** The channel to the primary process, which counts requests for all workers. Absent in a single process. */
   readonly primary?: Channel
   readonly handlers: Handlers
 }
 
 /**
- * Builds the application, ready to listen or to be injected into.
- * @throws {ContractError} when an operation lacks a handler or a check
+ * Builds the application, ready for `listen` or `inject`.
+ * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
   const { handlerTimeoutMs } = config
-  const lifetimes = new Lifetimes(
-    { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) },
-    contract,
-  )
+  const timeouts = { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
+  const lifetimes = new Lifetimes(timeouts, contract)
+  const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
-  beginAfterReading(app)
+
+  // Every request: wait for its bytes, start its timeout and its span, answer a CORS preflight, then admit it or not.
+  deferRequests(app)
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) {
     const { addTracing } = await import('./tracing/tracing.js') // slow to load
     addTracing(app, { config, contract, lifetimes, log })
   }
-
   addCors(app, config.corsOrigins, contract)
-  const loadShedder = new LoadShedder(config.workMax)
-  const { rateLimits, hasRateLimits } = contract
   const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isWorker = primary !== undefined
@@ -76,34 +74,39 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addAdmission(app, {
     contract,
     authenticate: createAuthenticate(clientFinder(pools.keys.sql, contract), contract.title),
-    rateLimiter: hasRateLimits ? createRateLimiter(counters, rateLimits.anonymous) : unlimited,
+    rateLimiter: contract.hasRateLimits
+      ? createRateLimiter(counters, contract.rateLimits.anonymous)
+      : unlimited,
     loadShedder,
   })
-  const isClosing = closeConnections(app)
+  const isClosing = addGracefulClose(app)
 
-  const { keepHours } = contract.idempotency
-  const purge = purgeRegularly(pools.writes.sql, keepHours, (err) => log.warn({ err }, 'purge failed'))
-  app.addHook('onClose', async () => purge.stop())
-
+  // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
   const probe = (timeoutMs: number) =>
     Promise.all([pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
   addContractFiles(app, contract)
   addDocumentation(app, contract)
+  const { keepHours } = contract.idempotency
   await app.register(async (scope) => {
     await addRoutes(scope, {
       contract,
       handlers,
-      once: createOnce(pools.writes, keepHours),
       pools,
       loadShedder,
+      idempotent: createIdempotent(pools.writes, keepHours),
       securityChecks: { 'http bearer': requireClient },
     })
   })
+
+  const purge = purgeRegularly(pools.writes.sql, keepHours, (err) =>
+    log.warn({ err }, 'purging stored responses failed'),
+  )
+  app.addHook('onClose', async () => purge.stop())
   return app
 }
 
-// Loaded for those who want them, for it takes its time.
+// prom-client is slow to load.
 async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
   const { addMetrics } = await import('./metrics/metrics.js')
   return addMetrics(app, parts)

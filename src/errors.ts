@@ -1,11 +1,10 @@
-// Every failure that a caller is told of, and the one body that tells it. Which HTTP status goes with a
-// code is the contract's to say (`ErrorCode`).
+// Errors reported to clients, and the one error body. The contract maps each code to its HTTP status (`ErrorCode`).
 
 import { STATUS_CODES } from 'node:http'
 import type { ErrorBody, ErrorCode } from '../generated/operations.js'
 import type { Contract } from './contract/types.js'
 
-/** An expected failure. The message goes to the caller, except with a status of 500 or above. */
+/** An expected failure. The client receives the message, except with a status of 500 or above. */
 export class ApiError extends Error {
   override name = 'ApiError'
 
@@ -17,16 +16,16 @@ export class ApiError extends Error {
     super(message, { cause: options.cause })
   }
 
-  /** Headers that go with it. */
+  /** Headers of the error response. */
   get headers(): Readonly<Record<string, string>> {
     return this.options.headers ?? {}
   }
 }
 
-/** How long a caller is asked to wait when the service cannot answer, in seconds. */
+// The `Retry-After` of a 503, in seconds.
 const retryAfterSeconds = 1
 
-/** The service cannot answer for now: 503 with `Retry-After` (RFC 9110, section 10.2.3). */
+/** The service is temporarily unavailable: 503 with `Retry-After` (RFC 9110, section 10.2.3). */
 export function unavailable(cause: unknown): ApiError {
   return new ApiError('unavailable', 'unavailable', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
@@ -34,7 +33,7 @@ export function unavailable(cause: unknown): ApiError {
   })
 }
 
-// Fastify's and Node's own errors, in the contract's terms.
+// Error codes of Fastify and Node, and the contract's code for each.
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'malformed_request',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
@@ -46,7 +45,7 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** What the caller is told of any error: an ApiError as it is, a known fault of the request, else `internal_error`. */
+/** Converts any error: an ApiError is returned as is, a known error of Fastify or Node becomes a 4xx, the rest `internal_error`. */
 export function toApiError(error: unknown, contract: Contract): ApiError {
   if (error instanceof ApiError) return error
   const { code, message } = error as { code?: unknown; message?: string }
@@ -55,7 +54,7 @@ export function toApiError(error: unknown, contract: Contract): ApiError {
   return requestFault(known, contract, error)
 }
 
-/** A fault of the request itself, before it meets an operation, in the words that go with its code. */
+/** An error in the request itself, found before it reaches an operation. */
 export function requestFault(code: ErrorCode, contract: Contract, cause?: unknown): ApiError {
   return new ApiError(code, faultMessage(code, contract), { cause })
 }
@@ -69,7 +68,7 @@ function faultMessage(code: ErrorCode, { limits }: Contract): string {
   return 'The request is not valid HTTP, or its path is not a valid URL.'
 }
 
-/** The one error body: the schema `Error` of the contract. A 5xx says nothing but its name. */
+/** The error body: the contract's schema `Error`. The message of a 5xx is the status text alone. */
 export function errorBody(error: ApiError, contract: Contract): ErrorBody {
   const status = contract.errorStatuses.get(error.code) ?? 500
   const message = status >= 500 ? String(STATUS_CODES[status]) : error.message

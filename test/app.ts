@@ -4,10 +4,10 @@ import { ApiError } from '../src/errors.js'
 import { prefix } from './fixtures/facts.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 
-t.test('the service beside its operations', async (t) => {
+t.test('the service apart from its operations', async (t) => {
   const { origin, base, auth, log, key, call } = await startService(t)
 
-  t.test('is alive, and ready', async (t) => {
+  t.test('responds to liveness and readiness probes', async (t) => {
     t.equal((await send(`${origin}/healthz`)).status, 200)
     t.strictSame((await send(`${origin}/readyz`)).body, { status: 'ok', counters: 'memory' })
   })
@@ -19,7 +19,7 @@ t.test('the service beside its operations', async (t) => {
     t.strictSame((await send(`${origin}/openapi.json`)).body, JSON.parse(JSON.stringify(contract.document)))
   })
 
-  t.test('tells an unknown path from a wrong method', async (t) => {
+  t.test('distinguishes an unknown path from a wrong method', async (t) => {
     const unknown = await send(`${base}/nothing`, 'POST', {}, '{')
     t.match(unknown, { status: 404, body: { code: 'route_not_found', status: 404 } })
     const wrong = await send(`${base}/pets`, 'DELETE')
@@ -32,26 +32,26 @@ t.test('the service beside its operations', async (t) => {
     t.equal(allow, [...known, 'HEAD'].sort().join(', '))
   })
 
-  t.test("returns the request id, the caller's own where it is harmless", async (t) => {
+  t.test("returns the request id, the client's own if it is valid", async (t) => {
     t.equal(
       (await send(`${origin}/healthz`, 'GET', { 'x-request-id': 'abc-1.2_3' })).headers.get('x-request-id'),
       'abc-1.2_3',
     )
     for (const hostile of [key, 'a b', 'x'.repeat(129), '"', 'a\\']) {
-      const answer = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
-      t.match(answer.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
+      const response = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
+      t.match(response.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
     }
   })
 
-  t.test('sends the security headers of a JSON API with every answer', async (t) => {
-    for (const answer of [
+  t.test('sends the security headers of a JSON API with every response', async (t) => {
+    for (const response of [
       await call('GET', '/pets'),
       await send(`${base}/nothing`),
       await send(`${base}/pets`),
     ]) {
-      t.equal(answer.headers.get('x-content-type-options'), 'nosniff')
-      t.equal(answer.headers.get('cache-control'), 'no-store')
-      t.match(answer.headers.get('content-security-policy'), /default-src 'none'/)
+      t.equal(response.headers.get('x-content-type-options'), 'nosniff')
+      t.equal(response.headers.get('cache-control'), 'no-store')
+      t.match(response.headers.get('content-security-policy'), /default-src 'none'/)
     }
   })
 
@@ -62,7 +62,7 @@ t.test('the service beside its operations', async (t) => {
     t.match(await call('GET', `/pets/${'1'.repeat(500)}`), { status: 400, body: { code: 'invalid_request' } })
   })
 
-  t.test('answers malformed HTTP in the error body', async (t) => {
+  t.test('responds to malformed HTTP with the error body', async (t) => {
     const cases: [string, string, number, string][] = [
       ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
       [
@@ -104,42 +104,42 @@ t.test('the service beside its operations', async (t) => {
       ],
     ]
     for (const [title, request, status, code] of cases) {
-      const answer = await sendRaw(origin, request)
-      t.match(answer, new RegExp(`^HTTP/1.1 ${status} `), title)
-      t.match(answer, /\r\nx-request-id: /i, 'with a request id')
+      const response = await sendRaw(origin, request)
+      t.match(response, new RegExp(`^HTTP/1.1 ${status} `), title)
+      t.match(response, /\r\nx-request-id: /i, 'with a request id')
       t.match(
-        JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)),
+        JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4)),
         { code, status },
         'and the error body',
       )
     }
   })
 
-  t.test('ignores an expectation that it does not know, and reads every header of many', async (t) => {
+  t.test('ignores an unknown Expect, and reads every header of many', async (t) => {
     const expecting = await sendRaw(
       origin,
       'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n',
     )
     t.match(expecting, /^HTTP\/1.1 200 /)
     const many = Array.from({ length: 1_500 }, () => 'A: 1\r\n').join('')
-    const answer = await sendRaw(
+    const response = await sendRaw(
       origin,
       `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\n${many}Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
     )
-    t.match(answer, /^HTTP\/1.1 200 /)
+    t.match(response, /^HTTP\/1.1 200 /)
   })
 
-  t.test('gives up on a request that does not arrive', async (t) => {
+  t.test('responds 408 to a request that does not arrive', async (t) => {
     const slow = await startService(t, { env: { REQUEST_TIMEOUT_MS: '100' } })
-    const answer = await sendRaw(slow.origin, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
-    t.match(answer, /^HTTP\/1.1 408 /)
-    t.match(answer, /"code":"request_timeout"/)
+    const response = await sendRaw(slow.origin, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    t.match(response, /^HTTP\/1.1 408 /)
+    t.match(response, /"code":"request_timeout"/)
   })
 
   t.test('logs one line for a request, and never a key', async (t) => {
     log.length = 0
-    const answer = await send(`${base}/pets?api_key=${key}`, 'GET', { ...auth, 'x-request-id': 'line-1' })
-    t.equal(answer.status, 400)
+    const response = await send(`${base}/pets?api_key=${key}`, 'GET', { ...auth, 'x-request-id': 'line-1' })
+    t.equal(response.status, 400)
     const lines = log.filter(({ requestId }) => requestId === 'line-1')
     t.equal(lines.length, 1)
     t.match(lines[0], { method: 'GET', route: `${prefix}/pets`, status: 400, ms: Number, keyId: '1' })
@@ -148,7 +148,7 @@ t.test('the service beside its operations', async (t) => {
 })
 
 t.test(
-  'an operation that is not built yet answers 501, and any other fault 500, without a word of why',
+  'an operation that is not implemented responds 501 and any other error 500, without details',
   async (t) => {
     const faults = [
       [
@@ -167,11 +167,13 @@ t.test(
         throw error
       }
       const service = await startService(t, { handlers: { ...handlers, listPets } })
-      const answer = await service.call('GET', '/pets', { headers: { 'x-request-id': 'told' } })
-      t.match(answer, expected)
-      t.notMatch(answer.text, /secret/)
-      const lines = service.log.filter(({ requestId, level }) => requestId === 'told' && Number(level) > 30)
-      t.match(lines, [logged], 'the log says it, under the request id')
+      const response = await service.call('GET', '/pets', { headers: { 'x-request-id': 'failing' } })
+      t.match(response, expected)
+      t.notMatch(response.text, /secret/)
+      const lines = service.log.filter(
+        ({ requestId, level }) => requestId === 'failing' && Number(level) > 30,
+      )
+      t.match(lines, [logged], 'the log has the details, with the request id')
     }
   },
 )

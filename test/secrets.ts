@@ -1,4 +1,4 @@
-// Keys, their hashes and the database's password: nowhere but where they belong.
+// API keys, their hashes and the database's password never leak.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -11,17 +11,17 @@ import { type Answer, createDatabase, openPools, send, startService } from './fi
 
 const run = promisify(execFile)
 
-t.test('no log, answer or list of processes shows a secret, whatever goes wrong', async (t) => {
-  const { sql, key } = await startService(t) // for its database and its key
+t.test('no log, response or process list contains a secret, whatever goes wrong', async (t) => {
+  const { sql, key } = await startService(t) // provides the database and the key
   const proxy = await startDatabaseProxy(t, sql)
   const url = new URL(proxy.url)
   url.password ||= 'hunter2'
   const service = await startProcess(t, { DATABASE_URL: url.href, LOG_LEVEL: 'trace' })
   const unknown = createApiKey()
   const rex = { name: 'Rex', categoryId: 1 }
-  const answers: Answer[] = []
+  const responses: Answer[] = []
   const call = async (authorization: string, path = '/pets', own = {}, body: unknown = rex) => {
-    answers.push(await send(service.base + path, 'POST', { authorization, ...own }, body))
+    responses.push(await send(service.base + path, 'POST', { authorization, ...own }, body))
   }
   for (const each of [key, unknown, key.slice(0, -1)]) {
     await call(`Bearer ${each}`)
@@ -37,25 +37,25 @@ t.test('no log, answer or list of processes shows a secret, whatever goes wrong'
     select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'animal-store' and datname = current_database()`
   await call(`Bearer ${key}`)
-  const statuses = new Set(answers.map(({ status }) => status))
+  const statuses = new Set(responses.map(({ status }) => status))
   for (const status of [201, 400, 401, 404, 415, 500])
     t.ok(statuses.has(status), `some of them got ${status}`)
   const { stdout: processes } = await run('ps', ['-A', '-o', 'args'])
   const { stdout, stderr } = await service.stop()
   t.match(stdout, /"level":50/, 'faults are in the log')
-  const told = answers.map(({ text, headers }) => text + JSON.stringify([...headers])).join()
+  const received = responses.map(({ text, headers }) => text + JSON.stringify([...headers])).join()
   for (const [name, secret] of Object.entries({
     key: key.slice(4, -6),
     hash: hashApiKey(key),
     unknown: unknown.slice(4, -6),
     password: url.password,
   })) {
-    for (const [place, text] of Object.entries({ log: stdout, stderr, answers: told, processes }))
+    for (const [place, text] of Object.entries({ log: stdout, stderr, responses: received, processes }))
       t.notOk(text.includes(secret), `no ${name} in ${place}`)
   }
 })
 
-t.test('the time of a refusal does not tell a revoked key from an unknown one', async (t) => {
+t.test('the time of a refusal does not distinguish a revoked key from an unknown one', async (t) => {
   const sql = await createDatabase(t)
   const pools = await openPools(t, sql)
   const statements = countStatements(pools.keys)
@@ -64,14 +64,14 @@ t.test('the time of a refusal does not tell a revoked key from an unknown one', 
     const began = performance.now()
     const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': address }
     const { status } = await send(`${base}/pets`, 'GET', headers)
-    if (status !== 401) t.fail(`it answered ${status}`)
+    if (status !== 401) t.fail(`it responded ${status}`)
     return performance.now() - began
   }
-  // Keys of their own for each pair, for what is known of a key is not looked up again at once.
+  // New keys for each pair, because known keys are cached.
   const pairs = 300
   const all = await Promise.all(Array.from({ length: pairs }, () => createKey()))
   await sql`update api_keys set revoked_at = now() where id in ${sql(all.map(({ id }) => id))}`
-  // Of a pair, each is the slower one as often as the other, whatever else the machine does: that falls on both alike.
+  // In a pair each is the slower one equally often: other load on the machine affects both alike.
   let slower = 0
   const differences = new Set<number>()
   for (const [i, { key: revoked }] of all.entries()) {
@@ -85,7 +85,7 @@ t.test('the time of a refusal does not tell a revoked key from an unknown one', 
     if (first > second === isFirst) slower++
     differences.add(statements.count - 2 * ofFirst)
   }
-  t.strictSame([...differences], [0], 'the database is asked as often for the one as for the other')
-  // By chance it is a half, and outside of these bounds less than once in 10^15 runs.
+  t.strictSame([...differences], [0], 'both take the same number of statements')
+  // By chance it is half of them, and outside these bounds less than once in 10^15 runs.
   t.ok(slower > pairs / 4 && slower < (3 * pairs) / 4, `the revoked one was slower in ${slower} of ${pairs}`)
 })

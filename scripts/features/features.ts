@@ -9,7 +9,7 @@ import { parse, parseDocument } from 'yaml'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
-import { notWritten } from '../../src/handlers/handler.js'
+import { notImplemented } from '../../src/handlers/handler.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
@@ -154,7 +154,7 @@ async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]
   let answer: Node | undefined
   const handlerOf = (operation: Operation) =>
     feature.planned === true || unsupportedSecurity(operation, contract) !== undefined
-      ? notWritten(operation.name as never)
+      ? notImplemented(operation.name as never)
       : async (request: Node) => answer ?? { status: 200, body: shown(request, operation) }
   const app = await readyServer(contract, handlerOf)
   const outcomes: Outcome[] = []

@@ -24,15 +24,15 @@ export const handlers: Handlers = { ${names.join(', ')} }
 
 /** Whether a module is still a stub. */
 export function isStubText(text: string): boolean {
-  return /^export const [\w$]+: Handler<'[^']+'> = notWritten\(/m.test(text)
+  return /^export const [\w$]+: Handler<'[^']+'> = notImplemented\(/m.test(text)
 }
 
 /** The text of a new handler. */
 export function generateStub({ name, method, path, summary }: Operation): string {
   const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')
-  return `import { type Handler, notWritten } from './handler.js'
+  return `import { type Handler, notImplemented } from './handler.js'
 
 /** ${title}. */
-export const ${name}: Handler<'${name}'> = notWritten('${name}')
+export const ${name}: Handler<'${name}'> = notImplemented('${name}')
 `
 }

@@ -5,7 +5,7 @@ import { ContractError, type Problem } from '../../src/contract/contract-error.j
 import { problemOf } from '../../src/contract/operations.js'
 import { unsupportedSecurity } from '../../src/contract/security.js'
 import type { Contract, Operation } from '../../src/contract/types.js'
-import { notWritten } from '../../src/handlers/handler.js'
+import { notImplemented } from '../../src/handlers/handler.js'
 import { buildServer } from '../lib/server.js'
 
 /**
@@ -19,7 +19,7 @@ export async function checkServer(
 ): Promise<readonly Problem[]> {
   const build = async (isTried: (operation: Operation) => boolean) => {
     const app = await readyServer(contract, (operation) =>
-      isTried(operation) ? async () => {} : notWritten(operation.name as never),
+      isTried(operation) ? async () => {} : notImplemented(operation.name as never),
     )
     await app.close()
   }

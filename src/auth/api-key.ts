@@ -1,5 +1,5 @@
-// The key's format: `ask_`, 30 random base62 characters, and 6 of a CRC-32 over what stands before them. The
-// checksum refuses a mistyped key without a query and lets secret scanners be sure of a find.
+// The format of API keys: `ask_`, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum rejects a mistyped key
+// without a query, and lets secret scanners recognize a key with certainty.
 
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -10,23 +10,23 @@ const randomLength = 30
 const checksumLength = 6
 const format = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`)
 
-/** A new key, of about 178 random bits. It is shown once and never stored. */
+/** Creates a key with about 178 random bits. It is shown once and never stored. */
 export function createApiKey(): string {
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('')
   return `${prefix}${random}${checksum(prefix + random)}`
 }
 
-/** Whether the text has a key's format and its checksum is right. */
+/** Whether the text has the format of a key and a correct checksum. */
 export function isApiKey(text: string): boolean {
   return format.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
-/** Whether the text holds what may be a key, or a part of one: nothing to log. */
-export function holdsApiKey(text: string): boolean {
+/** Whether the text may contain a key or a part of one, and so must not be logged. */
+export function containsApiKey(text: string): boolean {
   return text.toLowerCase().includes(prefix)
 }
 
-/** What is stored of a key and looked up: its SHA-256 in hex. A random key needs no salt and no slow hash. */
+/** The hash by which a key is stored and looked up: SHA-256 in hex. A random key needs no salt and no slow hash. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }

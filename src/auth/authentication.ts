@@ -1,5 +1,5 @@
-// Bearer key -> client (RFC 6750). A database that does not answer makes a 503,
-// never a 401: a valid key must not be called invalid.
+// Authenticates clients by bearer key (RFC 6750). If the database is unavailable the error is 503 and never 401: a valid key must not be
+// reported as invalid.
 
 import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
@@ -7,56 +7,56 @@ import { elapsedMs } from '../lib/clock.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 
-/** Reads a key that is not revoked, by its hash. */
+/** Finds the client of a key that is not revoked, by the hash of the key. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
 /**
- * The bearer token's client, or the look-up that will tell.
+ * Returns the client of a bearer token, or a look-up to run if the key is not in the cache.
  * @throws {ApiError} `missing_api_key` or `invalid_api_key`
  */
 export interface Authenticate {
   (authorization: string | undefined): Client | LookUp
-  /** Whose key it was when it was last looked up, if that is remembered: enough to say how its client stands, and for no more. */
+  /** The client from the last look-up, however old. For rate-limit headers only: the key may be revoked by now. */
   recall(authorization: string | undefined): Client | undefined
 }
 
-/** A look-up that has not begun. */
+/** A look-up that has not started. */
 export interface LookUp {
-  /** Whether the key may be a guess, for now: it was not found here before, nor is it being looked up. */
+  /** Whether the key may be a guess: this process has never found it, and is not looking it up. */
   isGuess(): boolean
-  /** Begins, unless another has or has ended meanwhile. Rejects with `invalid_api_key`, or with its own failure. */
+  /** Looks the key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
   run(): Promise<Client>
 }
 
-/** Time, for tests to take the place of. */
+/** The clock, which tests replace. */
 export interface Clock {
-  /** Milliseconds since the epoch, for keys that end at a date. */
+  /** Milliseconds since the epoch, for the expiry of keys. */
   now(): number
-  /** Milliseconds since some moment, for ages. */
+  /** Milliseconds of a monotonic clock, for ages. */
   elapsedMs(): number
 }
 
-// A revocation anywhere is seen within this time, whatever becomes of connections in between: an age bound
-// needs no message to arrive. It costs each instance one indexed query a second for each key in use.
+// A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot get lost. It costs each
+// instance one indexed query a second for each key in use.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
 /**
- * Makes the check of bearer keys.
- * @param realm names the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
+ * Creates the authentication of bearer keys.
+ * @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
  */
 export function createAuthenticate(
   findClient: FindClient,
   realm: string,
   clock: Clock = { now: Date.now, elapsedMs },
 ): Authenticate {
-  // Only found keys are kept, so guesses cannot push them out, and a new key works at once. The age counts
-  // from before the query: what it read may already have been on its way out then.
+  // Only valid keys are cached, so guesses cannot evict them, and a new key works at once. The age counts from before the query,
+  // because its result may have been outdated when it arrived.
   const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
   const isFresh = ({ readAt }: { readonly readAt: number }) => clock.elapsedMs() - readAt < cacheAgeMs
 
-  async function look(keyHash: string, readAt: number): Promise<Client | undefined> {
+  async function findAndCache(keyHash: string, readAt: number): Promise<Client | undefined> {
     const client = await findClient(keyHash)
     if (client === undefined) cache.delete(keyHash)
     else cache.set(keyHash, { client, readAt })
@@ -68,14 +68,14 @@ export function createAuthenticate(
     return cached !== undefined && isFresh(cached) ? cached.client : undefined
   }
 
-  function underWay(keyHash: string): Promise<Client | undefined> | undefined {
-    const waiting = pending.get(keyHash)
-    return waiting !== undefined && isFresh(waiting) ? waiting.lookup : undefined
+  function inFlight(keyHash: string): Promise<Client | undefined> | undefined {
+    const entry = pending.get(keyHash)
+    return entry !== undefined && isFresh(entry) ? entry.lookup : undefined
   }
 
-  function begin(keyHash: string): Promise<Client | undefined> {
+  function start(keyHash: string): Promise<Client | undefined> {
     const readAt = clock.elapsedMs()
-    const lookup = look(keyHash, readAt).finally(() => {
+    const lookup = findAndCache(keyHash, readAt).finally(() => {
       if (pending.get(keyHash) === entry) pending.delete(keyHash)
     })
     const entry = { lookup, readAt }
@@ -93,13 +93,12 @@ export function createAuthenticate(
     const key = bearerToken(authorization)
     if (key === undefined) throw missingKey(realm)
     const keyHash = hashApiKey(key)
-    // What is known was a key when it was found.
+    // A cached key has the right format; only compute the checksum of others.
     const client = known(keyHash)
     if (client !== undefined || !isApiKey(key)) return valid(client)
     return {
-      // However long ago it was found.
-      isGuess: () => !cache.has(keyHash) && underWay(keyHash) === undefined,
-      run: async () => valid(known(keyHash) ?? (await (underWay(keyHash) ?? begin(keyHash)))),
+      isGuess: () => !cache.has(keyHash) && inFlight(keyHash) === undefined, // a stale entry is no guess, either
+      run: async () => valid(known(keyHash) ?? (await (inFlight(keyHash) ?? start(keyHash)))),
     }
   }
 
@@ -123,7 +122,7 @@ export function missingKey(realm: string): ApiError {
   })
 }
 
-/** One answer for a mistyped, unknown, expired or revoked key: which it is, is nobody's business. */
+/** The same 401 for a mistyped, unknown, expired or revoked key, so that it does not disclose which. */
 export function invalidKey(realm: string): ApiError {
   const description = 'The API key is mistyped, unknown, expired or revoked'
   return new ApiError('invalid_api_key', `${description}.`, {
@@ -133,7 +132,7 @@ export function invalidKey(realm: string): ApiError {
   })
 }
 
-// A quoted-string (RFC 9110, section 5.6.4); a field's value is ASCII.
+// A quoted-string (RFC 9110, section 5.6.4). Field values are ASCII.
 function quoted(text: string): string {
   const ascii = text.normalize('NFKD').replace(/[^ -~]/g, '')
   return `"${ascii.replace(/["\\]/g, '\\$&')}"`

@@ -1,4 +1,4 @@
-// Whoever holds a valid key, with what its plan allows.
+// The client of a valid key, with the quotas of its plan.
 
 import type { Contract, Quotas } from '../contract/types.js'
 import { type ClientKey, countPlans } from '../database/api-keys.js'
@@ -6,7 +6,7 @@ import type { Sql } from '../database/types.js'
 import { unavailable } from '../errors.js'
 import { OperatorError } from '../operator-error.js'
 
-/** A caller with a valid key. */
+/** A client with a valid key. */
 export interface Client {
   readonly keyId: string
   readonly plan: string
@@ -15,9 +15,8 @@ export interface Client {
 }
 
 /**
- * The client of a stored key.
- * @throws {ApiError} `unavailable` when the contract has no such plan any more, or leaves its quotas to the key and it has none:
- *   nobody can say what this key allows, and no guess would be right
+ * Converts a stored key to its client.
+ * @throws {ApiError} `unavailable` when the contract no longer has the plan, or the plan is custom and the key has no quotas
  */
 export function toClient(key: ClientKey, limits: Limits): Client {
   const quotas = quotasOf(key, limits)
@@ -39,8 +38,8 @@ function quotasOf(
 }
 
 /**
- * Looks for keys that the contract gives no quotas.
- * @throws {OperatorError} naming their plans: an edit of the contract took them away, or their numbers
+ * Checks that every stored key has quotas, which an edit of the contract may have removed.
+ * @throws {OperatorError} naming the plans without quotas
  */
 export async function checkPlans(sql: Sql, limits: Limits): Promise<void> {
   const left = (await countPlans(sql)).filter((plan) => quotasOf(plan, limits) === undefined)

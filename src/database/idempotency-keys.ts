@@ -9,7 +9,7 @@ export interface IdempotencyKey {
 }
 
 /** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
-export interface StoredResponse {
+export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: Buffer | undefined
@@ -20,7 +20,7 @@ export interface Claim {
   /** Whether this transaction holds the key's lock, until it ends. */
   readonly isLocked: boolean
   /** The response stored for the key, with the fingerprint of its request. */
-  readonly stored: (StoredResponse & { readonly fingerprint: Uint8Array }) | undefined
+  readonly stored: (SerializedResponse & { readonly fingerprint: Uint8Array }) | undefined
 }
 
 /** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
@@ -53,7 +53,11 @@ async function findResponses(
   requested: string,
   keepHours: number,
 ): Promise<Map<number, Claim['stored']>> {
-  type Row = Omit<StoredResponse, 'body'> & { body: Buffer | null; fingerprint: Uint8Array; position: number }
+  type Row = Omit<SerializedResponse, 'body'> & {
+    body: Buffer | null
+    fingerprint: Uint8Array
+    position: number
+  }
   const rows = await sql<Row[]>`
     select position, status, headers, body, fingerprint
     from json_to_recordset(${requested}::text::json) as requested (position integer, api_key_id bigint, key text)
@@ -73,7 +77,7 @@ async function findResponses(
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
 export async function storeResponses(
   sql: Sql,
-  responses: readonly { id: IdempotencyKey; fingerprint: Buffer; response: StoredResponse }[],
+  responses: readonly { id: IdempotencyKey; fingerprint: Buffer; response: SerializedResponse }[],
 ): Promise<void> {
   const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),

@@ -1,23 +1,22 @@
-// What a handler is: a request of the contract in, one of the declared answers out. It knows neither HTTP
-// server nor SQL.
+// The type of a handler: it receives a request of the contract and returns one of the declared responses. No Fastify, no SQL.
 
 import type { OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/types.js'
 import { ApiError } from '../errors.js'
 
-/** What a handler works with beside its request. */
+/** The second argument of a handler. */
 export interface Context {
   readonly sql: Sql
-  /** The path that was requested, without its query: for links that lead back here. */
+  /** The path of the request, without its query: for links to the same path. */
   readonly path: string
-  /** The media type of the body, such as the `image/png` of an `image/*`; undefined without one. */
+  /** The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without a body. */
   readonly contentType: string | undefined
-  /** Whose key came with it; undefined where none did, as only an operation lets pass that can do without. */
+  /** The client of the API key. Undefined without one, which only an operation with optional or no security allows. */
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 
-/** The handler of one operation. Expected failures are thrown as ApiError. */
+/** The handler of one operation. It throws ApiError for expected failures. */
 export type Handler<Id extends OperationId> = (
   request: Operations[Id]['request'],
   context: Context,
@@ -28,16 +27,16 @@ export type Handlers = { readonly [Id in OperationId]: Handler<Id> }
 
 const stubs = new WeakSet<object>()
 
-/** What stands in for a handler until it is written: it answers 501 (`not_implemented`). */
-export function notWritten<Id extends OperationId>(operation: Id): Handler<Id> {
+/** A stub for an operation without a handler yet: it responds 501 (`not_implemented`). */
+export function notImplemented<Id extends OperationId>(operation: Id): Handler<Id> {
   const stub = async () => {
-    throw new ApiError('not_implemented', `${operation} is not written yet.`)
+    throw new ApiError('not_implemented', `${operation} is not implemented.`)
   }
   stubs.add(stub)
   return stub
 }
 
-/** Whether a handler only stands in for one. */
+/** Whether a handler is a stub. */
 export function isStub(handler: object): boolean {
   return stubs.has(handler)
 }

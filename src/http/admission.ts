@@ -1,15 +1,14 @@
-// Admission: the first thing that happens to a request. Who calls is found out, and the request counted, whatever becomes of it; what
-// is one too many, or too much for now, goes no further.
+// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates the client, counts the
+// request against the rate limits, and refuses one that is over a limit, malformed, or for no route.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticate } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
 import type { Contract } from '../contract/types.js'
 import { ApiError, requestFault } from '../errors.js'
-import { callBack, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import { callbackify, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
-import { isAmbiguous } from './ambiguous-requests.js'
-import { closeAfter } from './connections.js'
+import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
 import type { LoadShedder } from './load-shedding.js'
 import { collectMethods, hasRoute, notFound } from './not-found.js'
@@ -20,20 +19,20 @@ declare module 'fastify' {
     admission: Admission
   }
   interface FastifyRequest {
-    /** Whoever calls, if the key is valid. */
+    /** The client of a valid API key. */
     client: Client | undefined
-    /** Why there is no client, for whatever needs one. */
+    /** Why `client` is undefined. An operation that requires a client responds with it. */
     authenticationError: ApiError | undefined
-    /** `routeOptions`, which Fastify makes anew each time they are asked for. Undefined where there is no route, or no hook has run. */
+    /** `routeOptions`, which Fastify builds again on each access. Undefined without a route, or before the onRequest hooks. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
 }
 
-/** What finds out who calls, and counts the requests of the contract's operations. */
+/** Authenticates requests for the contract's paths, and counts them. */
 export interface Admission {
-  /** Sets `client` or `authenticationError`, and the rate-limit headers. Throws, or rejects, when it is one request too many. */
+  /** Sets `client` or `authenticationError`, and the rate-limit headers. Throws or rejects when a rate limit is exceeded. */
   admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
-  /** For a request that is answered before it was counted: the rate-limit headers alone, as far as this process remembers. */
+  /** Sets the rate-limit headers of a response to a request that was never counted, from what this process remembers. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
 
@@ -44,7 +43,7 @@ export interface AdmissionParts {
   readonly loadShedder: LoadShedder
 }
 
-/** Has every request admitted, or refused, before anything else is done for it. */
+/** Adds the admission hook. Routes must be added after it. */
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
   const { contract, loadShedder } = parts
   const admission = createAdmission(parts)
@@ -57,26 +56,26 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
 
   const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
     if (hasRoute(request)) request.matched = request.routeOptions
-    const isInDoubt = beginAnswer(request, reply)
+    setCommonHeaders(request, reply)
+    const isAmbiguous = closeIfAmbiguous(request.raw)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
     return thenMaybe(admission.admit(request, reply), () => {
       if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-      if (isInDoubt) throw requestFault('malformed_request', contract)
-      // Before the body is read: what it holds does not matter where nothing takes it.
+      if (isAmbiguous) throw requestFault('malformed_request', contract)
       if (request.matched === undefined) throw notFound(request, allowedMethods)
     })
   }
-  app.addHook('onRequest', (request, reply, done) => callBack(() => receive(request, reply), done))
+  app.addHook('onRequest', (request, reply, done) => callbackify(() => receive(request, reply), done))
 }
 
 function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: AdmissionParts): Admission {
-  function accept(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
+  function countClient(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
     request.client = client
     return rateLimiter.count(request, reply)
   }
 
-  // Whatever needs a client will say so; what is no refusal fails the request here, and charges nobody.
-  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
+  // Not refused yet, because the operation may be public. An error other than a refusal fails the request without counting it.
+  function countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
     if (!(error instanceof ApiError)) throw error
     request.authenticationError = error
     return rateLimiter.count(request, reply)
@@ -89,14 +88,14 @@ function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: A
       try {
         found = authenticate(request.headers.authorization)
       } catch (error) {
-        return refuse(request, reply, error)
+        return countAddress(request, reply, error)
       }
-      if (!('run' in found)) return accept(request, reply, found)
+      if (!('run' in found)) return countClient(request, reply, found)
       const { isGuess, run } = found
       return rateLimiter.lookUp(request, reply, isGuess, () =>
         loadShedder.run(run).then(
-          (client) => accept(request, reply, client),
-          (error) => refuse(request, reply, error),
+          (client) => countClient(request, reply, client),
+          (error) => countAddress(request, reply, error),
         ),
       )
     },
@@ -108,24 +107,14 @@ function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: A
   }
 }
 
-// By route, for a path may be written in several ways; by path where there is no route.
+// By route, because a path can be encoded in several ways; by path if there is no route.
 function isCounted({ url, matched }: FastifyRequest, { prefix }: Contract): boolean {
   if (matched?.url !== undefined) return matched.config.operation !== undefined
   const path = requestPath(url)
   return path === prefix || path.startsWith(`${prefix}/`)
 }
 
-/**
- * Gives the answer to a request what every answer has. Says whether the request is in doubt, and then its connection's last.
- */
-export function beginAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
-  setCommonHeaders(request, reply)
-  const isInDoubt = isAmbiguous(request.raw)
-  if (isInDoubt) closeAfter(request.raw)
-  return isInDoubt
-}
-
-/** What an operation asks for that wants a bearer key. */
+/** The check of an operation that requires a bearer key. */
 export function requireClient(request: FastifyRequest): void {
   if (request.client === undefined)
     throw request.authenticationError ?? new Error('the request was not admitted')

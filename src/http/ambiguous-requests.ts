@@ -1,18 +1,24 @@
-// Requests that others on their way may have read differently.
+// Requests that a proxy in front of the service may have parsed differently (request smuggling).
 
 import type { IncomingMessage } from 'node:http'
+import { closeAfter } from './connections.js'
 
-/**
- * RFC 9112, sections 3.2 and 6.1: HTTP/1.1 wants one host, and a coding that nobody here takes off, or any in HTTP/1.0, is as good as a
- * body that nobody can delimit. (501 is for codings that a server may come to know, and a 5xx is a fault of the service.) Of
- * two keys, or two types, nobody could say which was meant; Node takes the first.
- */
-export function isAmbiguous({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+/** Whether a request is ambiguous. If so, its response is the last of its connection. */
+export function closeIfAmbiguous(request: IncomingMessage): boolean {
+  if (!isAmbiguous(request)) return false
+  closeAfter(request)
+  return true
+}
+
+// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host. A transfer coding other than chunked, or any in HTTP/1.0, leaves
+// the end of the body unknown. (The RFC suggests 501 for an unknown coding, but a 5xx would count as an error of the service.) Of two
+// Authorization or Content-Type headers Node takes the first, and a proxy may take the other.
+function isAmbiguous({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const seen = { host: 0, authorization: 0, 'content-type': 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? ''
-    const isCoded = name === 'transfer-encoding'
-    if (isCoded && (httpVersion === '1.0' || rawHeaders[i + 1]?.toLowerCase() !== 'chunked')) return true
+    const hasCoding = name === 'transfer-encoding'
+    if (hasCoding && (httpVersion === '1.0' || rawHeaders[i + 1]?.toLowerCase() !== 'chunked')) return true
     if (name === 'host' || name === 'authorization' || name === 'content-type') seen[name]++
   }
   const isRepeated = seen.host > 1 || seen.authorization > 1 || seen['content-type'] > 1

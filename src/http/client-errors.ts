@@ -1,5 +1,5 @@
-// Requests that never became one for Fastify: malformed HTTP, headers too large, too slow. They are answered
-// on the socket itself, in the one error body.
+// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. The response, with the usual error
+// body, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -9,73 +9,78 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
-import { afterAnswers, answerHasBegun, endSlowly, unlessItComes } from './connections.js'
+import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted } from './connections.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
-/** Makes the handler of Node's `clientError` event. */
+/** Creates the handler of Node's `clientError` event. */
 export function createClientErrorHandler(
   contract: Contract,
   log: Logger,
   lifetimes: Lifetimes,
   { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
 ) {
-  // What comes after the fault is a fault again, and told of once.
+  // Bytes after the first error cause more errors. Only the first gets a response.
   const refused = new WeakSet<Socket>()
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (refused.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') unlessItComes(socket, () => refuseOnce(socket, error))
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+      ifStillIncomplete(socket, () => refuseOnce(socket, error))
     else refuseOnce(socket, error)
   }
 
   function refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
     if (refused.has(socket)) return
     refused.add(socket)
-    // Requests that came before it on the connection are under way: theirs are the first answers.
-    afterAnswers(socket, () => {
-      // A second answer in the midst of one would garble both.
-      if (!socket.writable || answerHasBegun(socket)) socket.destroy()
+    // Earlier requests on the connection may still be running: their responses come first.
+    afterResponses(socket, () => {
+      // Writing into a response that has started would corrupt it.
+      if (!socket.writable || responseHasStarted(socket)) socket.destroy()
       else refuse(socket, error)
     })
   }
 
   function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
     const fault = clientFault(error, contract)
-    // Of a request whose headers have come, the answer is like any other: who asked, for what, and how often is known.
-    const arriving = lifetimes.arrivingOn(socket)
-    if (arriving !== undefined) {
-      arriving.giveUp(fault)
+    // If the headers have arrived, Fastify has the request: respond through it, with its headers and its log line.
+    const incomplete = lifetimes.incompleteOn(socket)
+    if (incomplete !== undefined) {
+      incomplete.fail(fault)
       return
     }
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
     const address = isAddressLogged ? socket.remoteAddress : undefined
     log.info({ requestId, status: body.status, address, reason: error.code }, 'request refused')
-    // A request that is merely late would be done after all, if its rest were read.
-    const how = body.code === 'request_timeout' ? 'deaf' : 'reading'
-    endSlowly(socket, lastAnswer(requestId, body, contract), how)
+    // Node would run a request that timed out if the rest of it were read.
+    const rest = body.code === 'request_timeout' ? 'unread' : 'discard'
+    lingeringClose(socket, lastResponse(requestId, body, contract), rest)
   }
 }
 
-/** Makes the handler of Node's `connect` event: this is no proxy, and Node would close the connection without a word. */
+/** Creates the handler of Node's `connect` event: 400, because this is not a proxy. Node's default closes the connection without a response. */
 export function createConnectHandler(
   contract: Contract,
   log: Logger,
   { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
 ) {
   return (_request: unknown, stream: Duplex): void => {
-    const socket = stream as Socket // of an HTTP server, it is none other
-    socket.on('error', () => socket.destroy()) // Node has let go of it
+    const socket = stream as Socket // always, on an HTTP server
+    socket.on('error', () => socket.destroy()) // Node has removed its own listener
     const requestId = randomUUID()
     const body = errorBody(requestFault('malformed_request', contract), contract)
     const address = isAddressLogged ? socket.remoteAddress : undefined
     log.info({ requestId, status: body.status, address, reason: 'CONNECT' }, 'request refused')
-    afterAnswers(socket, () => endSlowly(socket, lastAnswer(requestId, body, contract)))
+    afterResponses(socket, () => lingeringClose(socket, lastResponse(requestId, body, contract)))
   }
 }
 
-function lastAnswer(requestId: string, body: ReturnType<typeof errorBody>, { errorType }: Contract): string {
+function lastResponse(
+  requestId: string,
+  body: ReturnType<typeof errorBody>,
+  { errorType }: Contract,
+): string {
   const payload = JSON.stringify(body)
   const headers = {
     ...securityHeaders,

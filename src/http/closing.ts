@@ -1,50 +1,50 @@
-// How connections end: as the server closes, and after requests that must be their last.
+// When a request may start on its connection, and when its response is the connection's last.
 
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/after-reading.js'
-import { closeSilentConnections, comesAfterTheLast, isLast, watchConnections } from './connections.js'
+import { closeUnusedConnections, followsLastRequest, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** From now on `/readyz` says no, and every answer ends its connection: the server will close. */
+    /** Starts draining before `close`: from now on `/readyz` responds 503, and every response closes its connection. */
     announceClose(): void
   }
 }
 
 /**
- * Begins with each request when it has been read as far as it has come; what comes after the last of a connection is dropped. Node hands a
- * request over before it reads on, and an answer before that would close a connection whose request has come whole, or run into another
- * answer, which tells that the body is broken. And the event loop comes round: libuv goes on reading while more than a thousand
- * connections have something to be read, and callers who are answered and ask again at once would keep it there for seconds.
+ * Defers each request to the next iteration of the event loop, and drops requests after the last of a connection. There are two reasons.
+ * Node emits a request before it has read the rest of the packet: an early response would close the connection of a request that
+ * has arrived completely, or precede a second response, when the body turns out to be malformed. And libuv keeps reading while more than a
+ * thousand sockets are readable: clients that get an immediate response and send again would keep it there for seconds.
  */
-export function beginAfterReading(app: FastifyInstance): void {
+export function deferRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) =>
     afterReading(() => {
-      if (comesAfterTheLast(request.raw)) reply.hijack()
+      if (followsLastRequest(request.raw)) reply.hijack()
       else done()
     }),
   )
 }
 
 /**
- * Fastify closes idle connections as it closes, but not those that turn idle afterwards: their last answer has
- * to end them, or a client's keep-alive would hold the stop up. So has one that comes before the whole request.
- * Gives whether the server is about to close.
+ * Makes `close` finish in spite of keep-alive. Fastify closes the connections that are idle when it closes, but not those that become
+ * idle later: once closing, every response has `Connection: close`. So has a response that is sent before its whole request has
+ * arrived. Returns a function that reports whether the server is closing.
  */
-export function closeConnections(app: FastifyInstance): () => boolean {
+export function addGracefulClose(app: FastifyInstance): () => boolean {
   const open = watchConnections(app.server)
   let closing = false
   app.decorate('announceClose', () => {
     closing = true
   })
-  let silent: ReturnType<typeof closeSilentConnections> | undefined
+  let unused: ReturnType<typeof closeUnusedConnections> | undefined
   app.addHook('preClose', async () => {
     closing = true
-    silent = closeSilentConnections(open)
+    unused = closeUnusedConnections(open)
   })
-  app.addHook('onClose', async () => silent?.stop())
+  app.addHook('onClose', async () => unused?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (isLast(request.raw) || closing) reply.header('Connection', 'close')
+    if (mustClose(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)
   })
   return () => closing

@@ -1,134 +1,130 @@
-// What a connection owes its client beyond a request and its answer: half of it may be closed, a body may be announced and
-// never sent, an answer may come before the body has.
+// Details of HTTP/1.1 connections that Node leaves open: half-closed sockets, bodies that never arrive, responses before the end of
+// the request.
 
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { afterReading } from '../lib/after-reading.js'
 
-// To read on after the last answer: a socket that is closed with bytes unread resets the connection, and a client
-// that still sends would lose the answer with it (RFC 9112, section 9.6).
+// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection, and a client that is
+// still sending would lose the response (RFC 9112, section 9.6).
 const lingerMs = 1_000
 
-/** Has the server keep to that, on every connection; gives those that are open. */
+/** Installs the server's connection listeners. Returns the open connections. */
 export function watchConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
-    // Node finds an address out while there is a connection, and remembers it. Without one it was reset before it was accepted, and nobody
-    // is there to be counted, or answered, whatever has come on it.
+    // Node reads the address once, while the socket is connected. Without one the client has reset the connection before it was accepted:
+    // its requests could be neither counted nor answered.
     if (socket.remoteAddress === undefined) socket.destroy()
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  // A client may end its half once it has asked (RFC 9112, section 9.6). Node would do what it asks and not answer.
-  // Its types leave this out.
+  // A client may close its half after the request (RFC 9112, section 9.6). Node would run the request and not respond.
+  // The option is missing from its types.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // RFC 9110, section 10.1.1: 100 asks for the body, so it waits until somebody reads one. Whatever refuses the
-  // request before then is the answer instead.
+  // RFC 9110, section 10.1.1: send 100 when the body is first read. A request that is refused before then gets the final response
+  // instead.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue()
     })
     server.emit('request', request, response)
   })
-  // RFC 9110, section 10.1.1: an expectation that nobody knows may be ignored. Node's own answer has no body.
+  // RFC 9110, section 10.1.1: a server may ignore an unknown expectation. Node's own 417 would have no body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   return open
 }
 
-/** How long a connection may be silent as the server closes. */
-export const silenceMs = 100
+/** How long a new connection may stay unused while the server closes. */
+export const unusedMs = 100
 
 /**
- * Closes connections on which nothing has ever come, until it is stopped: Node does not count them as idle, and they would hold
- * a stop up. One that is just being opened has a moment to speak.
+ * Closes connections that have never received a byte, until stopped. Node does not count them as idle, so they would delay the
+ * shutdown. A new connection has `unusedMs` to send something.
  */
-export function closeSilentConnections(open: ReadonlySet<Socket>): { stop(): void } {
-  let silent: Socket[] = []
-  const closeThem = () => {
-    for (const socket of silent) if (socket.bytesRead === 0) socket.destroy()
-    silent = [...open].filter(({ bytesRead }) => bytesRead === 0)
+export function closeUnusedConnections(open: ReadonlySet<Socket>): { stop(): void } {
+  let unused: Socket[] = []
+  const closeUnused = () => {
+    for (const socket of unused) if (socket.bytesRead === 0) socket.destroy()
+    unused = [...open].filter(({ bytesRead }) => bytesRead === 0)
   }
-  // In a busy process, what has come may wait to be read.
-  const timer = setInterval(() => afterReading(closeThem), silenceMs)
+  // In a busy process, bytes may have arrived and not been read yet.
+  const timer = setInterval(() => afterReading(closeUnused), unusedMs)
   return { stop: () => clearInterval(timer) }
 }
 
 const lastRequests = new WeakMap<Socket, IncomingMessage>()
 
-/** Makes a request the last of its connection: whoever passed it on may have seen another request in it. */
+/** Makes a request the last of its connection. */
 export function closeAfter(request: IncomingMessage): void {
   if (!lastRequests.has(request.socket)) lastRequests.set(request.socket, request)
 }
 
-/**
- * Whether a request follows one that was to be the last: it may be no request at all, and is not to be done. Node hands over
- * what it reads, answered or not.
- */
-export function comesAfterTheLast(request: IncomingMessage): boolean {
+/** Whether a request follows the last one of its connection, and must be dropped: it may be part of that request's body. */
+export function followsLastRequest(request: IncomingMessage): boolean {
   const last = lastRequests.get(request.socket)
   return last !== undefined && last !== request
 }
 
-// RFC 9112, section 6.3: a request that announces no body has none.
+// RFC 9112, section 6.3: a request without these headers has no body.
 function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined)
 }
 
 /**
- * Whether the connection has to be closed with the answer to a request: it was made the last, or it is answered before all of
- * it has come. Where its rest ends, and the next request begins, nobody waits to find out.
+ * Whether the connection must close after the response: the request was made the last, or it has not arrived completely. The server
+ * does not read the rest of a request that it has responded to, so it cannot find the next one.
  */
-export function isLast(request: IncomingMessage): boolean {
+export function mustClose(request: IncomingMessage): boolean {
   const { socket } = request
   if (lastRequests.get(socket) === request) return true
   if (hasArrived(request) || !socket.writable) return false
   closeAfter(request)
-  // Node calls it after the last answer.
-  socket.destroySoon = () => endSlowly(socket)
+  // Node calls this after the last response.
+  socket.destroySoon = () => lingeringClose(socket)
   return true
 }
 
 /**
- * Sends the last bytes of a connection, and leaves the client a moment to read them.
- * @param how whether what still comes is read and dropped, or left where it is
+ * Sends the last bytes of a connection, and closes it after `lingerMs` so that the client can read them.
+ * @param rest whether to discard what the client still sends, or not to read it
  */
-export function endSlowly(socket: Socket, bytes = '', how: 'reading' | 'deaf' = 'reading'): void {
+export function lingeringClose(socket: Socket, bytes = '', rest: 'discard' | 'unread' = 'discard'): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytes)
-  if (how === 'reading') socket.resume()
+  if (rest === 'discard') socket.resume()
   else socket.pause()
 }
 
-/** Calls back when every request that came whole on a connection has its answer. */
-export function afterAnswers(socket: Socket, then: () => void): void {
-  const current = currentAnswer(socket)
+/** Calls back when every complete request on a connection has its response. */
+export function afterResponses(socket: Socket, then: () => void): void {
+  const current = currentResponse(socket)
   if (current === undefined || !current.req.complete) then()
-  else current.once('close', () => afterAnswers(socket, then)) // by then, the next in line is the current one
+  else current.once('close', () => afterResponses(socket, then)) // the next response in the pipeline is current by then
 }
 
 /**
- * Calls back about a request that is late, unless it has come: Node looks at the clock before it reads what came while the process was
- * busy.
+ * Calls back if a request that has timed out is still incomplete after the next read: Node checks its timers before it reads what
+ * arrived while the process was busy.
  */
-export function unlessItComes(socket: Socket, then: () => void): void {
-  const before = currentAnswer(socket)
-  const wasWhole = before?.req.complete
+export function ifStillIncomplete(socket: Socket, then: () => void): void {
+  const before = currentResponse(socket)
+  const wasComplete = before?.req.complete
   afterReading(() => {
-    const current = currentAnswer(socket)
-    const hasCome = current?.req.complete === true && (current !== before || !wasWhole)
-    if (!hasCome) then()
+    const current = currentResponse(socket)
+    const hasArrived = current?.req.complete === true && (current !== before || !wasComplete)
+    if (!hasArrived) then()
   })
 }
 
-/** Whether the answer to a request that is still coming is on its way. */
-export function answerHasBegun(socket: Socket): boolean {
-  return currentAnswer(socket)?.headersSent === true
+/** Whether the headers of the current response have been sent. */
+export function responseHasStarted(socket: Socket): boolean {
+  return currentResponse(socket)?.headersSent === true
 }
 
-// Node keeps the message at work on the socket, under a name that its own default handler uses and its types
-// leave out.
-function currentAnswer(socket: Socket): ServerResponse | undefined {
+// Node stores the current response on the socket. Its default clientError handler uses this property, which its types do not have.
+function currentResponse(socket: Socket): ServerResponse | undefined {
   const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage
   return message instanceof ServerResponse ? message : undefined
 }

@@ -1,22 +1,22 @@
-// Browsers on other origins: the CORS protocol of the Fetch standard, for the origins that an operator allows. Keys are sent by the
-// page and by no cookie, so no answer allows credentials. `Cross-Origin-Resource-Policy` is about what is loaded without it. @fastify/cors is
-// not enough: its hook never meets a request whose URL cannot be read, so no page could read the 400 of one.
+// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header and never in a cookie, so no
+// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors is not enough: its hook does
+// not run for a request with a malformed URL, so a page could not read that 400.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import { setCommonHeaders } from './headers.js'
 
-// A browser asks again after so many seconds.
+// How long a browser caches a preflight response, in seconds.
 const preflightMaxAge = 600
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Lets pages of allowed origins read an answer. Undefined where no origin is allowed. */
+    /** Sets the headers that let pages of allowed origins read a response. Undefined if no origin is allowed. */
     setCorsHeaders: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   }
 }
 
-/** Answers preflights, before anything is counted, and gives every answer what lets the allowed origins read it. */
+/** Answers preflights before rate limits are counted, and decorates the server with `setCorsHeaders`. */
 export function addCors(app: FastifyInstance, origins: readonly string[], { operations }: Contract): void {
   const allowed = new Set(origins)
   const isAllowed = ({ headers }: FastifyRequest) =>
@@ -40,7 +40,7 @@ export function addCors(app: FastifyInstance, origins: readonly string[], { oper
     })
   }
 
-  // What a request's headers may be is for its operation to say, so those that the page names are all let through.
+  // Allows every header that the page names: the operation itself validates headers.
   function answerPreflight(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const { 'access-control-request-method': method, 'access-control-request-headers': headers } =
       request.headers

@@ -1,11 +1,10 @@
-// What every answer carries, whatever becomes of its request.
+// The headers of every response, errors included.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * What a browser is to make of an answer, on every one of them: nothing but data (OWASP REST Security Cheat
- * Sheet). Constants, for a plugin that works them out per request costs several times as much. Fastify sends names in lower
- * case, and to make them so takes longer than to set them: what every answer carries is written so.
+ * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants, because a plugin that computes them
+ * for each request costs several times as much. In lower case, because Fastify takes longer to lower-case a name than to set it.
  */
 export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cache-control': 'no-store',
@@ -17,7 +16,7 @@ export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'x-frame-options': 'DENY',
 })
 
-/** Sets the headers of every answer, and those of its operation. */
+/** Sets the headers of every response, and those of its operation. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders).header('x-request-id', request.id)
   request.server.setCorsHeaders?.(request, reply)

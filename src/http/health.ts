@@ -1,4 +1,4 @@
-// Whether the process lives, and whether it can serve: for those who watch it, without a key or a quota.
+// Liveness and readiness probes, without a key or a quota.
 
 import type { FastifyInstance } from 'fastify'
 import { isMigrated, migrationNames } from '../database/migrate.js'
@@ -11,20 +11,19 @@ import type { Counters } from '../rate-limit/counters.js'
 
 export interface HealthParts {
   readonly sql: Sql
-  /** Rejects where the connections that serve requests are without an answer for so long. */
+  /** Rejects if the connections that serve requests do not respond in time. */
   readonly probe: (timeoutMs: number) => Promise<unknown>
   readonly counters: Pick<Counters, 'state'>
   readonly isClosing: () => boolean
 }
 
-// Of a probe, whatever the database does.
 const probeTimeoutMs = 1_000
 
-/** Adds `/healthz` (the process lives) and `/readyz` (it can serve). */
+/** Adds `/healthz` (liveness) and `/readyz` (readiness). */
 export async function addHealth(app: FastifyInstance, parts: HealthParts): Promise<void> {
   const { sql, counters, isClosing } = parts
   const migrations = await migrationNames(migrationsFolder)
-  // Anyone may ask, so it costs the database the same however many do.
+  // One probe at a time, however many clients ask.
   const probe = singleFlight(async () => {
     const [migrated] = await Promise.all([
       unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
@@ -37,7 +36,7 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   app.get('/healthz', isProbe, async () => ({ status: 'ok' }))
 
   app.get('/readyz', isProbe, async (request, reply) => {
-    // Whatever the reason, the answer is the same: send the requests elsewhere.
+    // 503 whatever the reason: a load balancer should send requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
       throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)
     })
@@ -46,13 +45,13 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
       throw unavailable(undefined)
     }
     if (!migrated) throw unavailable(new Error('migrations are missing'))
-    if (reply.sent) return undefined // its time was up, and the caller has been told
-    // Without Redis it serves all the same, so this is told and not refused.
+    if (reply.sent) return undefined // timed out meanwhile
+    // Without Redis the instance still serves, so the state of the counters is reported, not a reason for 503.
     return { status: 'ok', counters: counters.state() }
   })
 }
 
-// Of an AbortSignal, which says no more than that something was aborted.
+// The error of AbortSignal.timeout, whose message does not say what timed out.
 function isTimeout(error: unknown): boolean {
   return (error as { name?: unknown }).name === 'TimeoutError'
 }

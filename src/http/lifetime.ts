@@ -1,6 +1,6 @@
-// How long a request is in flight: until it is answered, its time is up, or its connection is gone. Fastify's own
-// handlerTimeout makes an AbortController for every request and aborts it at the request's end, which costs as much as the rest
-// of its routing; and its onResponse hook, like Node's `finish`, never comes for a connection that was reset.
+// Tracks each request until it has its response, times out, or its connection closes. Fastify's own handlerTimeout creates an
+// AbortController for every request and aborts it at the end, which costs as much as the rest of the routing. And its onResponse hook,
+// like Node's `finish`, does not run when the connection was reset.
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,29 +11,29 @@ import { afterReading } from '../lib/after-reading.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined where no hook has run. */
+    /** Undefined before the onRequest hooks. */
     lifetime: Lifetime | undefined
   }
 }
 
 export interface Timeouts {
-  /** From a request's headers to its answer. */
+  /** From the headers of a request to its response. */
   readonly handlerTimeoutMs: number
-  /** Of a statement, which is not sent any more when little more is left. */
+  /** Of one statement. A request with less time left sends no more statements. */
   readonly statementTimeoutMs: number
 }
 
-/** Called for a request whose connection is gone before its answer was. */
+/** Called for a request whose connection closed before its response was sent. */
 export type OnAborted = (request: FastifyRequest, reply: FastifyReply) => void
 
-// Of a statement timeout: for the way to PostgreSQL, which counts from the statement's arrival, and back.
+// Added to the statement timeout, for the round trip: PostgreSQL starts the timeout when the statement arrives.
 const margin = 0.25
 
-/** Of one request. As a signal it says whether anything may still be begun for its sake. */
+/** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for the request. */
 export class Lifetime implements Signal {
   readonly #timer: NodeJS.Timeout
   readonly #lastStartMs: number
-  #isGivenUp = false
+  #hasFailed = false
 
   constructor(
     readonly reply: FastifyReply,
@@ -44,31 +44,31 @@ export class Lifetime implements Signal {
     this.#timer = setTimeout(onTimeout, handlerTimeoutMs, this).unref()
   }
 
-  /** The caller has an answer, or cannot have one any more. */
+  /** The response is sent, or the client has disconnected. */
   get isOver(): boolean {
-    return this.#isGivenUp || this.reply.sent || this.reply.request.raw.socket.destroyed
+    return this.#hasFailed || this.reply.sent || this.reply.request.raw.socket.destroyed
   }
 
   get aborted(): boolean {
     return this.isOver || performance.now() > this.#lastStartMs
   }
 
-  /** Answers with an error in the handler's place; what the handler comes to is dropped. */
-  giveUp(error: ApiError): void {
+  /** Responds with an error; the result of the handler is discarded. */
+  fail(error: ApiError): void {
     if (this.isOver) return
-    this.#isGivenUp = true
-    // An answer that has begun cannot become another.
+    this.#hasFailed = true
+    // A response whose headers are sent cannot become an error.
     if (this.reply.raw.headersSent) this.reply.raw.destroy()
     else void this.reply.send(error)
   }
 
-  /** No timer is left. */
+  /** Clears the timer. */
   end(): void {
     clearTimeout(this.#timer)
   }
 }
 
-/** The requests that are not answered yet, by their connections. */
+/** The requests in flight, by connection. */
 export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Set<Lifetime>>()
   readonly #onAborted: OnAborted[] = []
@@ -79,8 +79,8 @@ export class Lifetimes {
   ) {}
 
   /**
-   * Gives every request of the server a lifetime. Answers 503 to whatever has no answer in time, and 408 to what has not come
-   * whole by then: it is the caller who is late.
+   * Adds the hooks that track every request. A request without a response in time gets 503, or 408 if it has not arrived completely:
+   * then the client is too slow.
    */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
@@ -95,25 +95,25 @@ export class Lifetimes {
     })
   }
 
-  /** Tells of requests whose connection is gone before their answer was. */
+  /** Adds a listener for requests whose connection closed before their response was sent. */
   onAborted(listener: OnAborted): void {
     this.#onAborted.push(listener)
   }
 
-  /** The request that is still arriving on a connection, if it has got as far as the hooks. */
-  arrivingOn(socket: Socket): Lifetime | undefined {
+  /** The request that is still arriving on a connection, if its headers have. */
+  incompleteOn(socket: Socket): Lifetime | undefined {
     return [...(this.#bySocket.get(socket) ?? [])].find(({ reply }) => !reply.request.raw.complete)
   }
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    // In a busy process, what the database has answered may wait to be read: what is done is not to be told as 503.
-    const giveUp = (late: Lifetime) => afterReading(() => late.giveUp(this.#lateness(late)))
-    const lifetime = new Lifetime(reply, this.timeouts, giveUp)
+    // In a busy process, the database's answer may have arrived and not been read yet: a request that was done must not get 503.
+    const timeOut = (late: Lifetime) => afterReading(() => late.fail(this.#timeoutError(late)))
+    const lifetime = new Lifetime(reply, this.timeouts, timeOut)
     let inFlight = this.#bySocket.get(socket)
     if (inFlight === undefined) {
       inFlight = new Set()
       this.#bySocket.set(socket, inFlight)
-      // The only event that comes for every request of the connection, queued behind others or not.
+      // The only event that covers every request of the connection, pipelined ones included.
       socket.once('close', () => this.#abort(socket))
     }
     inFlight.add(lifetime)
@@ -129,8 +129,8 @@ export class Lifetimes {
     }
   }
 
-  #lateness({ reply }: Lifetime): ApiError {
-    const cause = new Error(`no answer within ${this.timeouts.handlerTimeoutMs} ms`)
+  #timeoutError({ reply }: Lifetime): ApiError {
+    const cause = new Error(`no response within ${this.timeouts.handlerTimeoutMs} ms`)
     const { raw } = reply.request
     return raw.complete ? unavailable(cause) : requestFault('request_timeout', this.contract, cause)
   }

@@ -1,28 +1,27 @@
-// More requests than the service can answer in time. What comes beyond that is refused before anything is spent on it, so that what
-// was admitted is answered in time.
+// Load shedding: refuses requests beyond a limit before any work is done for them, so that the admitted ones are served in time.
 
-/** Thrown where a request is refused for overload: one for all, for a stack of each would tell nothing and cost a twentieth of a refusal. */
+/** Thrown when a request is shed. One instance for all: a stack trace for each would be useless, and cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
-/** Bounds the work at the same time: handlers that run, and look-ups of keys. */
+/** Limits concurrent work: running handlers and look-ups of keys. */
 export class LoadShedder {
   #inFlight = 0
   #refused = 0
 
-  /** @param max handlers and look-ups at the same time; a request that is still arriving has neither, so slow clients take no place */
+  /** @param max concurrent handlers and look-ups. A request that is still arriving has neither, so slow clients take no slot. */
   constructor(readonly max: number) {}
 
-  /** Handlers and look-ups that are running. */
+  /** The handlers and look-ups that are running. */
   get inFlight(): number {
     return this.#inFlight
   }
 
-  /** Requests refused because `max` was reached. */
+  /** The number of requests refused because `max` was reached. */
   get refused(): number {
     return this.#refused
   }
 
-  /** Throws `overload` where no more work could begin now: nothing need be done for its request. */
+  /** Throws `overload` if no slot is free. */
   check(): void {
     if (this.#inFlight < this.max) return
     this.#refused++
@@ -30,8 +29,8 @@ export class LoadShedder {
   }
 
   /**
-   * Runs a handler or a look-up in a place of its own, which is given back whatever becomes of its request meanwhile.
-   * @throws `overload` where others have come before it
+   * Runs a handler or a look-up in a slot, which is released when it settles, even if its request has ended before.
+   * @throws `overload` if no slot is free
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     this.check()

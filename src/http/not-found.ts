@@ -1,13 +1,13 @@
-// Requests that no route is for.
+// Requests without a route: 404 and 405.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.js'
 import { requestPath } from './request-path.js'
 
-/** The methods that are allowed at a path, sorted; none where nothing is there. */
+/** The methods allowed at a path, sorted. Empty for an unknown path. */
 export type AllowedMethods = (path: string) => readonly string[]
 
-/** Fastify tells unknown paths and methods apart for no one, so the routes are noted as they are added: from now on. */
+/** Collects the methods of all routes added from now on: Fastify does not distinguish an unknown path from an unknown method. */
 export function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -16,13 +16,13 @@ export function collectMethods(app: FastifyInstance): AllowedMethods {
     methods.set(url, entry)
   })
   return (path) => {
-    const decoded = decodeURI(path) // the router has seen that it can be
+    const decoded = decodeURI(path) // the router has decoded it before
     const allowed = [...methods.values()].filter(({ pattern }) => pattern.test(decoded))
     return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
   }
 }
 
-// Of a route as the router reads it: a colon that is one stands twice, and a parameter may have a pattern of its own.
+// find-my-way's syntax: `::` is a literal colon, and a parameter may have a pattern.
 function patternOf(url: string): RegExp {
   const pattern = url.replace(/::|:\w+(\(\.\*\?\))?|[.*+?^${}()|[\]\\]/g, (mark) => {
     if (mark === '::') return ':'
@@ -31,7 +31,7 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${pattern}$`)
 }
 
-/** Whether a route is for the request. The router takes `/pets/` for `/pets/{petId}` with an empty parameter. */
+/** Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter; that is none. */
 export function hasRoute({ is404, params }: FastifyRequest): boolean {
   if (is404) return false
   for (const name in params as object) if ((params as Record<string, string>)[name] === '') return false

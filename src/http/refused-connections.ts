@@ -1,4 +1,4 @@
-// Connections beyond a bound, which are closed without a word to anybody: CONNECTIONS_MAX by Node, CONNECTIONS_PER_ADDRESS_MAX here.
+// Connections over a limit, which are closed without a response: Node enforces CONNECTIONS_MAX, this module CONNECTIONS_PER_ADDRESS_MAX.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -6,17 +6,17 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.js'
 import { networkOf } from '../rate-limit/addresses.js'
 
-/** The bound that was reached. */
+/** The limit that was reached. */
 export const refusalReasons = ['connections_max', 'connections_per_address_max'] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
-// However many there are, the log has a line of each reason in so long.
-const quietMs = 60_000
+// At most one log line for each reason in this time.
+const logIntervalMs = 60_000
 
-/** Bounds the connections of an address where that is wanted, counts those that are refused, and has the log tell of them. */
+/** Limits the connections of an address, if configured. Counts and logs refused connections. */
 export class RefusedConnections {
   readonly #counts = new Map<RefusalReason, number>()
-  readonly #told = new Map<RefusalReason, { readonly count: number; readonly atMs: number }>()
+  readonly #logged = new Map<RefusalReason, { readonly count: number; readonly atMs: number }>()
 
   constructor(
     server: Server,
@@ -28,12 +28,12 @@ export class RefusedConnections {
   ) {
     server.on('drop', () => this.#add('connections_max'))
     if (connectionsPerAddressMax === undefined) return
-    boundPerAddress(server, connectionsPerAddressMax, (network) =>
+    limitPerAddress(server, connectionsPerAddressMax, (network) =>
       this.#add('connections_per_address_max', isAddressLogged ? network : undefined),
     )
   }
 
-  /** Of a reason, since the start. */
+  /** The number of refused connections since startup. */
   count(reason: RefusalReason): number {
     return this.#counts.get(reason) ?? 0
   }
@@ -41,28 +41,28 @@ export class RefusedConnections {
   #add(reason: RefusalReason, address?: string): void {
     const count = this.count(reason) + 1
     this.#counts.set(reason, count)
-    const told = this.#told.get(reason)
+    const last = this.#logged.get(reason)
     const now = performance.now()
-    if (told !== undefined && now - told.atMs < quietMs) return
+    if (last !== undefined && now - last.atMs < logIntervalMs) return
     this.log.warn(
-      { refused: count - (told?.count ?? 0), address },
-      `connections are refused: ${reason.toUpperCase()} are open`,
+      { refused: count - (last?.count ?? 0), address },
+      `connections refused: ${reason.toUpperCase()} reached`,
     )
-    this.#told.set(reason, { count, atMs: now })
+    this.#logged.set(reason, { count, atMs: now })
   }
 }
 
-function boundPerAddress(server: Server, max: number, onrefused: (network: string) => void): void {
+function limitPerAddress(server: Server, max: number, onRefused: (network: string) => void): void {
   const open = new Map<string, number>()
-  // Before Node's own listener, which reads.
+  // Before Node's own listener, which starts to read.
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress } = socket
-    if (remoteAddress === undefined) return // it is gone already
+    if (remoteAddress === undefined) return // disconnected already
     const network = networkOf(remoteAddress)
     const count = open.get(network) ?? 0
     if (count >= max) {
       socket.destroy()
-      onrefused(network)
+      onRefused(network)
       return
     }
     open.set(network, count + 1)

@@ -1,19 +1,19 @@
-// One line per request: what was asked, what was answered, how long it took and by which key. Neither
-// headers nor the URL as sent are logged: either may hold a key.
+// One log line for each request: method, route, status, duration and the id of the key. Headers and the URL are not logged, because
+// either may contain a key.
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it is asked again and again by what watches the service: the log tells of it at debug. */
+    /** A route that monitoring polls: its requests are logged at debug. */
     isProbe?: true
   }
 }
 
-/** Fastify's hooks into its log, with one line where its own would write two. */
+/** Fastify's log controller, with one line for each request instead of two. */
 export class RequestLog extends LogController {
-  /** @param isAddressLogged whether the lines tell who asked, by address */
+  /** @param isAddressLogged whether the lines have the client's address */
   constructor(readonly isAddressLogged: boolean) {
     super({ requestIdLogLabel: 'requestId' })
   }
@@ -28,12 +28,12 @@ export class RequestLog extends LogController {
     reply: FastifyReply,
   ): void {
     const line = this.#lineOf(request, reply, reply.statusCode)
-    if (error) request.log.warn({ ...line, err: error }, 'request broken off')
+    if (error) request.log.warn({ ...line, err: error }, 'response failed')
     else if (request.matched?.config.isProbe && reply.statusCode < 400) request.log.debug(line, 'request')
     else request.log.info(line, 'request')
   }
 
-  /** Tells of a request whose connection was gone before its answer was. */
+  /** Logs a request whose connection closed before its response was sent. */
   requestAborted(request: FastifyRequest, reply: FastifyReply): void {
     request.log.info(this.#lineOf(request, reply), 'request aborted')
   }
@@ -46,10 +46,10 @@ export class RequestLog extends LogController {
   }
 }
 
-// W3C Trace Context, section 3.2: a later version may say more, and an id of zeros is none.
+// W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.
 const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** The log of one request: each line has its id, and that of the trace which its caller says it is a part of. */
+/** Creates the logger of a request: its lines have the request id, and the id of the client's trace. */
 export function createRequestLogger(
   log: FastifyBaseLogger,
   bindings: object,

@@ -1,4 +1,4 @@
-// The HTTP server: every option of Fastify's and Node's, written out.
+// The HTTP server, with every limit and timeout of Fastify and Node.
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -9,32 +9,33 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import type { Logger } from 'pino'
-import { holdsApiKey } from '../auth/api-key.js'
+import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import { essence } from '../contract/media-types.js'
 import type { Contract } from '../contract/types.js'
 import { afterReading } from '../lib/after-reading.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
-import { beginAnswer } from './admission.js'
+import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
-import { comesAfterTheLast, isLast } from './connections.js'
-import { createAnswerError } from './error-answers.js'
+import { followsLastRequest, mustClose } from './connections.js'
+import { createErrorHandler } from './error-handler.js'
+import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 
-// A client that sends its headers slower than this keeps a connection for nothing.
+// A client that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
-// How often Node looks for requests past their time.
+// How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
 
-/** Makes the server, without routes. It answers every error in the one error body, and reads bodies as bytes. */
+/** Creates the server, without routes. Every error has the one error body, and request bodies are read as bytes. */
 export function createServer(
   config: Config,
   contract: Contract,
   log: Logger,
   lifetimes: Lifetimes,
 ): FastifyInstance {
-  const answerError = createAnswerError(contract)
+  const handleError = createErrorHandler(contract)
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onAborted((request, reply) => requestLog.requestAborted(request, reply))
   const app: FastifyInstance = Fastify({
@@ -47,28 +48,29 @@ export function createServer(
     routerOptions: { maxParamLength: contract.limits.url },
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
-    // Without a byte in either direction: a client that reads no answer would keep its connection for ever.
+    // For a socket without a byte in either direction: a client that does not read its response must not keep the connection forever.
     connectionTimeout: config.requestTimeoutMs + config.handlerTimeoutMs,
     http: {
       maxHeaderSize: contract.limits.header,
       headersTimeout: Math.min(headersTimeoutMs, config.requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,
-      requireHostHeader: false, // checked by a hook, which can answer in the error body
+      requireHostHeader: false, // checked at admission, whose 400 has the error body
     },
-    // While it closes, the server finishes what it has accepted and asks for no more on its connections.
+    // On close, requests in flight finish, and each response closes its connection.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(contract, log, lifetimes, config),
     frameworkErrors: (error, request, reply) =>
       void refuseUnroutable(error, request, reply).catch((err) => {
-        request.log.error({ err }, 'request failed') // nobody else catches it, and it would be the end of all requests
+        request.log.error({ err }, 'request failed') // an unhandled rejection would stop the process
         request.raw.socket.destroy()
       }),
   })
-  // Of a request with a URL that cannot be routed: no hook sees it.
+  // Responds to a request with a malformed URL, for which Fastify runs no hooks: does what they would do.
   const refuseUnroutable = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (comesAfterTheLast(request.raw)) return reply.hijack()
-    beginAnswer(request, reply)
+    if (followsLastRequest(request.raw)) return reply.hijack()
+    setCommonHeaders(request, reply)
+    closeIfAmbiguous(request.raw)
     let refusal = error
     try {
       await app.admission.admit(request, reply)
@@ -76,22 +78,22 @@ export function createServer(
       refusal = admissionError
     }
     await new Promise<void>(afterReading)
-    if (!request.raw.socket.writable) return reply.hijack() // told already that the rest is broken
-    if (isLast(request.raw)) reply.header('Connection', 'close')
-    answerError(refusal, request, reply)
+    if (!request.raw.socket.writable) return reply.hijack() // the rest was malformed, and that response is sent
+    if (mustClose(request.raw)) reply.header('Connection', 'close')
+    handleError(refusal, request, reply)
   }
   app.server.maxConnections = config.connectionsMax
-  app.server.maxHeadersCount = 0 // bytes bound them: Node would drop those beyond a count, a key perhaps among them
+  app.server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit, and Node would silently drop headers beyond the count
   app.server.on('connect', createConnectHandler(contract, log, config))
   app.decorateRequest('reason', undefined)
   app.decorateRequest('isUnchecked', false)
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(handleError)
   readBodiesAsBytes(app, contract)
   return app
 }
 
-// Whatever their type: the operation they are for says which types it takes. glue warns of a declared type without a parser by its
-// name.
+// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed because glue warns of a type
+// without a parser.
 function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
   const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
   app.removeAllContentTypeParsers()
@@ -100,11 +102,11 @@ function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void
   )
 }
 
-// The caller's own id where the contract takes it and it is no secret, else a new one.
+// The client's id if the contract's pattern allows it and it contains no API key, else a new one.
 function createRequestId({ requestId }: Contract): (request: IncomingMessage) => string {
   const isValid = createAjv('check').compile(compilable(requestId))
   return ({ headers }) => {
     const given = headers['x-request-id']
-    return typeof given === 'string' && isValid(given) && !holdsApiKey(given) ? given : randomUUID()
+    return typeof given === 'string' && isValid(given) && !containsApiKey(given) ? given : randomUUID()
   }
 }

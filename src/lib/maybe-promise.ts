@@ -1,9 +1,10 @@
-// Values that may be available synchronously. A promise costs several microtasks on every request, even if the counts are in memory and
-// the key is cached.
+// Synchronous when possible. A promise costs several microtasks, and most requests need none: the key is cached and the counters
+// are in memory. On this path functions return a MaybePromise, chained by thenMaybe and passed to Fastify by callbackify.
 
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Like `then`, but synchronous for a value that is not a promise. */
+/** `promise.then(next)`, or `next(value)` at once. */
 export function thenMaybe<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -11,8 +12,8 @@ export function thenMaybe<T, U>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Runs a function and calls `done` when it has finished or failed. */
-export function callBack(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
+/** Runs a function and calls `done`, with its error if it throws or rejects: at once, unless the function returned a promise. */
+export function callbackify(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
   let result: MaybePromise<void>
   try {
     result = run()

@@ -1,10 +1,10 @@
-// The headers of a deprecated operation, from the contract's dates alone.
+// The headers of a deprecated operation, from the dates in the contract.
 
 import type { Contract, Operation } from '../contract/types.js'
 
 /**
- * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829) of a
- * deprecated operation; undefined for any other.
+ * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined if the operation is not
+ * deprecated.
  */
 export function deprecationHeaders(
   operation: Operation,
@@ -16,7 +16,7 @@ export function deprecationHeaders(
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
   if (successor !== undefined) {
-    const path = encodeURI(decodeURI(operations.get(successor)?.path ?? '')) // it has no parameters
+    const path = encodeURI(decodeURI(operations.get(successor)?.path ?? '')) // a successor has no path parameters
     headers.Link = `<${prefix}${path}>; rel="successor-version"`
   }
   return headers

@@ -1,5 +1,5 @@
-// Forms: the fields of a body in application/x-www-form-urlencoded (the URL Standard, section 5.1) or multipart/form-data
-// (RFC 7578), each read as the contract says of it, for validation like JSON's.
+// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and multipart/form-data (RFC 7578). Each
+// field is parsed as its schema and encoding declare, so that it can be validated like JSON.
 
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { ErrorObject } from 'ajv'
@@ -11,18 +11,18 @@ import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
 import { decodeText, readText } from '../schemas/text.js'
 
-/** The fields by name, and what is wrong with them before any schema is asked. */
+/** The fields by name, and the errors of those that could not be parsed. */
 export interface Form {
   readonly value: Readonly<Record<string, unknown>>
   readonly faults: readonly ErrorObject[]
 }
 
-// Far more than a form has, and few enough to be read in a moment.
+// Far more than a form has, and few enough to parse quickly.
 const partsMax = 1000
 
 /**
- * Reads a form.
- * @throws {ApiError} `invalid_request` when it is none.
+ * Parses a form.
+ * @throws {ApiError} `invalid_request` when the body is not one
  */
 export function readForm(bytes: Uint8Array, contentType: string, content: Content): Form {
   const isMultipart = content.kind === 'multipart'
@@ -43,7 +43,7 @@ export function readForm(bytes: Uint8Array, contentType: string, content: Conten
 
 interface Entry {
   readonly name: string
-  /** Undefined where it is no text. */
+  /** Undefined if it is not UTF-8 or contains NUL. */
   readonly text: () => string | undefined
   readonly bytes: () => Uint8Array
   readonly mediaType: string | undefined
@@ -52,8 +52,9 @@ interface Entry {
 function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
   const read = (entry: Entry, path: readonly (string | number)[]) => {
     const value = readEntry(entry, field)
-    if (value instanceof Refusal) faults.push(errorAt(path, value.problem))
-    return value instanceof Refusal ? undefined : value
+    if (!(value instanceof Refusal)) return value
+    faults.push(errorAt(path, value.problem))
+    return undefined
   }
   if (field.isList) {
     const items = entries.flatMap((entry) => split(entry, field.separator))
@@ -104,7 +105,7 @@ function urlencodedEntries(bytes: Uint8Array): Entry[] {
   })
 }
 
-// What is no percent-encoded byte stands for itself.
+// A percent sign without two hex digits is left as it is.
 function percentDecoded(text: string): Buffer {
   const decoded = text
     .replaceAll('+', ' ')

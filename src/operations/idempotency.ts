@@ -1,7 +1,6 @@
-// Requests that may arrive twice are done once (draft-ietf-httpapi-idempotency-key-header): the first answer is kept by the
-// transaction that did what it tells of, and given again to whoever asks with the same key. Where one batched statement is all that a
-// request does, those of the same time share a transaction, so that what they do, and their answers, are few statements' work. The
-// handler knows nothing of it.
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction in which a handler runs also stores its
+// response, and a request with the same key gets that response again. Concurrent requests whose handlers each run one batched
+// statement share a transaction: a few statements serve them all. Handlers do not know of it.
 
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,56 +17,51 @@ import {
   claimKeys,
   type IdempotencyKey,
   purgeResponses,
-  type StoredResponse,
+  type SerializedResponse,
   storeResponses,
 } from '../database/idempotency-keys.js'
 import type { Sql } from '../database/types.js'
 import { isUnavailable } from '../database/unavailable.js'
 import { ApiError } from '../errors.js'
 
-/** The header that carries the key, as Node names it. */
+/** The name of the header, in lower case as in Node's `headers`. */
 export const idempotencyHeader = 'idempotency-key'
 
-/** An answer, and whether it was given before. */
-export type OnceAnswer = StoredResponse & { readonly isReplay: boolean }
+/** A response, and whether it was stored by an earlier request. */
+export type ReplayableResponse = SerializedResponse & { readonly isReplay: boolean }
 
 /**
- * Answers a request that carries a key: as the operation does, or as it was answered before.
- * Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or what the operation rejects with.
+ * Makes an operation idempotent. `run` may be called again after a rollback, so it must do nothing but statements on `sql`.
+ * The returned function responds to a request that has a key. It rejects with `idempotency_key_reused`, `idempotency_key_in_use`,
+ * or the error of `run`.
  */
-export type AnswerOnce = (request: FastifyRequest, reply: FastifyReply) => Promise<OnceAnswer>
+export type Idempotent = (
+  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<SerializedResponse>,
+) => (request: FastifyRequest, reply: FastifyReply) => Promise<ReplayableResponse>
 
-/**
- * Makes an operation one that is done once for each key. `run` does it by statements of a transaction, and nothing else: it is
- * run again where that is rolled back.
- */
-export type Once = (
-  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<StoredResponse>,
-) => AnswerOnce
-
-// What the first one needs is milliseconds.
+// The first request takes milliseconds.
 const retryAfterSeconds = 1
 
-/** Exactly-once execution for one pool; answers are kept for `keepHours`. */
-export function createOnce(pool: ConnectionSource, keepHours: number): Once {
+/** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
+export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
   return (run) => {
-    // Until one of its requests does more than can be shared.
+    // False once a handler of the operation has run more than one batched statement.
     let isShared = true
-    const answerTogether = async (held: HeldConnection, calls: readonly Call[]) => {
+    const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
       try {
-        return await answerAll(held, calls, keepHours)
+        return await respondToAll(held, calls, keepHours)
       } catch (error) {
         if (error === notShared) isShared = false
         throw error
       }
     }
-    const queue = new BatchQueue<HeldConnection, Call, OnceAnswer | ApiError>(
+    const queue = new BatchQueue<HeldConnection, Call, ReplayableResponse | ApiError>(
       (use) => pool.hold(undefined, use),
-      answerTogether,
+      respondTogether,
     )
-    const answerAlone = async (call: Call) => {
-      const [answered] = await pool.hold(call.signal, (held) => answerAll(held, [call], keepHours))
-      return answered as OnceAnswer | ApiError // of the one call
+    const respondAlone = async (call: Call) => {
+      const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
+      return response as ReplayableResponse | ApiError // one for each call
     }
     return async (request, reply) => {
       const call = {
@@ -76,9 +70,9 @@ export function createOnce(pool: ConnectionSource, keepHours: number): Once {
         signal: request.lifetime,
         run: (sql: Sql) => run(request, reply, sql),
       }
-      const answered = await (isShared ? queue.add(call, call.signal) : answerAlone(call))
-      if (answered instanceof ApiError) throw answered
-      return answered
+      const response = await (isShared ? queue.add(call, call.signal) : respondAlone(call))
+      if (response instanceof ApiError) throw response
+      return response
     }
   }
 }
@@ -87,59 +81,61 @@ interface Call {
   readonly id: IdempotencyKey
   readonly fingerprint: Buffer
   readonly signal: Signal | undefined
-  readonly run: (sql: Sql) => Promise<StoredResponse>
+  readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
-async function answerAll(
+async function respondToAll(
   held: HeldConnection,
   calls: readonly Call[],
   keepHours: number,
-): Promise<(OnceAnswer | ApiError)[]> {
+): Promise<(ReplayableResponse | ApiError)[]> {
   return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
     const claims = await claimKeys(
       sql,
       calls.map(({ id }) => id),
       keepHours,
     )
-    const begun = new Set<string>()
+    const running = new Set<string>()
     const known = claims.map(({ isLocked, stored }, i) => {
-      const { id, fingerprint } = calls[i] as Call // each has one
+      const { id, fingerprint } = calls[i] as Call // one for each claim
       if (stored !== undefined) return fingerprint.equals(stored.fingerprint) ? replay(stored) : reused()
       const name = `${id.apiKeyId} ${id.key}`
-      if (!isLocked || begun.has(name)) return inUse()
-      begun.add(name)
+      if (!isLocked || running.has(name)) return inUse()
+      running.add(name)
       return undefined
     })
-    const due = calls.filter((_, i) => known[i] === undefined)
-    const answers = await runAll(sql, due)
-    return known.map((each) => each ?? { ...(answers.shift() as StoredResponse), isReplay: false })
+    const responses = await runAll(
+      sql,
+      calls.filter((_, i) => known[i] === undefined),
+    )
+    return known.map((each) => each ?? { ...(responses.shift() as SerializedResponse), isReplay: false })
   })
 }
 
-// Runs the operation for those that are due, and keeps the answers.
-async function runAll(sql: TransactionSql, due: readonly Call[]): Promise<StoredResponse[]> {
-  const [first, ...others] = due
+// Runs the handler for each call, and stores the responses.
+async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<SerializedResponse[]> {
+  const [first, ...others] = calls
   if (first === undefined) return []
-  const answers = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, due)
-  const kept = due.flatMap(({ id, fingerprint }, i) => {
-    const answer = answers[i] as StoredResponse // each has one
-    return answer.status < 500 ? [{ id, fingerprint, response: answer }] : []
+  const responses = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, calls)
+  const stored = calls.flatMap(({ id, fingerprint }, i) => {
+    const response = responses[i] as SerializedResponse // one for each call
+    return response.status < 500 ? [{ id, fingerprint, response }] : []
   })
-  if (kept.length > 0) sql.commitAfter(storeResponses(sql, kept))
-  // Of those that share a transaction, none is done whose caller has been told by then that it is not.
-  if (others.length > 0 && due.some(({ signal }) => signal?.aborted)) throw new Error('one has gone')
-  return answers
+  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
+  // A request that timed out has its 503 already: it must not be committed with the others'.
+  if (others.length > 0 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
+  return responses
 }
 
-// A request that is refused has done nothing, whatever it had begun. That also mends a transaction in which a
-// statement failed and the handler made a refusal of it.
-async function runAlone(transaction: TransactionSql, { run }: Call): Promise<StoredResponse> {
-  let refusal: StoredResponse | undefined
+// Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The rollback also makes the
+// transaction usable again after a statement failed and the handler turned its error into a refusal.
+async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
+  let refusal: SerializedResponse | undefined
   try {
     return await transaction.savepoint(async (sql) => {
-      const answer = await run(sql)
-      if (answer.status < 400) return answer
-      refusal = answer
+      const response = await run(sql)
+      if (response.status < 400) return response
+      refusal = response
       throw new Error('refused')
     })
   } catch (error) {
@@ -148,27 +144,29 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Sto
   }
 }
 
-// What one of them has begun cannot be undone without the others' work: where one is refused or fails, each is done alone. So it is where
-// one does more than a batched statement: what it reads first would not be what another one is about to write, whatever it locks.
-async function runTogether(sql: Sql, due: readonly Call[]): Promise<StoredResponse[]> {
+// The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch is rolled back and each
+// call runs alone. The same when a handler runs more than one batched statement: what it reads first would not include what another
+// call is about to write, whatever it locks.
+async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
   let isMore = false
   const refuse = () => {
     isMore = true
     throw notShared
   }
-  const settled = await Promise.allSettled(due.map(({ run }) => run(shareable(sql, refuse))))
+  const settled = await Promise.allSettled(calls.map(({ run }) => run(shareable(sql, refuse))))
   if (isMore) throw notShared
   const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
   if (lost?.status === 'rejected') throw lost.reason
   return settled.map((each) => {
-    if (each.status === 'rejected' || each.value.status >= 400) throw new Error('one was refused or failed')
+    if (each.status === 'rejected' || each.value.status >= 400)
+      throw new Error('a call was refused or failed')
     return each.value
   })
 }
 
 const notShared = new Error('more than one batched statement cannot share a transaction')
 
-// The tag for one handler of several in a transaction, which can be shared once and do nothing else.
+// The `sql` of one handler among several in a transaction: a batched statement may call `share` once, and any other use is refused.
 function shareable(sql: Sql, refuse: () => never): Sql {
   let isUsed = false
   const share = () => {
@@ -176,21 +174,20 @@ function shareable(sql: Sql, refuse: () => never): Sql {
     isUsed = true
     return sql
   }
-  // Called or looked into, it is refused: the type is what a handler takes it for.
-  return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) })
+  return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) }) // calling it refuses, too
 }
 
-function replay({ status, headers, body }: StoredResponse): OnceAnswer {
+function replay({ status, headers, body }: SerializedResponse): ReplayableResponse {
   return { status, headers, body, isReplay: true }
 }
 
-// Bare, or as a string of RFC 8941. The contract's pattern has let nothing else through.
+// Bare, or a string of RFC 8941. The contract's pattern allows nothing else.
 function readKey({ headers }: FastifyRequest): string {
   const text = String(headers[idempotencyHeader])
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
 }
 
-// Of the body as it was understood: blanks and the order of fields say nothing.
+// Hashes the parsed body: whitespace and the order of fields make no difference.
 function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
   const start = `${method} ${url}\n`
   if (!(body instanceof Uint8Array)) return hash('sha256', start + (stringify(body, inOrder) ?? ''), 'buffer')
@@ -207,7 +204,7 @@ function reused(): ApiError {
   return new ApiError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
 }
 
-/** The first request with the key is under way: 409 with `Retry-After`. */
+/** The first request with the key is still running: 409 with `Retry-After`. */
 export function inUse(): ApiError {
   return new ApiError(
     'idempotency_key_in_use',
@@ -221,7 +218,7 @@ export function inUse(): ApiError {
 const purgeEveryMs = 60_000
 const purgeBatch = 1_000
 
-/** Removes what has grown too old, now and then, some at a time. */
+/** Deletes expired responses every minute, in batches. */
 export function purgeRegularly(
   sql: Sql,
   keepHours: number,

@@ -1,17 +1,17 @@
-// Parameters whose text could not be kept as it was sent. PostgreSQL's text holds no NUL, and what is no UTF-8 is left as it is by
-// the query parser: `%FF` would be taken for three characters. The router refuses a path that is no UTF-8 by itself.
+// Parameters with invalid text. PostgreSQL's text type cannot contain NUL, and the query parser leaves invalid UTF-8 undecoded:
+// `%FF` would become three characters. The router itself refuses a path that is not UTF-8.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { errorAt } from '../schemas/messages.js'
 
-/** Whether a URL may hold such parameters; most URLs have nothing that is encoded. */
-export function mayHoldUnfitText(url: string): boolean {
+/** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */
+export function mayContainInvalidText(url: string): boolean {
   return url.includes('%') && (url.includes('%00') || decode(queryOf(url)) === undefined)
 }
 
-/** What is wrong with the texts of a part of the request, in the form of Ajv's errors. */
-export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
+/** The invalid texts of a part of the request, in the form of Ajv's errors. */
+export function invalidTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
   if (httpPart === 'params') return unfit(Object.entries(params as object))
   if (httpPart === 'querystring') return unfit(queryOf(url).split('&').map(readPair))
   return []
@@ -19,30 +19,30 @@ export function unfitTexts({ params, url }: FastifyRequest, httpPart: string): E
 
 function unfit(parameters: [name: string, value: unknown][]): ErrorObject[] {
   return parameters
-    .filter(([, value]) => value === undefined || holdsNul(value))
-    .map(([name]) => errorAt([name], unfitText))
+    .filter(([, value]) => value === undefined || containsNul(value))
+    .map(([name]) => errorAt([name], invalidText))
 }
 
-function holdsNul(value: unknown): boolean {
+function containsNul(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return String(value).includes('\0')
-  return Object.entries(value).flat().some(holdsNul)
+  return Object.entries(value).flat().some(containsNul)
 }
 
-/** What is said of a parameter that is no text. */
-export const unfitText = 'must be percent-encoded UTF-8 without NUL'
+/** The message for a parameter with invalid text. */
+export const invalidText = 'must be percent-encoded UTF-8 without NUL'
 
-/** Errors of other parameters than those that were not read: of these their schemas have nothing to say. */
-export function unlessMisread(
+/** The errors of parameters that `reported` does not name: the schema has nothing to add about a parameter that could not be read. */
+export function exceptFor(
   errors: readonly ErrorObject[],
-  misread: readonly ErrorObject[],
+  reported: readonly ErrorObject[],
 ): readonly ErrorObject[] {
-  if (misread.length === 0) return errors
+  if (reported.length === 0) return errors
   const parameterOf = ({ instancePath }: ErrorObject) => instancePath.split('/')[1] ?? ''
-  const parameters = new Set(misread.map(parameterOf))
+  const parameters = new Set(reported.map(parameterOf))
   return errors.filter((each) => !parameters.has(parameterOf(each)))
 }
 
-/** The query of a URL, split off as the router does. */
+/** The query of a URL, split off like the router does. */
 export function queryOf(url: string): string {
   return /[?#](.*)$/s.exec(url)?.[1] ?? ''
 }
@@ -52,7 +52,7 @@ function readPair(pair: string): [name: string, value: string | undefined] {
   return [decode(name) ?? name, decode(value)]
 }
 
-/** A text of a query as the query parser decodes it; undefined where it is no UTF-8. */
+/** Decodes a text like the query parser does. Undefined if it is not UTF-8. */
 export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

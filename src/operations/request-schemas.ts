@@ -1,4 +1,4 @@
-// What an operation declares of its requests, as one schema for each part of them.
+// The schemas of an operation's requests, one for each part of a request.
 
 import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
@@ -6,7 +6,7 @@ import type { Content, Operation, Parameter, Schema } from '../contract/types.js
 import { withBytes, withFiles } from '../schemas/bytes.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 
-/** By the names that Fastify has for the parts; a body by its media types. */
+/** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
   readonly params?: Schema
   readonly querystring: Schema
@@ -14,11 +14,11 @@ export interface RequestSchemas {
   readonly body?: { readonly content: Readonly<Record<string, { readonly schema: AnySchema }>> }
 }
 
-/** Finds the schemas of what is sent for an operation, but for its cookies. One that declares no query parameters takes none. */
+/** The schemas of an operation, except for its cookies. An operation without query parameters accepts none. */
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
-  // Fastify finds a body's schema by its media type, to the letter.
+  // Fastify compares a body's media type with these names verbatim.
   const bodies = (operation.body?.contents ?? [])
     .filter(({ schema }) => schema !== undefined)
     .map((each) => [essence(each.mediaType), { schema: bodySchema(each, document) }])
@@ -30,7 +30,7 @@ export function requestSchemas(operation: Operation, document: object): RequestS
   }
 }
 
-/** The schema of all parameters in one place; undefined where there are none. What is JSON is validated by itself. */
+/** The schema of all parameters in one location; undefined if there are none. JSON parameters are validated separately. */
 export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
   const here = parameters.filter((each) => each.in === location)
   if (here.length === 0) return undefined
@@ -43,7 +43,7 @@ export function parametersSchema({ parameters }: Operation, location: Parameter[
 }
 
 function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {
-  if (schema === false) return { not: {} } // to Fastify, `false` is no schema
+  if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
   if (kind === 'bytes') return withBytes(schema)
   if (kind !== 'multipart') return schema
   return withFiles(new Reader(document), schema, (name) => fields?.get(name)?.kind === 'file')

@@ -1,5 +1,5 @@
-// Requests against the contract. Only parameters are coerced, for they arrive as text; nothing unknown
-// is dropped, and every violation of a request is reported at once.
+// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
+// dropped, and all violations of a request are reported at once.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
@@ -16,12 +16,12 @@ import { createReferences } from '../schemas/references.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
-import { mayHoldUnfitText, unfitTexts, unlessMisread } from './parameter-text.js'
+import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What reading the body found wrong, before its schema is asked. */
-    bodyFaults: readonly ErrorObject[] | undefined
+    /** Errors in a body that could not be parsed, so that its schema cannot find them. */
+    bodyErrors: readonly ErrorObject[] | undefined
   }
 }
 
@@ -33,7 +33,7 @@ const parts = [
   { name: 'body', httpPart: 'body' },
 ] as const
 
-/** Compiles the schemas of each part of a request, as Fastify asks for them. */
+/** Compiles the schema of each part of a request, when Fastify calls it. */
 export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
@@ -47,14 +47,14 @@ export function createValidatorCompiler(document: object): FastifySchemaCompiler
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
     const exact = compilable(schema)
-    // Headers and cookies belong to everyone; the other parameters to the contract alone.
+    // Proxies and browsers add headers and cookies. The contract declares all other parameters.
     if (httpPart === 'cookies') return compileParameters(exact)
     if (httpPart === 'headers') return compileParameters(withLowerCaseNames(exact))
     return compileParameters({ ...exact, additionalProperties: false })
   }
 }
 
-// As Node gives them. Fastify does this for its own compiler alone.
+// Like Node's header names. Fastify does this only for its own compiler.
 function withLowerCaseNames(schema: Schema): Schema {
   const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
   const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
@@ -66,7 +66,7 @@ function withLowerCaseNames(schema: Schema): Schema {
 }
 
 /**
- * Refuses a body where the operation has none, or of a type or coding that it does not take, before it is read.
+ * Refuses a body before it is read: one that the operation does not declare, or of another media type or content coding.
  * @throws {ApiError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void {
@@ -75,9 +75,9 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
-    const takes = operation.body.contents
-    const encoding = takes.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
-    const types = takes.map(({ mediaType }) => mediaType)
+    const { contents } = operation.body
+    const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
+    const types = contents.map(({ mediaType }) => mediaType)
     throw new ApiError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
@@ -97,9 +97,8 @@ function hasBody({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Puts what a body stands for in place of its bytes, by its type. It is parsed here and not in the content-type parser, whose
- * failures make Fastify close the connection.
- * @throws {ApiError} `invalid_json`, or `invalid_request` where a form is none
+ * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
+ * @throws {ApiError} `invalid_json`, or `invalid_request` for a malformed form
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
   if (!Buffer.isBuffer(request.body)) return
@@ -112,32 +111,31 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) request.bodyFaults = [errorAt([], 'must be UTF-8 without NUL')]
+    if (text === undefined) request.bodyErrors = [errorAt([], 'must be UTF-8 without NUL')]
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
     request.body = value
-    if (faults.length > 0) request.bodyFaults = faults
+    if (faults.length > 0) request.bodyErrors = faults
   }
 }
 
 /**
- * Reports what Fastify's validation found, and what it did not get to: it stops at the first part, and sees texts only as
- * they were decoded.
- * @throws {ApiError} `invalid_request`, naming every offending place.
+ * Reports all violations of a request. Fastify's validation stops at the first invalid part, and sees only decoded text.
+ * @throws {ApiError} `invalid_request`, naming every violation
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  const { bodyFaults = [] } = request
-  const isRead = request.validationError === undefined && request.misread === undefined
-  const isSuspect = bodyFaults.length > 0 || bodyMissing || mayHoldUnfitText(request.url)
+  const { bodyErrors = [] } = request
+  const isRead = request.validationError === undefined && request.parameterErrors === undefined
+  const isSuspect = bodyErrors.length > 0 || bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    const misread = httpPart === 'body' ? bodyFaults : (request.misread?.[httpPart] ?? [])
+    const parameterErrors = httpPart === 'body' ? bodyErrors : (request.parameterErrors?.[httpPart] ?? [])
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
-    const invalid = unlessMisread(errorsOf(request, httpPart), [...misread, ...repeated])
-    const errors = [...misread, ...repeated, ...invalid, ...unfitTexts(request, httpPart)]
+    const invalid = exceptFor(errorsOf(request, httpPart), [...parameterErrors, ...repeated])
+    const errors = [...parameterErrors, ...repeated, ...invalid, ...invalidTexts(request, httpPart)]
     return describeViolations(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
@@ -146,7 +144,7 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
   if (violations.length > 0) throw new ApiError('invalid_request', joinViolations(violations))
 }
 
-// The query parser makes a list of what is given twice, which a list of the contract's may be.
+// The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.
 function repetitions({ query }: FastifyRequest, { parameters }: Operation): ErrorObject[] {
   const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
   return plain
@@ -154,7 +152,7 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
     .map(({ name }) => errorAt([name], 'must be given once'))
 }
 
-// The fields of an exploded object were sent without its name.
+// The fields of an exploded object are sent without the name of the object.
 function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
   const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
@@ -177,10 +175,10 @@ function errorsOf(
   return validate === undefined || validate(data) ? [] : (validate.errors ?? [])
 }
 
-// Fastify keeps the body's validators by media type, the others by themselves.
+// Fastify stores the body's validators by media type.
 function validatorOf(request: FastifyRequest, httpPart: string): ValidateFunction | undefined {
   type Validators = ValidateFunction | Record<string, ValidateFunction> | undefined
-  // Fastify's type knows nothing of the map, nor of which library made the function.
+  // Fastify's type does not include the map, nor Ajv's type of the function.
   const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
   return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found
 }

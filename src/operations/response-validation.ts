@@ -1,5 +1,5 @@
-// Answers against the contract: status, declared headers and body are checked before they leave. What
-// breaks the contract is a fault of the service: a masked 500, with the place in the log.
+// Validates responses against the contract before they are sent: status, declared headers and body. An invalid response is a bug in
+// the service: the client gets a 500 without details, the log has the operation, the status and the JSON pointer.
 
 import type { ValidateFunction } from 'ajv'
 import { responseContent } from '../contract/media-types.js'
@@ -10,7 +10,7 @@ import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 
-/** An answer is not what the contract declares. The message names the status and the JSON pointer. */
+/** A response that the contract does not declare. The message names the operation, the status and the JSON pointer. */
 export class ResponseError extends Error {
   override name = 'ResponseError'
 
@@ -22,23 +22,23 @@ export class ResponseError extends Error {
   }
 }
 
-/** The headers that are set, by their names in lower case. Node takes numbers for values; on the wire they are text. */
+/** Response headers by their names in lower case. Values may be numbers, as Node accepts them; they are sent as text. */
 type Headers = Readonly<Record<string, unknown>>
 
-/** Checks the answers of one operation. */
+/** Validates the responses of one operation. */
 export interface ResponseCheck {
   /**
-   * @param of whose headers: of the server's own alone, what a handler or a refusal adds may be missing
+   * @param of `server` if only the server's own headers are set: those of a handler or an error may be missing
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headers: Headers, of?: 'server' | 'all'): void
-  /** @throws {ResponseError} when the body is not what the contract declares for the status and the `Content-Type`, if one is given. */
+  /** @throws {ResponseError} when the contract does not declare the body for the status and the `Content-Type`, if one is given */
   body(status: number, body: unknown, contentType?: string): void
-  /** Whether the contract declares the status, by itself or with others, and with such a body. */
+  /** Whether the contract declares the status, itself or by a range or `default`, with such a body. */
   takes(status: number, body: unknown): boolean
 }
 
-/** Finds what is declared for a status: by itself, for its class (`4xx`), or by `default`. */
+/** Looks a status up: itself, its range (`4xx`), or `default`. */
 export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
   const found = new Map<number, T | undefined>()
   return (status) => {
@@ -51,7 +51,7 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
   }
 }
 
-/** Makes the checks; one maker compiles for all operations of a document. Bodies are checked where they are to be. */
+/** Returns a function that creates the check of an operation. Operations of a document share their compiled schemas. */
 export function createResponseChecks(
   document: object,
 ): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
@@ -82,8 +82,8 @@ export function createResponseChecks(
     return {
       head(status, headers, of = 'all') {
         for (const { header, problemOf } of checksOf(status).headerProblems) {
-          const isAwaited = of === 'server' && (status >= 400 || !header.setByServer)
-          if (isAwaited && headers[header.name.toLowerCase()] === undefined) continue
+          const mayBeMissing = of === 'server' && (status >= 400 || !header.setByServer)
+          if (mayBeMissing && headers[header.name.toLowerCase()] === undefined) continue
           const problem = problemOf(headers)
           if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
         }
@@ -113,7 +113,7 @@ function headerCheck(
   const validate = compile(schema)
   const key = name.toLowerCase()
   const isList = [schema.type].flat().includes('array')
-  // Many say the same each time.
+  // Most headers have the same value each time.
   let lastValid: unknown
   return (headers) => {
     const value = headers[key]

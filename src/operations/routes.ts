@@ -1,11 +1,9 @@
-// Mounts the contract: fastify-openapi-glue makes a route of every operation, and here each gets, in the order
-// a request meets them, its key check, the checks of its input, its handler and
-// the check of its answer. A gap stops the start.
+// Mounts the contract: fastify-openapi-glue makes a route of every operation, with the options that createRouteOptions returns. Read
+// them for the life of a request. Whatever the contract or the handlers lack is collected, and stops the startup.
 
 import type { ValidateFunction } from 'ajv'
 import type {
   FastifyInstance,
-  FastifyReply,
   FastifyRequest,
   FastifySchemaCompiler,
   HTTPMethods,
@@ -19,34 +17,31 @@ import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
 import { type SecurityKind, supportedRequirements, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
-import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
-import type { StoredResponse } from '../database/idempotency-keys.js'
-import type { Pools, Sql } from '../database/types.js'
-import { ApiError, errorBody } from '../errors.js'
-import { type Context, type Handlers, isStub } from '../handlers/handler.js'
+import type { Pools } from '../database/types.js'
+import { ApiError } from '../errors.js'
+import { type Handlers, isStub } from '../handlers/handler.js'
 import type { LoadShedder } from '../http/load-shedding.js'
-import { requestPath } from '../http/request-path.js'
-import { createCoalesce } from '../lib/coalesce.js'
-import { callBack } from '../lib/maybe-promise.js'
+import { callbackify } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 import { deprecationHeaders } from './deprecation.js'
-import { idempotencyHeader, type Once } from './idempotency.js'
-import { createParameterReader, type Validators } from './parameter-forms.js'
-import { createPlainAnswers } from './plain-answers.js'
+import { glueSpecification } from './glue-specification.js'
+import type { Idempotent } from './idempotency.js'
+import { createParameterReader, type Validators } from './parameter-styles.js'
 import { parametersSchema, requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
+import { createResponseSchemas } from './response-schemas.js'
+import { validateErrorBody, validateHeaders } from './response-serialization.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
-import { routable } from './routable.js'
-import { type Answer, checkBody, checkHead, checkHeaders, createWrite } from './send.js'
-import { serverProblems } from './server-answers.js'
+import { createRouteHandler, type OperationHandler } from './route-handler.js'
+import { serverProblems } from './server-responses.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
-    /** Sent with every answer of the operation. */
+    /** Sent with every response of the operation. */
     headers?: Readonly<Record<string, string>>
-    responseCheck?: ResponseCheck
-    /** Its answers are written by a serializer that knows every number, if not the schema. */
+    responseCheck?: ResponseCheck | undefined
+    /** Whether bodies are serialized by lossless-json, because Fastify's serializer cannot write all that the schemas allow. */
     isExact?: boolean
   }
 }
@@ -56,78 +51,136 @@ export interface RouteParts {
   readonly handlers: Handlers
   readonly pools: Pools
   readonly loadShedder: LoadShedder
-  /** For requests that carry a key of their own. */
-  readonly once: Once
-  /** What makes a request pass each kind of security scheme: it throws unless the caller may go on. */
+  /** Runs the handler once for each Idempotency-Key. */
+  readonly idempotent: Idempotent
+  /** The check of each kind of security scheme. It throws unless the client is authorized. */
   readonly securityChecks: Readonly<Record<SecurityKind, SecurityCheck>>
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
-type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+/** By their text, so that a problem of several operations is reported once. */
+type Problems = Map<string, Problem>
 
-/** Adds every operation of the contract to the server. */
+/**
+ * Adds every operation of the contract to the server.
+ * @throws {ContractError} here or when the server is ready: an operation has no handler, or what it declares cannot be served
+ */
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { contract } = parts
-  const responseCheckOf = createResponseChecks(contract.specification)
-  const plainAnswersOf = createPlainAnswers(contract.specification)
-  const problems = new Map<string, Problem>()
-  const note = (problem: Problem) => problems.set(problem.text, problem)
-  app.setErrorHandler(app.errorHandler) // of errors in answering one, Fastify asks the next handler up
-  const compile = createValidatorCompiler(contract.specification)
+  const problems: Problems = new Map()
+  const routeOptions = createRouteOptions(parts, problems)
   app.decorateRequest('cookies', undefined)
-  app.decorateRequest('misread', undefined)
-  app.decorateRequest('bodyFaults', undefined)
-  app.addHook('onRoute', (route) => {
-    const operation = route.config?.operation
-    if (operation === undefined) return
-    const isServed = !isStub(handlerOf(operation, parts))
-    const trying = <Result>(run: () => Result): Result | undefined => {
-      try {
-        return run()
-      } catch (error) {
-        const own = problemOf(operation, (error as Error).message)
-        for (const problem of error instanceof ContractError ? error.problems : [own]) note(problem)
-        return undefined
-      }
-    }
-    if (isServed) for (const text of operation.unsupported) note({ ...problemOf(operation, text), text })
-    const responseCheck = trying(() => responseCheckOf(operation, isServed))
-    if (responseCheck === undefined) return
-    const response = isServed ? trying(() => plainAnswersOf(operation)) : undefined
-    for (const [problem, place] of serverProblems(operation, responseCheck, contract)) {
-      if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
-    }
-    route.config = { ...route.config, isExact: response === undefined, responseCheck }
-    if (isServed) {
-      const read = trying(() =>
-        createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
-      )
-      if (read) route.preValidation = [route.preValidation ?? [], sync(read)].flat()
-    }
-    // Fastify compiles when all routes are there, and would stop at the first that it cannot.
-    route.validatorCompiler = (part) =>
-      trying(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true)
-    const request = isServed ? requestSchemas(operation, contract.specification) : {}
-    route.schema = { ...request, ...(response && { response }) }
-  })
-  app.addHook('preSerialization', checkBody)
-  app.addHook('onSend', checkHead)
+  app.decorateRequest('parameterErrors', undefined)
+  app.decorateRequest('bodyErrors', undefined)
+  app.addHook('preSerialization', validateErrorBody)
+  app.addHook('onSend', validateHeaders)
+  app.setErrorHandler(app.errorHandler) // Fastify passes an error in sending an error response to the next handler up
   for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
   await app.register(glue, {
-    specification: routable(contract),
+    specification: glueSpecification(contract),
     prefix: decodeURI(contract.prefix),
-    operationResolver: (id: string) => routeOptions(operationOf(contract, id), parts),
+    // glue adds method and url
+    operationResolver: (id: string) => routeOptions(operationOf(contract, id)) as RouteOptions,
   })
   app.addHook('onReady', async () => {
     if (problems.size > 0) throw new ContractError([...problems.values()])
   })
 }
 
-// Fastify's own refusal says of no operation.
+// Fastify's own error does not name the operation.
 function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Contract): void {
   const url = decodeURI(prefix) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
   throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
+}
+
+function operationOf(contract: Contract, id: string): Operation {
+  const operation = contract.operations.get(id)
+  if (operation === undefined) throw new ContractError(`${id} is not an operation of the contract`)
+  return operation
+}
+
+function createRouteOptions(
+  parts: RouteParts,
+  problems: Problems,
+): (operation: Operation) => Omit<RouteOptions, 'method' | 'url'> {
+  const { contract } = parts
+  const { specification } = contract
+  const compile = createValidatorCompiler(specification)
+  const responseCheckOf = createResponseChecks(specification)
+  const responseSchemasOf = createResponseSchemas(specification)
+
+  return (operation) => {
+    const handler = handlerOf(operation, parts)
+    const isImplemented = !isStub(handler)
+    const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
+
+    if (isImplemented)
+      for (const text of operation.unsupported) problems.set(text, { ...problemOf(operation, text), text })
+    const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
+    if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
+    const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
+    // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
+    const exposeHeadRoute = !isDeclared('HEAD', operation.path, contract)
+    const authorize = hook(securityCheck(operation, isImplemented, parts))
+    const run = createRouteHandler(operation, handler, parts)
+    // Respond 501 before the body is read: nothing checks it.
+    if (!isImplemented) {
+      const notImplemented = async () => void (await handler())
+      return { config, exposeHeadRoute, schema: {}, onRequest: [authorize, notImplemented], handler: run }
+    }
+
+    const response = attempt(() => responseSchemasOf(operation))
+    const readParameters = attempt(() =>
+      createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
+    )
+    return {
+      config: { ...config, isExact: response === undefined },
+      exposeHeadRoute,
+      schema: { ...requestSchemas(operation, specification), ...(response && { response }) },
+      // Fastify compiles once all routes are added, and would stop at the first schema that fails.
+      validatorCompiler: (part) =>
+        attempt(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true),
+      attachValidation: true, // checkRequest reports what it found
+
+      onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
+      preValidation: [
+        ...renamePathParameters(operation),
+        hook((request) => parseBody(request, operation)),
+        ...(readParameters ? [hook(readParameters)] : []),
+      ],
+      preHandler: hook((request) => checkRequest(request, operation)),
+      handler: run,
+    }
+  }
+}
+
+// The result of a step, or undefined: its error becomes a problem of the operation.
+function collect<Result>(problems: Problems, operation: Operation, run: () => Result): Result | undefined {
+  try {
+    return run()
+  } catch (error) {
+    const found =
+      error instanceof ContractError ? error.problems : [problemOf(operation, (error as Error).message)]
+    for (const problem of found) problems.set(problem.text, problem)
+    return undefined
+  }
+}
+
+function noteServerProblems(
+  problems: Problems,
+  operation: Operation,
+  check: ResponseCheck,
+  contract: Contract,
+): void {
+  for (const [problem, place] of serverProblems(operation, check, contract)) {
+    if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
+  }
+}
+
+// A synchronous check as a hook. An async hook would cost several microtasks.
+function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
+  return (request, _reply, done) => callbackify(() => check(request), done)
 }
 
 function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySchema>): Validators {
@@ -141,178 +194,59 @@ function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySc
   }
 }
 
-function operationOf(contract: Contract, id: string): Operation {
-  const operation = contract.operations.get(id)
-  if (operation === undefined) throw new ContractError(`${id} is not an operation of the contract`)
-  return operation
-}
-
-// glue adds method, url and schema.
-function routeOptions(operation: Operation, parts: RouteParts): RouteOptions {
-  const options: Partial<RouteOptions> = {
-    config: { operation, headers: deprecationHeaders(operation, parts.contract) ?? {} },
-    attachValidation: true,
-    // Fastify answers HEAD where GET is, unless the contract declares it.
-    exposeHeadRoute: !isDeclared('HEAD', operation.path, parts.contract),
-    onRequest: onRequestHooks(operation, parts),
-    preValidation: [...renaming(operation), sync((request) => parseBody(request, operation))],
-    preHandler: sync((request) => checkRequest(request, operation)),
-    handler: routeHandler(operation, parts),
-  }
-  return options as RouteOptions
-}
-
 function isDeclared(method: string, path: string, { operations }: Contract): boolean {
   return [...operations.values()].some((each) => each.method === method && each.path === path)
 }
 
-// What an operation is sent does not matter while nothing is there to take it.
-function onRequestHooks(operation: Operation, parts: RouteParts): onRequestHookHandler[] {
-  const stub = handlerOf(operation, parts)
-  return [
-    sync(securityCheck(operation, parts)),
-    isStub(stub) ? async () => stub() : sync((request) => checkMediaType(request, operation)),
-  ]
-}
-
-// The path parameters that the router knows by other names.
-function renaming({ parameters }: Operation): onRequestHookHandler[] {
+// The router cannot use every name of the contract: these path parameters get their own names back.
+function renamePathParameters({ parameters }: Operation): onRequestHookHandler[] {
   const names = parameters
     .filter((each) => each.in === 'path')
     .map(({ name }) => [name, routeName(name)] as const)
-  const others = names.filter(([name, inRoute]) => inRoute !== name)
-  if (others.length === 0) return []
+    .filter(([name, inRoute]) => inRoute !== name)
+  if (names.length === 0) return []
   const rename = ({ params }: FastifyRequest) => {
     const values = params as Record<string, unknown>
-    for (const [name, inRoute] of others) {
+    for (const [name, inRoute] of names) {
       values[name] = values[inRoute]
       delete values[inRoute]
     }
   }
-  return [sync(rename)]
+  return [hook(rename)]
 }
 
-// A hook that returns a promise costs several microtasks, and these checks have nothing to wait for.
-function sync(check: (request: FastifyRequest) => void): onRequestHookHandler {
-  return (request, _reply, done) => callBack(() => check(request), done)
-}
-
-// The compiler has seen that each handler takes what its operation declares; validation will have seen that the
-// request is that.
-function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Run {
-  const handler = handlers[name as OperationId] as unknown as Run | undefined
+// The compiler has checked that each handler takes what its operation declares; validation ensures that the request is that.
+function handlerOf({ id, name }: Operation, { handlers }: RouteParts): OperationHandler {
+  const handler = handlers[name as OperationId] as unknown as OperationHandler | undefined
   if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
   return handler
 }
 
-// The first way in that lets the caller pass, or else the first one's refusal. An operation that no one can be let
-// into may be planned; one that is written must not be open to all instead.
-function securityCheck(operation: Operation, parts: RouteParts): SecurityCheck {
+// Passes if any security requirement is met, else throws the error of the first. An operation whose requirements the server cannot
+// check responds 501; once it has a handler, the startup fails rather than leave it open.
+function securityCheck(operation: Operation, isImplemented: boolean, parts: RouteParts): SecurityCheck {
   const { contract, securityChecks } = parts
   const unmet = unsupportedSecurity(operation, contract)
-  if (unmet !== undefined && !isStub(handlerOf(operation, parts)))
+  if (unmet !== undefined && isImplemented)
     throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
   if (unmet !== undefined) {
     return () => {
       throw new ApiError('not_implemented', unmet)
     }
   }
-  const ways = supportedRequirements(operation, contract).map((kinds) =>
+  const alternatives = supportedRequirements(operation, contract).map((kinds) =>
     kinds.map((kind) => securityChecks[kind]),
   )
   return (request) => {
-    const refusals: unknown[] = []
-    for (const checks of ways) {
+    const errors: unknown[] = []
+    for (const checks of alternatives) {
       try {
         for (const check of checks) check(request)
         return
-      } catch (refusal) {
-        refusals.push(refusal)
+      } catch (error) {
+        errors.push(error)
       }
     }
-    throw refusals[0]
+    throw errors[0]
   }
-}
-
-function routeHandler(operation: Operation, parts: RouteParts): RouteHandler {
-  const handler = handlerOf(operation, parts)
-  const pool = isSafe(operation.method) ? parts.pools.reads : parts.pools.writes
-  const write = createWrite(operation)
-  const run = (request: FastifyRequest, sql: Sql) => {
-    const { params, query, headers, cookies = {}, body, url, mediaType, client } = request
-    const contentType = body === undefined ? undefined : mediaType
-    const context = { sql, path: requestPath(url), contentType, client }
-    return handler({ params, query, headers, cookies, body }, context)
-  }
-  const answer: AnswerRequest = async (request, reply, signal = request.lifetime) =>
-    write(request, reply, await run(request, pool.sqlUntil(signal)))
-  const plainly = isCoalesced(operation) ? coalesced(answer) : answer
-  const answerOnce = parts.once(async (request, reply, by) => {
-    const ran = await run(request, by).catch((error) => refusalOf(error, request, parts.contract))
-    const written = write(request, reply, ran)
-    checkHeaders(request, reply, written) // before anything is kept of it
-    return written
-  })
-  const once: AnswerRequest = async (request, reply) => {
-    const { isReplay, ...kept } = await answerOnce(request, reply)
-    return isReplay ? { ...kept, headers: { ...kept.headers, 'Idempotent-Replayed': 'true' } } : kept
-  }
-  return async (request, reply) => {
-    const isKeyed = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
-    const answered = await parts.loadShedder.run(() => (isKeyed ? once : plainly)(request, reply))
-    const { status, headers, body } = answered
-    if (request.lifetime?.isOver) return undefined
-    checkHeaders(request, reply, answered) // before the answer has them, which would be an error with them otherwise
-    request.isUnchecked = true
-    addHeaders(reply, headers)
-    return reply.code(status).send(body)
-  }
-}
-
-type AnswerRequest = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  signal?: Signal,
-) => Promise<StoredResponse>
-
-// Where all that can be known of a request is its URL and whose it is, two that are alike in both have the same answer.
-function isCoalesced({ method, parameters, body }: Operation): boolean {
-  return (
-    isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
-  )
-}
-
-function coalesced(answer: AnswerRequest): AnswerRequest {
-  const coalesce = createCoalesce<FastifyRequest, StoredResponse>()
-  return (request, reply) =>
-    coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
-      answer(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
-    )
-}
-
-// RFC 9110, section 9.2.1: a safe method changes nothing.
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-// What a handler throws to refuse the request is an answer, too.
-function refusalOf(error: unknown, request: FastifyRequest, contract: Contract): Answer {
-  if (!(error instanceof ApiError)) throw error
-  const body = errorBody(error, contract)
-  const isDeclared = request.matched?.config.responseCheck?.takes(body.status, body) === true
-  if (body.status >= 500 || !isDeclared) throw error
-  return { status: body.status, headers: error.headers, body }
-}
-
-// Any handler, once its types have done their work.
-type Run = (request?: unknown, context?: Context) => Promise<Answer>
-
-function addHeaders(reply: FastifyReply, headers: StoredResponse['headers']): void {
-  for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
-}
-
-// A deprecated operation has a Link of its own already; RFC 8288 lets one field hold several.
-function merged(reply: FastifyReply, name: string, value: string | string[]): string | string[] {
-  const present = name === 'Link' ? reply.getHeader(name) : undefined
-  return present === undefined ? value : `${present}, ${value}`
 }

@@ -12,7 +12,7 @@ const client: Client = {
   expiresAt: undefined,
 }
 
-// Keys by their hash, clocks that stand still until they are moved, and a count of look-ups.
+// Keys by hash, clocks that only move when told to, and a count of look-ups.
 function setUp(clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
   const known = new Map(Object.entries(clients).map(([each, found]) => [hashApiKey(each), found]))
   const clock = { now: Date.UTC(2026, 0, 1), elapsedMs: 1_000 }
@@ -41,9 +41,9 @@ function setUp(clients: Record<string, Client> = { [key]: client }, findClient?:
   return { authenticate, clock, pass, lookups, revoke, use, lookUp }
 }
 
-async function refusal(answer: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
-  // Anything but an ApiError has no code, and fails the comparison.
-  const error = (await answer.then(
+async function refusal(response: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
+  // An error without a code fails the comparison.
+  const error = (await response.then(
     () => new Error('was let in'),
     (reason) => reason,
   )) as ApiError
@@ -57,7 +57,7 @@ const invalid = {
     'Bearer realm="Test", error="invalid_token", error_description="The API key is mistyped, unknown, expired or revoked"',
 }
 
-t.test('a valid key gives its client, by the hash of the key', async (t) => {
+t.test('a valid key is authenticated by its hash', async (t) => {
   const { use, lookups } = setUp()
   t.strictSame(await use(), client)
   t.strictSame(lookups, [hashApiKey(key)])
@@ -82,7 +82,7 @@ const withoutKey: [title: string, authorization: string | undefined][] = [
 ]
 
 for (const [title, authorization] of withoutKey) {
-  t.test(`${title} is a missing key, which no look-up is made for`, async (t) => {
+  t.test(`${title} is a missing key, without a look-up`, async (t) => {
     const { authenticate, lookups } = setUp()
     t.strictSame(await refusal(authenticate(authorization)), missing)
     t.strictSame(lookups, [])
@@ -98,7 +98,7 @@ const mistyped: [title: string, text: string][] = [
 ]
 
 for (const [title, text] of mistyped) {
-  t.test(`${title} is an invalid key, which no look-up is made for`, async (t) => {
+  t.test(`${title} is an invalid key, without a look-up`, async (t) => {
     const { use, lookups } = setUp()
     t.strictSame(await refusal(use(text)), invalid)
     t.strictSame(lookups, [])
@@ -135,7 +135,7 @@ t.test('a revoked key is refused within a second, and stays refused', async (t) 
   t.strictSame(await refusal(use()), invalid, 'though it was remembered before')
 })
 
-t.test('a look-up counts from its beginning: what it read may be as old', async (t) => {
+t.test('the age of a cached key counts from the start of its look-up', async (t) => {
   const { use, pass, lookups } = setUp({}, async () => {
     pass(1000)
     return client
@@ -145,14 +145,14 @@ t.test('a look-up counts from its beginning: what it read may be as old', async 
   t.equal(lookups.length, 2)
 })
 
-t.test('a caller does not wait for a look-up that began more than a second ago', async (t) => {
-  const answers: ((found: Client | undefined) => void)[] = []
-  const { use, pass, lookups } = setUp({}, () => new Promise((resolve) => answers.push(resolve)))
+t.test('a request does not join a look-up that started more than a second ago', async (t) => {
+  const responses: ((found: Client | undefined) => void)[] = []
+  const { use, pass, lookups } = setUp({}, () => new Promise((resolve) => responses.push(resolve)))
   const early = use()
   pass(1000) // the key is revoked meanwhile
   const late = refusal(use())
-  answers[0]?.(client)
-  answers[1]?.(undefined)
+  responses[0]?.(client)
+  responses[1]?.(undefined)
   t.strictSame(await early, client)
   t.strictSame(await late, invalid)
   t.equal(lookups.length, 2)
@@ -162,7 +162,7 @@ for (const [title, ms] of [
   ['back', -3_600_000],
   ['forward', 3_600_000],
 ] as const) {
-  t.test(`a clock that is set ${title} changes nothing about what is remembered`, async (t) => {
+  t.test(`a wall clock set ${title} does not affect the cache`, async (t) => {
     const { use, clock, pass, lookups, revoke } = setUp()
     await use()
     revoke(key)
@@ -174,7 +174,7 @@ for (const [title, ms] of [
   })
 }
 
-t.test('a key ends by the clock, even while it is remembered', async (t) => {
+t.test('a key expires by the wall clock, even while it is cached', async (t) => {
   const { use, pass, lookups } = setUp({
     [key]: { ...client, expiresAt: new Date(Date.UTC(2026, 0, 1) + 100) },
   })
@@ -185,7 +185,7 @@ t.test('a key ends by the clock, even while it is remembered', async (t) => {
   t.equal(lookups.length, 1)
 })
 
-t.test('callers with one key share a look-up, those with another do not', async (t) => {
+t.test('concurrent requests with the same key share a look-up, and others do not', async (t) => {
   const other = createApiKey()
   const { use, lookups } = setUp({ [key]: client, [other]: { ...client, keyId: '8' } })
   const found = await Promise.all([use(), use(other), use(), use(other), use()])
@@ -196,26 +196,26 @@ t.test('callers with one key share a look-up, those with another do not', async 
   t.equal(lookups.length, 2)
 })
 
-t.test('a look-up that fails rejects with its own error for all who wait, and is forgotten', async (t) => {
+t.test('a failed look-up rejects for all that joined it, and is not cached', async (t) => {
   const outage = new Error('no database')
-  const answers: (() => Promise<Client>)[] = [() => Promise.reject(outage), async () => client]
-  const { use, lookups } = setUp({}, async () => answers.shift()?.())
+  const responses: (() => Promise<Client>)[] = [() => Promise.reject(outage), async () => client]
+  const { use, lookups } = setUp({}, async () => responses.shift()?.())
   const waiting = await Promise.allSettled([use(), use()])
   for (const settled of waiting) t.equal(settled.status === 'rejected' && settled.reason, outage)
   t.strictSame(await use(), client)
   t.equal(lookups.length, 2)
 })
 
-t.test('a look-up that fails does not let in a key that was remembered too long ago', async (t) => {
+t.test('a stale key is not accepted when its look-up fails', async (t) => {
   const outage = new Error('no database')
-  const answers: (() => Promise<Client>)[] = [async () => client, () => Promise.reject(outage)]
-  const { use, pass } = setUp({}, async () => answers.shift()?.())
+  const responses: (() => Promise<Client>)[] = [async () => client, () => Promise.reject(outage)]
+  const { use, pass } = setUp({}, async () => responses.shift()?.())
   await use()
   pass(1000)
   await t.rejects(use(), outage)
 })
 
-t.test('10,000 keys are remembered and no more: the one used longest ago goes', async (t) => {
+t.test('at most 10,000 keys are cached, and the least recently used is evicted', async (t) => {
   const keys = Array.from({ length: 10_001 }, createApiKey)
   const { use, lookups } = setUp({}, async () => client)
   const [first = '', ...others] = keys
@@ -226,18 +226,18 @@ t.test('10,000 keys are remembered and no more: the one used longest ago goes', 
   t.equal(lookups.length, 10_002)
 })
 
-t.test('a key may be a guess until it is looked up, and never again once it was found', async (t) => {
+t.test('a key may be a guess until its look-up starts, and not after it was found', async (t) => {
   const { use, pass, lookUp } = setUp()
   t.ok(lookUp().isGuess())
   const early = lookUp()
   const under = use()
-  t.notOk(early.isGuess(), 'asked before, it joins the look-up that has begun since')
+  t.notOk(early.isGuess(), 'created before, it joins the look-up that has started since')
   await under
   pass(3_600_000)
-  t.notOk(lookUp().isGuess(), 'however long ago it was found')
+  t.notOk(lookUp().isGuess(), 'even with a stale entry')
 })
 
-t.test('a key that was not found may be a guess again, and so may one that was revoked', async (t) => {
+t.test('a key that was not found may be a guess again, and so may a revoked one', async (t) => {
   const { use, pass, lookUp, revoke } = setUp()
   await refusal(use(createApiKey()))
   t.ok(lookUp(createApiKey()).isGuess())
@@ -248,7 +248,7 @@ t.test('a key that was not found may be a guess again, and so may one that was r
   t.ok(lookUp().isGuess())
 })
 
-t.test('a look-up that begins when another has found the key meanwhile is none', async (t) => {
+t.test('a look-up that starts after another has found the key sends no query', async (t) => {
   const { use, lookups, lookUp } = setUp()
   const late = lookUp()
   await use()

@@ -10,7 +10,7 @@ const limits = (plans: ReadonlyMap<string, typeof agreed | 'custom'>) => ({
   rateLimits: { ...contract.rateLimits, plans },
 })
 
-t.test('keys that the contract gives no quotas stop a start', async (t) => {
+t.test('keys without quotas in the contract fail the startup', async (t) => {
   const sql = await createDatabase(t)
   const add = (plan: string, i: number, more: object = {}) =>
     insertApiKey(sql, { ...terms, ...more, plan, hash: String(i).padStart(64, '0') })
@@ -35,7 +35,7 @@ t.test('keys that the contract gives no quotas stop a start', async (t) => {
   await t.rejects(checkPlans(sql, limits(plans)), { message: /gold \(1 key\)/ })
 })
 
-t.test('where nothing is counted, a key of any plan may call', async (t) => {
+t.test('without rate limits, a key of any plan is valid', async (t) => {
   const key = { ...terms, id: 7n, plan: 'gold' }
   const { hasRateLimits: _, ...rest } = limits(new Map())
   t.match(toClient(key, { ...rest, hasRateLimits: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })

@@ -6,7 +6,7 @@ t.test('adding an animal', async (t) => {
   const { call, sql, origin, auth } = await startService(t)
   const create = (body: unknown) => call('POST', '/pets', { body })
 
-  t.test('returns it with its id, and says where it can be read', async (t) => {
+  t.test('returns it with its id and its Location', async (t) => {
     const added = await create({ name: 'Rex', categoryId: 3, status })
     t.equal(added.status, 201)
     t.strictSame(added.body, { id: added.body.id, name: 'Rex', categoryId: 3, status })
@@ -17,13 +17,13 @@ t.test('adding an animal', async (t) => {
     t.equal(read.text, added.text)
   })
 
-  t.test('gives ids in ascending order', async (t) => {
+  t.test('assigns ids in ascending order', async (t) => {
     const first = await create({ name: 'a', categoryId: 1 })
     const second = await create({ name: 'a', categoryId: 1 })
     t.ok(second.body.id > first.body.id)
   })
 
-  t.test('leaves a status that is left out absent, and stores none', async (t) => {
+  t.test('omits a status that was not sent, and stores none', async (t) => {
     const added = await create({ name: 'Misty', categoryId: 7 })
     t.equal(added.text, `{"id":${added.body.id},"name":"Misty","categoryId":7}`)
     const [row] = await sql`select status from pets where id = ${added.body.id}`
@@ -31,7 +31,7 @@ t.test('adding an animal', async (t) => {
   })
 
   for (const status of statuses) {
-    t.test(`keeps the status ${status}`, async (t) => {
+    t.test(`stores the status ${status}`, async (t) => {
       t.match(await create({ name: 'Rex', categoryId: 3, status }), { status: 201, body: { status } })
     })
   }
@@ -46,7 +46,7 @@ t.test('adding an animal', async (t) => {
     ['1.2e3', '1200'],
   ]
   for (const [written, kept] of numbers) {
-    t.test(`keeps the category ${written} to the digit`, async (t) => {
+    t.test(`stores the category ${written} exactly`, async (t) => {
       const added = await create(`{"name":"Rex","categoryId":${written}}`)
       t.equal(added.text, `{"id":${added.body.id},"name":"Rex","categoryId":${kept}}`)
       t.equal((await call('GET', `/pets/${added.body.id}`)).text, added.text)
@@ -66,8 +66,8 @@ t.test('adding an animal', async (t) => {
   ]
   for (const [written, code] of wrongNumbers) {
     t.test(`refuses the category ${written}`, async (t) => {
-      const answer = await create(`{"name":"Rex","categoryId":${written}}`)
-      t.match(answer, { status: 400, body: { code } })
+      const response = await create(`{"name":"Rex","categoryId":${written}}`)
+      t.match(response, { status: 400, body: { code } })
     })
   }
 
@@ -88,7 +88,7 @@ t.test('adding an animal', async (t) => {
     ['the word null', 'null'],
   ]
   for (const [title, name] of names) {
-    t.test(`keeps a name to the letter: ${title}`, async (t) => {
+    t.test(`stores a name verbatim: ${title}`, async (t) => {
       const added = await create({ name, categoryId: 1 })
       t.equal(added.status, 201)
       t.ok(added.body.name === name)
@@ -112,8 +112,8 @@ t.test('adding an animal', async (t) => {
   ]
   for (const [title, name, problem] of wrongNames) {
     t.test(`refuses a name: ${title}`, async (t) => {
-      const answer = await create(`{"name":${name},"categoryId":1}`)
-      t.match(answer, {
+      const response = await create(`{"name":${name},"categoryId":1}`)
+      t.match(response, {
         status: 400,
         body: { code: 'invalid_request', message: `body.name must ${problem}` },
       })
@@ -127,23 +127,26 @@ t.test('adding an animal', async (t) => {
   ]
   for (const [title, name, what] of unfitNames) {
     t.test(`refuses a name: ${title}`, async (t) => {
-      const answer = await create(`{"name":${name},"categoryId":1}`)
-      t.match(answer, { status: 400, body: { code: 'invalid_json', message: `The body contains ${what}.` } })
+      const response = await create(`{"name":${name},"categoryId":1}`)
+      t.match(response, {
+        status: 400,
+        body: { code: 'invalid_json', message: `The body contains ${what}.` },
+      })
     })
   }
 
-  t.test('refuses what a request must not supply, and adds nothing', async (t) => {
+  t.test('refuses fields that a request must not set, and adds nothing', async (t) => {
     const count = () => sql`select count(*)::int as pets from pets`
     const before = await count()
     for (const extra of [{ id: 1 }, { Name: 'Rex' }, { createdAt: 'today' }]) {
-      const answer = await create({ name: 'Rex', categoryId: 1, ...extra })
+      const response = await create({ name: 'Rex', categoryId: 1, ...extra })
       const [field] = Object.keys(extra)
-      t.match(answer, { status: 400, body: { message: `body.${field} is not a known field` } })
+      t.match(response, { status: 400, body: { message: `body.${field} is not a known field` } })
     }
     t.strictSame(await count(), before)
   })
 
-  t.test('gives each of many clients an animal of its own', async (t) => {
+  t.test('adds one animal for each of many concurrent requests', async (t) => {
     const added = await Promise.all(
       Array.from({ length: 50 }, (_, i) => create({ name: `parallel ${i}`, categoryId: i })),
     )
@@ -154,17 +157,17 @@ t.test('adding an animal', async (t) => {
     t.equal(new Set(added.map(({ body }) => body.id)).size, 50)
   })
 
-  t.test('points with Location to this service alone, whatever the request calls it', async (t) => {
+  t.test('sends a Location on this service, whatever host the request names', async (t) => {
     const body = '{"name":"Rex","categoryId":3}'
     for (const target of [`${prefix}/pets`, `http://evil.example${prefix}/pets`]) {
-      const answer = await sendRaw(
+      const response = await sendRaw(
         origin,
         `POST ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nConnection: close\r\n`,
         `Authorization: ${auth.authorization}\r\nContent-Type: application/json\r\n`,
         `Content-Length: ${body.length}\r\n\r\n${body}`,
       )
-      t.match(answer, /^HTTP\/1.1 201 /)
-      t.match(answer, new RegExp(`\r\nlocation: ${prefix}/pets/\\d+\r\n`, 'i'))
+      t.match(response, /^HTTP\/1.1 201 /)
+      t.match(response, new RegExp(`\r\nlocation: ${prefix}/pets/\\d+\r\n`, 'i'))
     }
   })
 })

@@ -8,18 +8,18 @@ t.test('reading an animal', async (t) => {
     await sql`insert into pets (name, category_id, status) values ('Rex', 3, ${status}) returning id`
   const [misty] = await sql`insert into pets (name, category_id) values ('Misty', -7) returning id`
 
-  t.test('gives it as it was added', async (t) => {
-    const answer = await call('GET', `/pets/${rex?.id}`)
-    t.equal(answer.status, 200)
-    t.equal(answer.text, `{"id":${rex?.id},"name":"Rex","categoryId":3,"status":"${status}"}`)
+  t.test('returns it as it was added', async (t) => {
+    const response = await call('GET', `/pets/${rex?.id}`)
+    t.equal(response.status, 200)
+    t.equal(response.text, `{"id":${rex?.id},"name":"Rex","categoryId":3,"status":"${status}"}`)
   })
 
-  t.test('leaves out a status that was not given', async (t) => {
+  t.test('omits a status that was not set', async (t) => {
     const { text } = await call('GET', `/pets/${misty?.id}`)
     t.equal(text, `{"id":${misty?.id},"name":"Misty","categoryId":-7}`)
   })
 
-  t.test('tells neighbours beyond 2^53 apart', async (t) => {
+  t.test('distinguishes adjacent ids beyond 2^53', async (t) => {
     await sql`
       insert into pets (id, name, category_id) overriding system value
       values (9007199254740992, 'even', 1), (9007199254740993, 'odd', 1), (9223372036854775807, 'last', 1)`
@@ -33,11 +33,11 @@ t.test('reading an animal', async (t) => {
   })
 
   for (const id of ['0', '-1', '999999', '9223372036854775806', '-9223372036854775808']) {
-    t.test(`finds no animal with id ${id}, and says so`, async (t) => {
-      const answer = await call('GET', `/pets/${id}`)
+    t.test(`responds 404 to the unknown id ${id}`, async (t) => {
+      const response = await call('GET', `/pets/${id}`)
       const message = `There is no animal with id ${id}.`
-      t.strictSame(answer.body, { code: 'pet_not_found', message, status: 404 })
-      t.equal(answer.status, 404)
+      t.strictSame(response.body, { code: 'pet_not_found', message, status: 404 })
+      t.equal(response.status, 404)
     })
   }
 
@@ -54,28 +54,28 @@ t.test('reading an animal', async (t) => {
     '1%00',
   ]) {
     t.test(`refuses the id ${id}`, async (t) => {
-      const answer = await call('GET', `/pets/${id}`)
-      t.match(answer, {
+      const response = await call('GET', `/pets/${id}`)
+      t.match(response, {
         status: 400,
         body: { code: 'invalid_request', message: 'path.petId must be an integer' },
       })
     })
   }
 
-  t.test('is another path than that of no identifier at all', async (t) => {
+  t.test('does not match a path without an id', async (t) => {
     const { status, body, headers } = await call('GET', '/pets/')
     t.match({ status, body }, { status: 404, body: { code: 'route_not_found', status: 404 } })
     t.notOk(headers.has('deprecation'))
     t.ok(headers.has('x-ratelimit-remaining'))
   })
 
-  t.test('answers HEAD with the same headers and no body', async (t) => {
+  t.test('responds to HEAD with the same headers and no body', async (t) => {
     const get = await call('GET', `/pets/${rex?.id}`)
     const head = await call('HEAD', `/pets/${rex?.id}`)
     t.equal(head.status, 200)
     t.equal(head.text, '')
-    const told = Object.entries(deprecation).flatMap(([name, value]) => (value === null ? [] : [name]))
-    for (const name of ['content-type', 'content-length', ...told]) {
+    const names = Object.entries(deprecation).flatMap(([name, value]) => (value === null ? [] : [name]))
+    for (const name of ['content-type', 'content-length', ...names]) {
       t.ok(get.headers.has(name))
       t.equal(head.headers.get(name), get.headers.get(name), name)
     }
@@ -83,7 +83,7 @@ t.test('reading an animal', async (t) => {
     t.equal((await send(`${base}/pets/${rex?.id}`, 'HEAD')).status, 401)
   })
 
-  t.test('says that it is deprecated, found or not', async (t) => {
+  t.test('sends the deprecation headers, found or not', async (t) => {
     for (const path of [`/pets/${rex?.id}`, '/pets/999999', '/pets/x']) {
       const { headers } = await call('GET', path)
       for (const [name, value] of Object.entries(deprecation)) t.equal(headers.get(name), value, name)

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { otherStatus, pageDefault, pageMax, prefix, status, statuses } from '../fixtures/facts.js'
 import { type Answer, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
-// No status, and each that there is.
+// No status, and every status.
 const kinds = [null, ...statuses]
-// So many animals of each, in a list of all.
+// The number of animals of each kind.
 const ofEach = 6
 const total = ofEach * kinds.length
 
@@ -50,7 +50,7 @@ async function idsOf({ sql }: Service, status?: string): Promise<bigint[]> {
   return rows.map(({ id }) => id)
 }
 
-// How full the pages of a list are.
+// The expected sizes of the pages.
 function sizesOf(count: number, limit: number): number[] {
   const rest = count % limit
   return [...Array(Math.floor(count / limit)).fill(limit), ...(rest === 0 ? [] : [rest])]
@@ -69,13 +69,13 @@ async function startWith(t: Test, count: number): Promise<Service> {
 t.test('a list of no animals is an empty array without a next page', async (t) => {
   const { call } = await startService(t)
   for (const path of ['/pets', `/pets?status=${status}`, '/pets?limit=1']) {
-    const answer = await call('GET', path)
-    t.match(answer, { status: 200, text: '[]' })
-    t.equal(nextOf(answer), undefined)
+    const response = await call('GET', path)
+    t.match(response, { status: 200, text: '[]' })
+    t.equal(nextOf(response), undefined)
   }
 })
 
-t.test(`has pages of ${pageDefault} where no limit is given`, async (t) => {
+t.test(`a list without a limit has pages of ${pageDefault}`, async (t) => {
   const service = await startWith(t, pageDefault + 4)
   t.strictSame(await walk(service, ''), {
     ids: await idsOf(service),
@@ -88,7 +88,7 @@ t.test(`a list of ${total} animals`, async (t) => {
   const { call, origin, auth } = service
   const all = await idsOf(service)
 
-  t.test('gives each animal as it was added', async (t) => {
+  t.test('returns each animal as it was added', async (t) => {
     const page = kinds.slice(0, pageMax)
     const { text } = await call('GET', `/pets?limit=${page.length}`)
     const pets = page.map((status, i) => {
@@ -98,16 +98,16 @@ t.test(`a list of ${total} animals`, async (t) => {
     t.equal(text, `[${pets.join()}]`)
   })
 
-  // Some that divide it and some that do not, it itself, and the most that there may be.
+  // Divisors of the total and others, the total itself, and the maximum.
   const limits = [1, 5, 8, total / 2, total - 1, total, pageMax].filter((limit) => limit <= pageMax)
   for (const limit of new Set(limits)) {
-    t.test(`with limit=${limit} is walked to its end, which has no next page`, async (t) => {
+    t.test(`with limit=${limit} is followed to its last page, which has no next link`, async (t) => {
       t.strictSame(await walk(service, `limit=${limit}`), { ids: all, sizes: sizesOf(total, limit) })
     })
   }
 
   for (const status of statuses) {
-    t.test(`shows those that are ${status}, and only those`, async (t) => {
+    t.test(`filters by the status ${status}`, async (t) => {
       const ids = await idsOf(service, status)
       t.equal(ids.length, ofEach)
       t.strictSame(await walk(service, `status=${status}&limit=4`), { ids, sizes: [4, 2] })
@@ -118,8 +118,8 @@ t.test(`a list of ${total} animals`, async (t) => {
   const tooMany = String(pageMax + 1)
   for (const limit of ['0', '-1', tooMany, '9007199254740993', '1.0', '1e1', '', ' ', '05', 'all', 'null']) {
     t.test(`refuses the limit "${limit}"`, async (t) => {
-      const answer = await call('GET', `/pets?limit=${encodeURIComponent(limit)}`)
-      t.match(answer, {
+      const response = await call('GET', `/pets?limit=${encodeURIComponent(limit)}`)
+      t.match(response, {
         status: 400,
         body: { code: 'invalid_request', message: 'query.limit must be an integer' },
       })
@@ -135,13 +135,13 @@ t.test(`a list of ${total} animals`, async (t) => {
     `${status} `,
   ]) {
     t.test(`refuses the status "${wrong}"`, async (t) => {
-      const answer = await call('GET', `/pets?status=${encodeURIComponent(wrong)}`)
+      const response = await call('GET', `/pets?status=${encodeURIComponent(wrong)}`)
       const message = `query.status must be one of: ${statuses.join(', ')}`
-      t.strictSame(answer.body, { code: 'invalid_request', message, status: 400 })
+      t.strictSame(response.body, { code: 'invalid_request', message, status: 400 })
     })
   }
 
-  t.test('refuses a cursor that no link has given', async (t) => {
+  t.test('refuses a cursor that is not from a link', async (t) => {
     const [, given = ''] = /cursor=([^&]+)/.exec(nextOf(await call('GET', '/pets?limit=2')) ?? '') ?? []
     t.equal((await call('GET', `/pets?cursor=${given}`)).status, 200)
     const encoded = (text: string) => Buffer.from(text).toString('base64url')
@@ -172,9 +172,9 @@ t.test(`a list of ${total} animals`, async (t) => {
       'x'.repeat(201),
     ]
     for (const cursor of nonsense) {
-      const answer = await call('GET', `/pets?cursor=${cursor}`)
+      const response = await call('GET', `/pets?cursor=${cursor}`)
       t.match(
-        answer,
+        response,
         { status: 400, body: { code: 'invalid_request', message: /^query\.cursor must [^;]+$/ } },
         `"${cursor.slice(0, 40)}"`,
       )
@@ -189,15 +189,15 @@ t.test(`a list of ${total} animals`, async (t) => {
     }
     for (const [from, cursor] of cursors) {
       for (const filter of cursors.keys()) {
-        const answer = await call('GET', `/pets?cursor=${cursor}&${filter}`)
-        t.equal(answer.status, from === filter ? 200 : 400, `from "${from}" to "${filter}"`)
+        const response = await call('GET', `/pets?cursor=${cursor}&${filter}`)
+        t.equal(response.status, from === filter ? 200 : 400, `from "${from}" to "${filter}"`)
         if (from !== filter)
-          t.match(answer.body.message, /^query\.cursor must be used with the status filter/)
+          t.match(response.body.message, /^query\.cursor must be used with the status filter/)
       }
     }
   })
 
-  t.test('takes another limit halfway', async (t) => {
+  t.test('accepts another limit on the next page', async (t) => {
     const first = await call('GET', '/pets?limit=2')
     const next = new URL(nextOf(first) ?? '', origin)
     next.searchParams.set('limit', '3')
@@ -208,19 +208,22 @@ t.test(`a list of ${total} animals`, async (t) => {
     )
   })
 
-  t.test('links to this service alone, whatever the request calls it', async (t) => {
+  t.test('links to this service, whatever host the request names', async (t) => {
     for (const target of [`${prefix}/pets?limit=2`, `http://evil.example${prefix}/pets?limit=2`]) {
-      const answer = await sendRaw(
+      const response = await sendRaw(
         origin,
         `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n`,
         `Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
       )
-      t.match(answer, /^HTTP\/1.1 200 /)
-      t.match(answer, new RegExp(`\r\nlink: <${prefix}/pets\\?limit=2&cursor=[\\w-]+>; rel="next"\r\n`, 'i'))
+      t.match(response, /^HTTP\/1.1 200 /)
+      t.match(
+        response,
+        new RegExp(`\r\nlink: <${prefix}/pets\\?limit=2&cursor=[\\w-]+>; rel="next"\r\n`, 'i'),
+      )
     }
   })
 
-  t.test('answers HEAD with the same headers and no body', async (t) => {
+  t.test('responds to HEAD with the same headers and no body', async (t) => {
     const get = await call('GET', '/pets?limit=2')
     const head = await call('HEAD', '/pets?limit=2')
     t.equal(head.status, 200)
@@ -241,7 +244,7 @@ t.test(`a list of ${total} animals`, async (t) => {
   })
 })
 
-t.test('a walk while others add animals meets each of those that were there exactly once', async (t) => {
+t.test('following links while animals are added visits each earlier animal exactly once', async (t) => {
   const service = await startWith(t, 60)
   const { call } = service
   const before = { '': await idsOf(service), [`status=${status}`]: await idsOf(service, status) }
@@ -252,10 +255,10 @@ t.test('a walk while others add animals meets each of those that were there exac
       ),
     )
   for (const [filter, ids] of Object.entries(before)) {
-    // Fewer are added than a page holds, or the walk would never end.
+    // Fewer are added than a page contains, or the walk would never end.
     const walked = await walk(service, `limit=${kinds.length + 3}&${filter}`, add)
     t.ok(isAscending(walked.ids), `"${filter}" in ascending order, so none twice`)
     t.strictSame(walked.ids.slice(0, ids.length), ids, 'and none is left out')
-    t.ok(walked.ids.length > ids.length, 'and some that came meanwhile are met too')
+    t.ok(walked.ids.length > ids.length, 'and some that were added meanwhile are visited, too')
   }
 })

@@ -1,4 +1,4 @@
-// What a key costs the database before anybody knows whose it is: look-ups are counted by the database itself.
+// The cost of unknown keys: look-ups are counted by the database itself.
 
 import { EventEmitter, once } from 'node:events'
 import t, { type Test } from 'tap'
@@ -11,14 +11,14 @@ import { type Answer, contract, type Service, send, startService } from '../fixt
 const { perMinute } = contract.rateLimits.anonymous
 const many = perMinute * 5
 
-// On a machine as busy as it likes, a Redis that is silent for longer hangs.
+// Long enough for a busy machine.
 const REDIS_TIMEOUT_MS = '3000'
 const stores: [name: string, skip: string | false, env: (t: Test) => Promise<Record<string, string>>][] = [
   ['in memory', false, async () => ({})],
   ['in Redis', redisIsMissing, async (t) => ({ REDIS_URL: (await startRedis(t)).url, REDIS_TIMEOUT_MS })],
 ]
 
-// Redis has a clock of its own: what it counts has to be done within a minute.
+// Redis uses its own clock, so the requests have to be sent within a minute.
 const few = { perMinute: 20 }
 const strict = { ...contract, rateLimits: { ...contract.rateLimits, anonymous: few } }
 
@@ -26,84 +26,84 @@ for (const [name, skip, env] of stores) {
   t.test(`with counters ${name}, unknown keys`, { skip }, async (t) => {
     const { perMinute } = few
     const many = perMinute * 5
-    // Of so many requests at once, none is too much here.
+    // None of these requests may be shed.
     const service = await startService(t, {
       contract: strict,
       env: { ...(await env(t)), TRUST_PROXY: 'loopback', WORK_MAX: '10000' },
     })
     stopClocks(t)
     const lookUps = await countLookUps(service)
-    const isBounded = async (t: Test, answers: readonly Answer[]) => {
+    const isBounded = async (t: Test, responses: readonly Answer[]) => {
       t.equal(await lookUps(), perMinute)
-      t.strictSame(statuses(answers), { 401: perMinute, 429: many - perMinute })
+      t.strictSame(statuses(responses), { 401: perMinute, 429: many - perMinute })
     }
 
-    t.test('cost an address no more look-ups than its allowance, one by one', async (t) => {
-      const answers: Answer[] = []
-      for (let i = 0; i < many; i++) answers.push(await guess(service, '192.0.2.1'))
-      await isBounded(t, answers)
+    t.test('cost an address no more look-ups than its quota, one by one', async (t) => {
+      const responses: Answer[] = []
+      for (let i = 0; i < many; i++) responses.push(await guess(service, '192.0.2.1'))
+      await isBounded(t, responses)
     })
 
-    t.test('nor when they come at once', async (t) => {
-      const answers = await Promise.all(Array.from({ length: many }, () => guess(service, '192.0.2.2')))
-      await isBounded(t, answers)
+    t.test('and no more when sent concurrently', async (t) => {
+      const responses = await Promise.all(Array.from({ length: many }, () => guess(service, '192.0.2.2')))
+      await isBounded(t, responses)
     })
 
-    t.test('nor from many addresses of one network', async (t) => {
+    t.test('and no more from many addresses of one network', async (t) => {
       const addresses = Array.from({ length: many }, (_, i) => `2001:db8::${i.toString(16)}`)
       await isBounded(t, await Promise.all(addresses.map((address) => guess(service, address))))
     })
   })
 
   t.test(
-    `with counters ${name}, a valid key that nobody has seen may come often at once`,
+    `with counters ${name}, many concurrent requests with a valid key that is not cached are served`,
     { skip },
     async (t) => {
       const service = await startService(t, { env: { ...(await env(t)), WORK_MAX: '10000' } })
       const lookUps = await countLookUps(service)
-      stopClocks(t) // however long it takes, what is looked up stays fresh
-      const answers = await Promise.all(Array.from({ length: many }, () => use(service, '', service.key)))
-      t.strictSame(statuses(answers), { 200: many })
+      stopClocks(t) // cached keys stay fresh
+      const responses = await Promise.all(Array.from({ length: many }, () => use(service, '', service.key)))
+      t.strictSame(statuses(responses), { 200: many })
       t.equal(await lookUps(), 1)
     },
   )
 }
 
-t.test('unknown keys beyond the allowance of their address', async (t) => {
+t.test('unknown keys beyond the quota of their address', async (t) => {
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
   const seen = await service.createKey()
   const unseen = await service.createKey()
   const others = await Promise.all(Array.from({ length: perMinute * 2 }, () => service.createKey()))
   const lookUps = await countLookUps(service)
-  stopClocks(t) // their minute does not end
+  stopClocks(t) // the minute of the quota does not end
   for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
   refusesAddress(t, await guess(service, '192.0.2.1'))
 
-  t.test('leave a valid key alone that this instance has seen, wherever it comes from', async (t) => {
+  t.test('do not affect a valid key that this instance has cached, from any address', async (t) => {
     t.equal((await use(service, '192.0.2.3', seen.key)).status, 200)
     t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
     await lookUps()
-    stopClocks(t).advance(1_000) // it is to be looked up again
+    stopClocks(t).advance(1_000) // the cached key is stale
     t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
     t.equal(await lookUps(), 1)
   })
 
-  t.test('keep a valid key waiting that this instance has not seen', async (t) => {
+  t.test('block a valid key that this instance has not cached', async (t) => {
     refusesAddress(t, await use(service, '192.0.2.1', unseen.key))
     t.equal(await lookUps(), 0)
     t.equal((await use(service, '192.0.2.4', unseen.key)).status, 200)
     t.equal((await use(service, '192.0.2.1', unseen.key)).status, 200, 'now it has')
   })
 
-  t.test('are all that an address is charged for: valid keys are not', async (t) => {
+  t.test('count against the quota of the address, and valid keys do not', async (t) => {
     for (const { key } of others) t.equal((await use(service, '192.0.2.5', key)).status, 200)
-    const answer = await guess(service, '192.0.2.5')
-    t.equal(answer.status, 401)
-    t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+    const response = await guess(service, '192.0.2.5')
+    t.equal(response.status, 401)
+    t.equal(response.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
   })
 })
 
-t.test('keys that are being looked up are bounded by address while the database is slow', async (t) => {
+t.test('look-ups in flight are limited by address while the database is slow', async (t) => {
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback', WORK_MAX: '10000' } })
   const held = await holdKeys(service.sql)
   const tooMany = 20
@@ -111,15 +111,15 @@ t.test('keys that are being looked up are bounded by address while the database 
   const progress = new EventEmitter()
   const reached = once(progress, 'refused')
   const all = Array.from({ length: perMinute + tooMany }, async () => {
-    const answer = await guess(service, '192.0.2.1')
-    if (first.push(answer) === tooMany) progress.emit('refused')
-    return answer
+    const response = await guess(service, '192.0.2.1')
+    if (first.push(response) === tooMany) progress.emit('refused')
+    return response
   })
   await reached
   t.strictSame(statuses(first), { 429: tooMany }, 'the others wait')
-  for (const answer of first) {
-    t.match(answer, { body: { code: 'rate_limit_exceeded' } })
-    t.equal(answer.headers.get('retry-after'), '1', 'it will soon be known what they are')
+  for (const response of first) {
+    t.match(response, { body: { code: 'rate_limit_exceeded' } })
+    t.equal(response.headers.get('retry-after'), '1', 'it will soon be known what they are')
   }
   const elsewhere = guess(service, '192.0.2.2')
   await held.release()
@@ -127,14 +127,14 @@ t.test('keys that are being looked up are bounded by address while the database 
   t.equal((await elsewhere).status, 401, 'another address has its own')
 })
 
-t.test('look-ups that fail give their places back, and charge nobody', async (t) => {
+t.test('failed look-ups release their slots, and count against no quota', async (t) => {
   const service = await startService(t)
   await service.sql`alter table api_keys rename to away`
   for (let i = 0; i < perMinute * 2; i++) t.equal((await guess(service, '')).status, 500)
   await service.sql`alter table away rename to api_keys`
-  const answer = await guess(service, '')
-  t.equal(answer.status, 401)
-  t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
+  const response = await guess(service, '')
+  t.equal(response.status, 401)
+  t.equal(response.headers.get('x-ratelimit-remaining'), String(perMinute - 1))
 })
 
 function guess(service: Service, address: string): Promise<Answer> {
@@ -145,16 +145,16 @@ function use({ base }: Service, address: string, key: string): Promise<Answer> {
   return send(`${base}/pets`, 'GET', { authorization: `Bearer ${key}`, 'x-forwarded-for': address })
 }
 
-function refusesAddress(t: Test, answer: Answer | undefined): void {
-  t.match(answer, { status: 429, body: { code: 'rate_limit_exceeded' } })
-  t.equal(answer?.headers.get('x-ratelimit-limit'), String(perMinute))
-  t.equal(answer?.headers.get('x-ratelimit-remaining'), '0')
-  t.ok(Number(answer?.headers.get('retry-after')) > 1)
+function refusesAddress(t: Test, response: Answer | undefined): void {
+  t.match(response, { status: 429, body: { code: 'rate_limit_exceeded' } })
+  t.equal(response?.headers.get('x-ratelimit-limit'), String(perMinute))
+  t.equal(response?.headers.get('x-ratelimit-remaining'), '0')
+  t.ok(Number(response?.headers.get('retry-after')) > 1)
 }
 
-function statuses(answers: readonly Answer[]): Record<string, number> {
+function statuses(responses: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 

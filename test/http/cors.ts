@@ -19,7 +19,7 @@ const preflight = {
 const startWith = (t: Test, origins: string, env: Record<string, string> = {}) =>
   startService(t, { env: { CORS_ORIGINS: origins, ...env } })
 
-// Every header that an answer of the contract declares, as the document has it.
+// Every response header that the contract declares.
 const declared = new Set(
   [
     ...JSON.stringify(contract.document).matchAll(
@@ -32,14 +32,14 @@ function exposed({ headers }: { readonly headers: Headers }): string[] {
   return (headers.get('access-control-expose-headers') ?? '').toLowerCase().split(', ')
 }
 
-t.test('every answer of the house can be read by a page of an allowed origin', async (t) => {
+t.test('a page of an allowed origin can read every response', async (t) => {
   const service = await startWith(t, `http://localhost:5173,${shop}`)
   const { origin, base } = service
   const spent = await service.createKey({ perMinute: 1, perDay: 1 })
   const spentHeaders = cors(service, { authorization: `Bearer ${spent.key}` })
   await send(`${base}/pets`, 'GET', spentHeaders)
   const json = { 'content-type': 'application/json' }
-  const answers: [
+  const responses: [
     status: number,
     url: string,
     method?: string,
@@ -62,43 +62,46 @@ t.test('every answer of the house can be read by a page of an allowed origin', a
     [200, `${origin}/docs`],
     [200, `${origin}/healthz`],
   ]
-  for (const [status, url, method, headers, body] of answers) {
-    const answer = await send(url, method, cors(service, headers), body)
+  for (const [status, url, method, headers, body] of responses) {
+    const response = await send(url, method, cors(service, headers), body)
     const title = `${method ?? 'GET'} ${url.slice(0, 60)} ${status}`
-    t.equal(answer.status, status, title)
-    t.equal(answer.headers.get('access-control-allow-origin'), shop, title)
-    t.match(answer.headers.get('vary'), /^Origin\b/, title)
-    t.equal(answer.headers.get('access-control-allow-credentials'), null, title)
-    for (const name of declared) t.ok(exposed(answer).includes(name), `${title}: ${name}`)
+    t.equal(response.status, status, title)
+    t.equal(response.headers.get('access-control-allow-origin'), shop, title)
+    t.match(response.headers.get('vary'), /^Origin\b/, title)
+    t.equal(response.headers.get('access-control-allow-credentials'), null, title)
+    for (const name of declared) t.ok(exposed(response).includes(name), `${title}: ${name}`)
   }
   t.ok(declared.size >= 10)
 })
 
-t.test('a page of another origin cannot, and no cache gives it what another may read', async (t) => {
-  const service = await startWith(t, shop)
-  for (const origin of [
-    'https://other.example',
-    'null',
-    `${shop}.evil.example`,
-    'http://shop.example',
-    `${shop}:8443`,
-  ]) {
-    const { status, headers } = await send(`${service.base}/pets`, 'GET', cors(service, { origin }))
-    t.equal(status, 200)
-    t.equal(headers.get('access-control-allow-origin'), null, origin)
+t.test(
+  'a page of another origin cannot, and responses vary by Origin so that no cache shares them',
+  async (t) => {
+    const service = await startWith(t, shop)
+    for (const origin of [
+      'https://other.example',
+      'null',
+      `${shop}.evil.example`,
+      'http://shop.example',
+      `${shop}:8443`,
+    ]) {
+      const { status, headers } = await send(`${service.base}/pets`, 'GET', cors(service, { origin }))
+      t.equal(status, 200)
+      t.equal(headers.get('access-control-allow-origin'), null, origin)
+      t.equal(headers.get('vary'), 'Origin')
+      const asked = await send(`${service.base}/pets`, 'OPTIONS', { origin, ...preflight })
+      t.equal(asked.status, 405)
+      t.equal(asked.headers.get('access-control-allow-methods'), null)
+    }
+    const { headers } = await service.call('GET', '/pets')
+    t.equal(headers.get('access-control-allow-origin'), null, 'nor is it said to who asks for none')
     t.equal(headers.get('vary'), 'Origin')
-    const asked = await send(`${service.base}/pets`, 'OPTIONS', { origin, ...preflight })
-    t.equal(asked.status, 405)
-    t.equal(asked.headers.get('access-control-allow-methods'), null)
-  }
-  const { headers } = await service.call('GET', '/pets')
-  t.equal(headers.get('access-control-allow-origin'), null, 'nor is it said to who asks for none')
-  t.equal(headers.get('vary'), 'Origin')
-  const page = await send(`${service.origin}/docs`)
-  t.equal(page.headers.get('vary'), 'Origin, Accept-Encoding')
-})
+    const page = await send(`${service.origin}/docs`)
+    t.equal(page.headers.get('vary'), 'Origin, Accept-Encoding')
+  },
+)
 
-t.test('unset, nothing is said of origins', async (t) => {
+t.test('without CORS_ORIGINS no response has CORS headers', async (t) => {
   const service = await startService(t)
   const { headers } = await send(`${service.base}/pets`, 'GET', cors(service))
   t.strictSame(
@@ -108,40 +111,37 @@ t.test('unset, nothing is said of origins', async (t) => {
   t.equal((await send(`${service.base}/pets`, 'OPTIONS', { origin: shop, ...preflight })).status, 405)
 })
 
-t.test(
-  'a preflight needs no key, costs no allowance, and is answered wherever the request is going',
-  async (t) => {
-    const service = await startWith(t, shop)
-    const left = async () => Number((await send(`${service.base}/pets`)).headers.get('x-ratelimit-remaining'))
-    const before = await left()
-    for (const path of ['/pets', '/pets/1', '/nothing']) {
-      const answer = await send(service.base + path, 'OPTIONS', { origin: shop, ...preflight })
-      t.match(answer, { status: 204, text: '' }, path)
-      t.equal(answer.headers.get('access-control-allow-origin'), shop)
-      t.match(answer.headers.get('access-control-allow-methods'), /GET.*POST/)
-      t.equal(answer.headers.get('access-control-allow-headers'), 'authorization,x-new')
-      t.equal(answer.headers.get('access-control-max-age'), '600')
-      t.equal(answer.headers.get('x-ratelimit-remaining'), null)
-      t.ok(answer.headers.get('x-request-id'))
-    }
-    t.equal(await left(), before - 1)
-    t.equal(
-      (await send(`${service.base}/pets`, 'OPTIONS', { origin: shop })).status,
-      405,
-      'what is none is a request like any',
-    )
-    const twice = `OPTIONS ${prefix}/pets HTTP/1.1\r\nHost: a\r\nOrigin: ${shop}\r\nAccess-Control-Request-Method: GET\r\n\r\n`
-    const received = await sendRaw(
-      service.origin,
-      twice,
-      twice.replace('Host: a', 'Host: a\r\nConnection: close'),
-    )
-    t.equal(received.match(/HTTP\/1.1 204/g)?.length, 2, 'and its connection goes on')
-  },
-)
+t.test('a preflight needs no key, costs no quota, and gets a response for any path', async (t) => {
+  const service = await startWith(t, shop)
+  const left = async () => Number((await send(`${service.base}/pets`)).headers.get('x-ratelimit-remaining'))
+  const before = await left()
+  for (const path of ['/pets', '/pets/1', '/nothing']) {
+    const response = await send(service.base + path, 'OPTIONS', { origin: shop, ...preflight })
+    t.match(response, { status: 204, text: '' }, path)
+    t.equal(response.headers.get('access-control-allow-origin'), shop)
+    t.match(response.headers.get('access-control-allow-methods'), /GET.*POST/)
+    t.equal(response.headers.get('access-control-allow-headers'), 'authorization,x-new')
+    t.equal(response.headers.get('access-control-max-age'), '600')
+    t.equal(response.headers.get('x-ratelimit-remaining'), null)
+    t.ok(response.headers.get('x-request-id'))
+  }
+  t.equal(await left(), before - 1)
+  t.equal(
+    (await send(`${service.base}/pets`, 'OPTIONS', { origin: shop })).status,
+    405,
+    'what is none is a request like any',
+  )
+  const twice = `OPTIONS ${prefix}/pets HTTP/1.1\r\nHost: a\r\nOrigin: ${shop}\r\nAccess-Control-Request-Method: GET\r\n\r\n`
+  const received = await sendRaw(
+    service.origin,
+    twice,
+    twice.replace('Host: a', 'Host: a\r\nConnection: close'),
+  )
+  t.equal(received.match(/HTTP\/1.1 204/g)?.length, 2, 'and its connection goes on')
+})
 
 t.test(
-  'in a browser, a page of an allowed origin calls the service, and another does not',
+  'in a browser, a page of an allowed origin can call the service, and another cannot',
   { skip: browserIsMissing },
   async (t) => {
     const [mine, other] = [await servePage(t), await servePage(t)]
@@ -152,11 +152,14 @@ t.test(
       page.evaluate(
         async ([url, headers, body]) => {
           try {
-            const answer = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) })
+            const response = await fetch(url, {
+              headers,
+              ...(body !== undefined && { method: 'POST', body }),
+            })
             return {
-              status: answer.status,
-              headers: Object.fromEntries(answer.headers),
-              text: await answer.text(),
+              status: response.status,
+              headers: Object.fromEntries(response.headers),
+              text: await response.text(),
             }
           } catch (error) {
             return { refused: String(error) }
@@ -190,7 +193,7 @@ t.test(
   },
 )
 
-// A page on an origin of its own, which is given.
+// Serves a page on its own origin.
 async function servePage(t: Test): Promise<string> {
   const server = http.createServer((_, response) =>
     response.setHeader('content-type', 'text/html').end('<p>A shop</p>'),

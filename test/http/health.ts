@@ -21,7 +21,7 @@ interface Routes {
   ask(): Promise<Answer>
   /** What the database was asked. */
   readonly asked: string[]
-  /** Has it answer otherwise. */
+  /** Makes the database answer differently. */
   answer(query: Query): void
   /** Resolves when so many more have asked. */
   arrived(count: number): Promise<void>
@@ -65,13 +65,13 @@ async function start(t: Test): Promise<Routes> {
 
 const unavailable = { status: 503, body: { code: 'unavailable' } }
 
-t.test('a database that does not answer is what is in the way, and for how long', async (t) => {
+t.test('/readyz responds 503 and logs the timeout when the database does not answer', async (t) => {
   const { ask, answer } = await start(t)
   answer(() => new Promise(() => {}))
   t.match(await ask(), { status: 503, body: { reason: 'no answer in 1000 ms' } })
 })
 
-t.test('a hundred who ask at once whether it is ready cost one question, and no file', async (t) => {
+t.test('a hundred concurrent /readyz requests cost one query, and read no file', async (t) => {
   const { ask, asked, answer, arrived } = await start(t)
   await ask()
   const once = asked.splice(0)
@@ -92,13 +92,13 @@ t.test('a hundred who ask at once whether it is ready cost one question, and no 
     await allAsked
     return answerWell(text)
   })
-  const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
-  t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
+  const responses = await Promise.all(Array.from({ length: 100 }, () => ask()))
+  t.strictSame([...new Set(responses.map(({ status }) => status))], [200])
   t.strictSame(asked, once)
   t.strictSame(read, [])
 })
 
-t.test('a database that fails makes it unready only until it answers again', async (t) => {
+t.test('the service is ready again once a failed database answers', async (t) => {
   const { ask, answer } = await start(t)
   answer(() => Promise.reject(new Error('it is away')))
   t.match(await ask(), unavailable)
@@ -108,11 +108,11 @@ t.test('a database that fails makes it unready only until it answers again', asy
   t.match(await ask(), unavailable, 'nor is it ready where migrations are missing')
 })
 
-t.test('one that hangs holds nobody up, and is asked again', async (t) => {
+t.test('a hanging database does not block the next probe', async (t) => {
   const { ask, answer, asked } = await start(t)
   answer(() => new Promise(() => {}))
-  const answers = await Promise.all([ask(), ask()])
-  t.match(answers, [unavailable, unavailable])
+  const responses = await Promise.all([ask(), ask()])
+  t.match(responses, [unavailable, unavailable])
   t.equal(asked.length, 1)
   answer(answerWell)
   t.match(await ask(), { status: 200 })

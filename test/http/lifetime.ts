@@ -8,10 +8,10 @@ import { holdInserts, holdKeys } from '../fixtures/locks.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
-// What waits for nothing takes less, on a machine as busy as it likes.
+// More than an unblocked request takes on a busy machine.
 const limitMs = 3_000
 
-t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes in time', async (t) => {
+t.test('a response that takes longer than HANDLER_TIMEOUT_MS is a 503, sent in time', async (t) => {
   const late = { end: () => {} }
   const ended = new Promise<void>((resolve) => {
     late.end = resolve
@@ -20,24 +20,24 @@ t.test('an answer that takes longer than HANDLER_TIMEOUT_MS is a 503, and comes 
     env: { HANDLER_TIMEOUT_MS: String(limitMs) },
     handlers: { ...handlers, createPet: () => ended.then(() => Promise.reject(new Error('late'))) },
   })
-  const answers = await Promise.all([1, 2, 3].map(() => service.call('POST', '/pets', { body: pet })))
-  for (const answer of answers) {
-    t.match(answer, { status: 503, body: { code: 'unavailable', status: 503 } })
-    t.equal(answer.headers.get('retry-after'), '1')
-    t.ok(answer.headers.has('x-ratelimit-remaining'))
-    t.ok(answer.headers.has('x-request-id'))
+  const responses = await Promise.all([1, 2, 3].map(() => service.call('POST', '/pets', { body: pet })))
+  for (const response of responses) {
+    t.match(response, { status: 503, body: { code: 'unavailable', status: 503 } })
+    t.equal(response.headers.get('retry-after'), '1')
+    t.ok(response.headers.has('x-ratelimit-remaining'))
+    t.ok(response.headers.has('x-request-id'))
   }
-  t.match(await service.call('GET', '/pets'), { status: 200 }, 'others do not wait with it')
+  t.match(await service.call('GET', '/pets'), { status: 200 }, 'other requests do not wait for it')
   late.end()
   t.match(await service.call('GET', '/pets'), { status: 200 })
 
   const failed = service.log.filter(({ msg }) => msg === 'request failed')
-  t.match(failed, Array(3).fill({ level: 50, err: { message: `no answer within ${limitMs} ms` } }))
+  t.match(failed, Array(3).fill({ level: 50, err: { message: `no response within ${limitMs} ms` } }))
   const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
-  t.equal(lines.length, 3, 'each is told once, though its handler ended later')
+  t.equal(lines.length, 3, 'each is logged once, though its handler ended later')
 })
 
-t.test('what a busy process has only to read is not late', async (t) => {
+t.test('a handler does not time out while its result waits to be read by a busy process', async (t) => {
   const cat = spawn('cat')
   t.teardown(() => cat.kill())
   const service = await startService(t, {
@@ -59,14 +59,14 @@ t.test('what a busy process has only to read is not late', async (t) => {
 
 const countPets = async ({ sql }: Service) => (await sql`select from pets`).length
 
-t.test('what was answered 503 is not done afterwards', async (t) => {
+t.test('a request that got 503 is not done afterwards', async (t) => {
   const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(limitMs) } })
   const post = (i: number) =>
     service.call('POST', '/pets', { body: pet, headers: i % 2 === 0 ? {} : { 'idempotency-key': `k${i}` } })
   const held = await holdInserts(service.sql)
-  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => post(i)))
+  const responses = await Promise.all(Array.from({ length: 40 }, (_, i) => post(i)))
   t.strictSame(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     Array(40).fill(503),
   )
   await held.release()
@@ -74,10 +74,10 @@ t.test('what was answered 503 is not done afterwards', async (t) => {
   t.equal(await countPets(service), 1)
 })
 
-t.test('nor what waits for a connection when its caller hangs up', async (t) => {
+t.test('nor is one that waits for a connection when its client disconnects', async (t) => {
   const service = await startService(t)
   const held = await holdInserts(service.sql)
-  // Two statements may be on their way; who comes after them waits.
+  // Two statements may be in flight; the next ones wait.
   const first = service.call('POST', '/pets', { body: pet })
   await held.someoneWaits()
   const second = service.call('POST', '/pets', { body: pet })
@@ -102,26 +102,33 @@ t.test('nor what waits for a connection when its caller hangs up', async (t) => 
   t.strictSame(
     service.log.filter(({ level }) => Number(level) >= 50),
     [],
-    'and it is no error of the service',
+    'and it is not logged as an error',
   )
 })
 
-// Whatever was sent before it on another connection has been answered by then.
+// By the time of this response, the service has read what was sent before on another connection.
 async function untilAccepted(service: Service, socket: net.Socket): Promise<void> {
   while (socket.writableLength > 0) await once(socket, 'drain')
   await service.call('GET', '/pets')
 }
 
-t.test('a caller whose key is still being looked up then is told as an address', async (t) => {
-  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(limitMs) } })
-  const held = await holdKeys(service.sql)
-  const calls = [service.call('GET', '/pets'), service.call('POST', '/pets', { body: pet })]
-  for (const answer of await Promise.all(calls)) {
-    t.match(answer, { status: 503, body: { code: 'unavailable', status: 503 } })
-    t.equal(answer.headers.get('retry-after'), '1')
-    t.equal(answer.headers.get('x-ratelimit-limit'), String(contract.rateLimits.anonymous.perMinute))
-    t.equal(answer.headers.get('x-ratelimit-remaining'), answer.headers.get('x-ratelimit-limit'), 'uncharged')
-  }
-  await held.release()
-  t.match(await service.call('GET', '/pets'), { status: 200, text: '[]' })
-})
+t.test(
+  'a request that times out during the look-up of its key gets the rate-limit headers of its address',
+  async (t) => {
+    const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(limitMs) } })
+    const held = await holdKeys(service.sql)
+    const calls = [service.call('GET', '/pets'), service.call('POST', '/pets', { body: pet })]
+    for (const response of await Promise.all(calls)) {
+      t.match(response, { status: 503, body: { code: 'unavailable', status: 503 } })
+      t.equal(response.headers.get('retry-after'), '1')
+      t.equal(response.headers.get('x-ratelimit-limit'), String(contract.rateLimits.anonymous.perMinute))
+      t.equal(
+        response.headers.get('x-ratelimit-remaining'),
+        response.headers.get('x-ratelimit-limit'),
+        'uncharged',
+      )
+    }
+    await held.release()
+    t.match(await service.call('GET', '/pets'), { status: 200, text: '[]' })
+  },
+)

@@ -11,7 +11,7 @@ import { until } from '../fixtures/until.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
 
-// An operation whose handler waits until it is released.
+// Replaces a handler by one that waits until it is released.
 function hold(id: keyof Handlers) {
   const handler = handlers[id] as (...args: unknown[]) => Promise<unknown>
   const begun = new EventEmitter()
@@ -23,21 +23,21 @@ function hold(id: keyof Handlers) {
     begun.emit('one')
     return released.then(() => handler(...args))
   }
-  /** Resolves when so many wait. */
+  /** Resolves when `count` more requests wait. */
   const waits = async (count: number) => {
     for await (const _ of on(begun, 'one')) if (--count === 0) return
   }
   return { handlers: { ...handlers, [id]: held } as Handlers, release: () => release(), waits }
 }
 
-t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', async (t) => {
+t.test('requests beyond WORK_MAX are refused at once, and no others', async (t) => {
   const held = hold('createPet')
   const env = { WORK_MAX: '1', METRICS_PORT: '9464' }
   const service = await startService(t, { env, handlers: held.handlers })
   const { call, origin, base, auth } = service
 
-  await call('GET', '/pets') // its key is known now
-  // Bodies that do not come take up no place.
+  await call('GET', '/pets') // caches the key
+  // Requests whose bodies do not arrive take no slot.
   const slow = await Promise.all([1, 2, 3].map(() => beginPost(service.origin, auth)))
   t.match(await call('GET', '/pets'), { status: 200 })
   for (const socket of slow) socket.destroy()
@@ -73,11 +73,11 @@ t.test('what comes beyond WORK_MAX is refused at once, and nothing else is', asy
   t.match(await waiting, { status: 201 })
   t.match(await call('GET', '/pets'), { status: 200 })
   const [row] = await service.sql`select count(*)::int as count from pets`
-  t.equal(row?.count, 1, 'what was refused was not done')
+  t.equal(row?.count, 1, 'the refused requests were not done')
 })
 
-// Whoever asks again at once would keep the event loop where it reads, and nothing else would get on.
-t.test('answers leave when the event loop has read what there is', async (t) => {
+// Otherwise clients that send again at once would keep the event loop in its poll phase.
+t.test('responses are sent after the event loop has read all sockets', async (t) => {
   const held = hold('createPet')
   const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
   const isReading = new Set<ServerResponse>()
@@ -96,7 +96,7 @@ t.test('answers leave when the event loop has read what there is', async (t) => 
   t.match(await waiting, { status: 201 })
 })
 
-t.test('a refusal for overload tells what any answer tells', async (t) => {
+t.test('a refusal for overload has the headers of any response', async (t) => {
   const held = hold('createPet')
   const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
   const limited = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
@@ -113,7 +113,7 @@ t.test('a refusal for overload tells what any answer tells', async (t) => {
   t.equal(refused.headers.get('sunset'), deprecation.sunset)
   t.match(refused.headers.get('link'), /successor-version/)
 
-  await t.test('whoever calls, and however the path is written', async (t) => {
+  await t.test('with and without a key, and however the path is encoded', async (t) => {
     const { perMinute } = contract.rateLimits.anonymous
     for (const path of [
       `${prefix}/pets`,
@@ -121,12 +121,12 @@ t.test('a refusal for overload tells what any answer tells', async (t) => {
       `${prefix}/pet%73`,
       `${prefix}/pets/1`,
     ]) {
-      const answer = await send(`${service.origin}${path}`)
-      t.match(answer, { status: 503, body: { code: 'unavailable' } }, path)
-      t.equal(answer.headers.get('x-ratelimit-limit'), String(perMinute))
-      t.equal(answer.headers.get('x-ratelimit-remaining'), String(perMinute))
+      const response = await send(`${service.origin}${path}`)
+      t.match(response, { status: 503, body: { code: 'unavailable' } }, path)
+      t.equal(response.headers.get('x-ratelimit-limit'), String(perMinute))
+      t.equal(response.headers.get('x-ratelimit-remaining'), String(perMinute))
     }
-    t.match(await service.call('GET', '/nothing'), { status: 404 }, 'what is no operation is none')
+    t.match(await service.call('GET', '/nothing'), { status: 404 }, 'a path without an operation is not shed')
   })
 
   held.release()
@@ -138,7 +138,7 @@ t.test('a refusal for overload tells what any answer tells', async (t) => {
   )
 })
 
-t.test('so are those whose keys are looked up, while others are', async (t) => {
+t.test('requests whose keys have to be looked up are shed, too', async (t) => {
   const service = await startService(t, { env: { WORK_MAX: '2' } })
   const keys = await Promise.all([1, 2, 3].map(() => service.createKey()))
   const held = await holdKeys(service.sql)
@@ -149,21 +149,21 @@ t.test('so are those whose keys are looked up, while others are', async (t) => {
   const lines = service.log.filter(({ status }) => status === 503)
   t.match(lines[0], { reason: 'overload', keyId: undefined })
   await held.release()
-  const answers = await Promise.all(waiting)
-  t.strictSame(answers.map(({ status }) => status).sort(), [200, 200, 503])
+  const responses = await Promise.all(waiting)
+  t.strictSame(responses.map(({ status }) => status).sort(), [200, 200, 503])
 })
 
-t.test('requests whose connections are reset give their places back, and are told of', async (t) => {
+t.test('requests whose connections are reset release their slots, and are logged and counted', async (t) => {
   const max = 4
   const env = { WORK_MAX: String(max), METRICS_PORT: '9464' }
   const held = hold('listPets')
   const service = await startService(t, { env, handlers: held.handlers })
-  await service.call('GET', '/pets/1') // its key is known now
+  await service.call('GET', '/pets/1') // caches the key
   const { port, hostname } = new URL(service.origin)
   const request = (limit: number) =>
     `GET ${prefix}/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
   const waiting = held.waits(max)
-  // Of two on a connection, the answer to the second waits for the answer to the first.
+  // Two pipelined requests on each connection: the second response waits for the first.
   const sockets = await Promise.all(
     Array.from({ length: max }, async (_, i) => {
       const socket = net.connect(Number(port), hostname)
@@ -180,11 +180,11 @@ t.test('requests whose connections are reset give their places back, and are tol
   await until(async () => (await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`))
   for (const socket of sockets) socket.resetAndDestroy()
   const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
-  const answered = () =>
+  const completed = () =>
     service.log.filter(({ msg, route }) => msg === 'request' && route === `${prefix}/pets`)
-  await until(() => aborted().length + answered().length === 2 * max)
+  await until(() => aborted().length + completed().length === 2 * max)
   t.match(aborted()[0], { method: 'GET', route: `${prefix}/pets`, keyId: String })
-  t.equal((await service.call('GET', '/pets/1')).status, 503, 'whose handlers run on')
+  t.equal((await service.call('GET', '/pets/1')).status, 503, 'their handlers still run')
   held.release()
   await until(async () => (await service.call('GET', '/pets/1')).status === 404)
 

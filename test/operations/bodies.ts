@@ -5,7 +5,7 @@ import { statuses } from '../fixtures/facts.js'
 import { startWithOperations } from '../fixtures/operations.js'
 import type { Answer } from '../fixtures/service.js'
 
-const answers = {
+const responses = {
   '204': { description: 'Done.' },
   default: { $ref: '#/components/responses/UnexpectedError' },
 }
@@ -54,7 +54,7 @@ const urlencoded = 'application/x-www-form-urlencoded'
 
 const body = (content: object, required = true) => ({
   requestBody: { required, content },
-  responses: answers,
+  responses: responses,
 })
 
 t.test('bodies', async (t) => {
@@ -201,7 +201,7 @@ t.test('bodies', async (t) => {
     ],
   ]
   for (const [name, type, message] of others) {
-    t.test(`${name} is of no type ${type}`, async (t) => {
+    t.test(`${name} refuses the type ${type}`, async (t) => {
       t.strictSame((await post(name, type, 'x')).body, {
         code: 'unsupported_media_type',
         message,
@@ -210,7 +210,7 @@ t.test('bodies', async (t) => {
     })
   }
 
-  t.test('a field that is called as what every object has is seen to be missing', async (t) => {
+  t.test('a missing field with the name of an Object.prototype property is absent', async (t) => {
     const given = async (type: string, text: string) => {
       t.match(await post('races', type, text), { status: 204 })
       const [race] = [bodies.pop()].flat() as Record<string, unknown>[]
@@ -222,14 +222,14 @@ t.test('bodies', async (t) => {
     t.strictSame(await given(urlencoded, 'constructor=a'), { constructor: 'a', toString: missing })
   })
 
-  t.test('one that is optional may be absent', async (t) => {
+  t.test('an optional body may be absent', async (t) => {
     t.match(await call('POST', '/optional'), { status: 204 })
     t.equal(bodies.pop(), undefined)
     t.match(await post('optional', 'text/plain', 'x'), { status: 204 })
     t.equal(bodies.pop(), 'x')
   })
 
-  t.test('a form in parts', async (t) => {
+  t.test('a multipart form', async (t) => {
     const send = (...parts: Part[]) =>
       post('multipart', 'multipart/form-data; boundary="b o"', multipart('b o', parts))
     const photo: Part = [
@@ -260,7 +260,7 @@ t.test('bodies', async (t) => {
       })
     })
 
-    t.test('is what a browser or fetch makes of a FormData', async (t) => {
+    t.test('may come from a FormData of a browser or fetch', async (t) => {
       const data = new FormData()
       data.append('photo', new Blob(['1234']), 'x.bin')
       data.append('name', 'Rex')
@@ -306,7 +306,7 @@ t.test('bodies', async (t) => {
       })
     }
 
-    t.test('is refused where it is none', async (t) => {
+    t.test('is refused if it is malformed', async (t) => {
       const malformed: [type: string, body: string][] = [
         ['multipart/form-data', 'x'],
         ['multipart/form-data; boundary=x', 'x'],
@@ -327,7 +327,7 @@ t.test('bodies', async (t) => {
       }
     })
 
-    t.test('is bounded in bytes as any body, and in its parts', async (t) => {
+    t.test('is limited in bytes like any body, and in parts', async (t) => {
       const large = await send(['name=photo', undefined, 'x'.repeat(contract.limits.body)])
       t.match(large, { status: 413, body: { code: 'body_too_large' } })
       const many: Part[] = Array.from({ length: 1001 }, () => ['name=t', undefined, ''])
@@ -349,16 +349,16 @@ function multipart(boundary: string, parts: readonly Part[]): Buffer {
   return Buffer.concat([...chunks, `--${boundary}--\r\n`].map((each) => Buffer.from(each as string)))
 }
 
-// Without what only tells how it was made.
+// Without its prototype.
 function plain(value: unknown): unknown {
   return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? { ...value } : value
 }
 
-t.test('answers', async (t) => {
-  let answer: unknown
+t.test('responses', async (t) => {
+  let response: unknown
   const respond = async () => {
-    if (answer instanceof ApiError) throw answer
-    return answer
+    if (response instanceof ApiError) throw response
+    return response
   }
   const json = (schema: object) => ({ description: 'It.', content: { 'application/json': { schema } } })
   const of = (content: object) => ({ description: 'It.', content })
@@ -385,7 +385,7 @@ t.test('answers', async (t) => {
   ])
   const { call, log } = await startWithOperations(t, Object.fromEntries(operations))
   const ask = (name: string, given: unknown): Promise<Answer> => {
-    answer = given
+    response = given
     log.length = 0
     return call('POST', `/${name}`)
   }
@@ -414,12 +414,9 @@ t.test('answers', async (t) => {
     ['completed', { status: 200, body: {} } as never, 'application/json; charset=utf-8', '{}'],
   ]
   for (const [name, given, type, text] of right) {
-    t.test(`${name} gives ${text} as ${type}`, async (t) => {
-      const answered = await ask(name, given)
-      t.strictSame(
-        [answered.status, answered.headers.get('content-type'), answered.text],
-        [given.status, type, text],
-      )
+    t.test(`${name} sends ${text} as ${type}`, async (t) => {
+      const reply = await ask(name, given)
+      t.strictSame([reply.status, reply.headers.get('content-type'), reply.text], [given.status, type, text])
     })
   }
 
@@ -443,7 +440,7 @@ t.test('answers', async (t) => {
     ['gone', { status: 204, body: { id: 1n } }, 'gone 204: no body is declared'],
   ]
   for (const [name, given, problem] of wrong) {
-    t.test(`a fault of the service: ${problem}`, async (t) => {
+    t.test(`an invalid response is a 500: ${problem}`, async (t) => {
       t.match(await ask(name, given), { status: 500, body: { code: 'internal_error' } })
       t.match(
         log.find(({ level }) => level === 50),
@@ -452,7 +449,7 @@ t.test('answers', async (t) => {
     })
   }
 
-  t.test('a refusal that an operation does not declare is told all the same, and logged', async (t) => {
+  t.test('an error that the operation does not declare is sent all the same, and logged', async (t) => {
     for (const name of ['alone', 'onlyDefault', 'image']) {
       const refused = await ask(name, new ApiError('pet_not_found', 'No.'))
       t.strictSame(refused.body, { code: 'pet_not_found', message: 'No.', status: 404 }, name)

@@ -10,7 +10,7 @@ import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
 
 t.test(
-  'who asks for the same in one iteration of the event loop is told by one run, which begins when all have asked',
+  'calls with one key in an iteration of the event loop share one run, which starts after the last of them',
   async (t) => {
     const coalesce = createCoalesce<number, string>()
     const runs: string[] = []
@@ -18,14 +18,14 @@ t.test(
       runs.push(`${key} ${askers}`)
       return `of ${key}`
     }
-    const answers = ['a', 'b', 'a', 'a'].map((key, i) => coalesce(key, i, run(key)))
+    const responses = ['a', 'b', 'a', 'a'].map((key, i) => coalesce(key, i, run(key)))
     t.strictSame(runs, [])
-    t.strictSame(await Promise.all(answers), ['of a', 'of b', 'of a', 'of a'])
+    t.strictSame(await Promise.all(responses), ['of a', 'of b', 'of a', 'of a'])
     t.strictSame(runs, ['a 0,2,3', 'b 1'])
   },
 )
 
-t.test('who asks once a run has begun is told by another', async (t) => {
+t.test('a call after the start of a run starts another', async (t) => {
   const coalesce = createCoalesce<number, number>()
   const ends: (() => void)[] = []
   let runs = 0
@@ -42,11 +42,11 @@ t.test('who asks once a run has begun is told by another', async (t) => {
   t.strictSame(await Promise.all([first, second]), [1, 2])
 })
 
-t.test('a failure is told to all, and not remembered', async (t) => {
+t.test('all calls of a run get its error, and the next call runs again', async (t) => {
   const coalesce = createCoalesce<number, string>()
   const failing = () => Promise.reject(new Error('no'))
-  const answers = await Promise.allSettled([coalesce('a', 1, failing), coalesce('a', 2, failing)])
-  t.match(answers, [
+  const responses = await Promise.allSettled([coalesce('a', 1, failing), coalesce('a', 2, failing)])
+  t.match(responses, [
     { status: 'rejected', reason: { message: 'no' } },
     { status: 'rejected', reason: { message: 'no' } },
   ])
@@ -83,8 +83,8 @@ t.test('requests', async (t) => {
     refusal = undefined
     log.length = 0
   })
-  await call('GET', '/pets') // the key is known from now on
-  // Injected, they are all there in one iteration of the event loop.
+  await call('GET', '/pets') // caches the key
+  // Injected requests arrive in one iteration of the event loop.
   const inject = (url: string, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
     app.inject({
       method,
@@ -93,90 +93,96 @@ t.test('requests', async (t) => {
       ...(method === 'POST' && { payload: { name: 'Rex', categoryId: 3 } }),
     })
 
-  t.test('for one URL at one time are handled once, and each is a request of its own', async (t) => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => inject('/pets')))
-    t.equal(runs.listPets, 1)
-    for (const { statusCode, body, headers } of answers) {
-      t.equal(statusCode, 200)
-      t.equal(body, '[{"id":1,"name":"Rex","categoryId":3}]')
-      t.equal(headers.link, `<${prefix}/pets>; rel="next"`)
-      t.equal(headers['content-length'], body.length.toString())
-    }
-    t.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 20)
-    t.equal(new Set(answers.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 20)
-    t.equal(log.filter(({ msg }) => msg === 'request').length, 20)
-  })
+  t.test(
+    'for one URL at the same time run the handler once, and each has its own id, quota and log line',
+    async (t) => {
+      const responses = await Promise.all(Array.from({ length: 20 }, () => inject('/pets')))
+      t.equal(runs.listPets, 1)
+      for (const { statusCode, body, headers } of responses) {
+        t.equal(statusCode, 200)
+        t.equal(body, '[{"id":1,"name":"Rex","categoryId":3}]')
+        t.equal(headers.link, `<${prefix}/pets>; rel="next"`)
+        t.equal(headers['content-length'], body.length.toString())
+      }
+      t.equal(new Set(responses.map(({ headers }) => headers['x-request-id'])).size, 20)
+      t.equal(new Set(responses.map(({ headers }) => headers['x-ratelimit-remaining'])).size, 20)
+      t.equal(log.filter(({ msg }) => msg === 'request').length, 20)
+    },
+  )
 
-  t.test('for several URLs are handled apart', async (t) => {
+  t.test('for different URLs are handled separately', async (t) => {
     await Promise.all(['/pets', '/pets?limit=1', '/pets?limit=2', '/pets'].map((url) => inject(url)))
     t.equal(runs.listPets, 3)
   })
 
-  t.test('of several callers are handled apart, for an answer may be meant for one of them', async (t) => {
-    const { key } = await createKey()
-    const other = { authorization: `Bearer ${key}` }
-    await app.inject({ url: `${prefix}/pets`, headers: other }) // the key is known from now on
-    runs.listPets = 0
-    await Promise.all([
-      inject('/pets'),
-      inject('/pets'),
-      app.inject({ url: `${prefix}/pets`, headers: other }),
-    ])
-    t.equal(runs.listPets, 2)
-  })
+  t.test(
+    'of different clients are handled separately, because the response may depend on the client',
+    async (t) => {
+      const { key } = await createKey()
+      const other = { authorization: `Bearer ${key}` }
+      await app.inject({ url: `${prefix}/pets`, headers: other }) // caches the key
+      runs.listPets = 0
+      await Promise.all([
+        inject('/pets'),
+        inject('/pets'),
+        app.inject({ url: `${prefix}/pets`, headers: other }),
+      ])
+      t.equal(runs.listPets, 2)
+    },
+  )
 
-  t.test('one after the other are handled each', async (t) => {
+  t.test('one after the other are not coalesced', async (t) => {
     for (let i = 0; i < 3; i++) await inject('/pets')
     t.equal(runs.listPets, 3)
   })
 
-  t.test('are told of a failure each, with a line in the log', async (t) => {
+  t.test('each get the error of the run, with a log line each', async (t) => {
     refusal = new Error('password=hunter2')
-    const answers = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
+    const responses = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
     t.equal(runs.listPets, 1)
     t.strictSame(
-      answers.map(({ statusCode }) => statusCode),
+      responses.map(({ statusCode }) => statusCode),
       [500, 500, 500, 500, 500],
     )
     t.equal(log.filter(({ msg }) => msg === 'request failed').length, 5)
   })
 
-  t.test('are refused each', async (t) => {
+  t.test('are each refused', async (t) => {
     refusal = new ApiError('invalid_request', 'no')
-    const answers = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
+    const responses = await Promise.all(Array.from({ length: 5 }, () => inject('/pets')))
     t.strictSame(
-      answers.map((answer) => answer.json().code),
+      responses.map((response) => response.json().code),
       Array.from({ length: 5 }, () => 'invalid_request'),
     )
   })
 
-  t.test('of GET and HEAD have one answer, with a body and without', async (t) => {
+  t.test('of GET and HEAD get the same response, with a body and without', async (t) => {
     const [get, head] = await Promise.all([inject('/pets'), inject('/pets', 'HEAD')])
     t.equal(head.statusCode, 200)
     t.equal(head.body, '')
     t.equal(head.headers['content-length'], get.headers['content-length'])
   })
 
-  t.test('that change something are never shared', async (t) => {
+  t.test('of unsafe methods are never coalesced', async (t) => {
     await Promise.all(Array.from({ length: 7 }, () => inject('/pets', 'POST')))
     t.equal(runs.createPet, 7)
   })
 })
 
-// Pages that differ: of each size that there may be, and then again of each status.
+// A different page for each index: every size, then again with each status.
 function pageOf(index: number): string {
   const status = statuses[Math.floor(index / pageMax) - 1]
   return `/pets?limit=${(index % pageMax) + 1}${status === undefined ? '' : `&status=${status}`}`
 }
 
-t.test('whoever hangs up takes the answer from nobody who asked with him', async (t) => {
+t.test('a client that disconnects does not abort the request it was coalesced with', async (t) => {
   const service = await startService(t)
   await service.call('GET', '/pets')
   const { port, hostname } = new URL(service.origin)
   const gone = net.connect(Number(port), hostname)
   await once(gone, 'connect')
   const held = await holdPets(service.sql)
-  // As many statements as go at once wait for the lock, so what is asked now is sent later.
+  // Every slot has a statement waiting for the lock, so the next statements are queued.
   const first = Array.from({ length: 80 }, (_, i) => service.call('GET', pageOf(i)))
   await held.someoneWaits()
   gone.write(`GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`)
@@ -185,14 +191,14 @@ t.test('whoever hangs up takes the answer from nobody who asked with him', async
   gone.resetAndDestroy()
   while (!service.log.some(({ msg }) => msg === 'request aborted')) await setImmediate()
   await held.release()
-  const answers = await Promise.all([...first, second])
-  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const responses = await Promise.all([...first, second])
+  t.strictSame(new Set(responses.map(({ status }) => status)), new Set([200]))
 })
 
-t.test('a caller finds in a list what he has added, however many ask for it', async (t) => {
+t.test('a client reads its own writes, however many requests are coalesced', async (t) => {
   const { call } = await startService(t)
   const rounds = 5
-  const caller = async (i: number) => {
+  const client = async (i: number) => {
     for (let round = 0; round < rounds; round++) {
       const { body: pet } = await call('POST', '/pets', { body: { name: `${i}`, categoryId: round } })
       const { body: pets } = await call('GET', `/pets?limit=${pageMax}`)
@@ -202,12 +208,12 @@ t.test('a caller finds in a list what he has added, however many ask for it', as
       )
     }
   }
-  // So many that one page holds all that they add.
-  const callers = Math.min(16, Math.floor(pageMax / rounds))
-  await Promise.all(Array.from({ length: callers }, (_, i) => caller(i)))
+  // One page contains all that they add.
+  const clients = Math.min(16, Math.floor(pageMax / rounds))
+  await Promise.all(Array.from({ length: clients }, (_, i) => client(i)))
 })
 
-t.test('a handler knows whose key a request has, also of requests that arrive together', async (t) => {
+t.test('a handler gets the client of its request, also of concurrent requests', async (t) => {
   const listPets: typeof handlers.listPets = async (_request, { client }) => ({
     status: 200,
     body: [{ id: BigInt(client?.keyId ?? 0), name: client?.plan ?? 'nobody', categoryId: 3n }],
@@ -215,13 +221,13 @@ t.test('a handler knows whose key a request has, also of requests that arrive to
   const { call, createKey } = await startService(t, { handlers: { ...handlers, listPets } })
   const plans = [fixedPlan.name, customPlan]
   const keys = await Promise.all(plans.map((plan) => createKey({ plan })))
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [...keys, ...keys].map(({ key }) =>
       call('GET', '/pets', { headers: { authorization: `Bearer ${key}` } }),
     ),
   )
   t.strictSame(
-    answers.map(({ body: [{ id, name }] }) => [BigInt(id), name]),
+    responses.map(({ body: [{ id, name }] }) => [BigInt(id), name]),
     [...keys, ...keys].map(({ id }, i) => [id, plans[i % plans.length]]),
   )
 })

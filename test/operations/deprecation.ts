@@ -23,10 +23,10 @@ t.test('an operation that is not deprecated has no such headers', async (t) => {
 })
 
 const cases: [title: string, deprecated: Deprecation, headers: Record<string, string>][] = [
-  ['with neither end nor successor', dates, { Deprecation: '@1795132800' }],
+  ['without sunset and successor', dates, { Deprecation: '@1795132800' }],
   ['before 1970', { ...dates, deprecatedAt: new Date('1969-12-31T00:00:00Z') }, { Deprecation: '@-86400' }],
   [
-    'with an end',
+    'with a sunset',
     { ...dates, sunset: new Date('2030-01-02T00:00:00Z') },
     { Deprecation: '@1795132800', Sunset: 'Wed, 02 Jan 2030 00:00:00 GMT' },
   ],
@@ -47,7 +47,7 @@ const cases: [title: string, deprecated: Deprecation, headers: Record<string, st
 ]
 
 for (const [title, deprecated, headers] of cases) {
-  t.test(`a deprecation ${title} says just that`, async (t) => {
+  t.test(`a deprecation ${title} has only those headers`, async (t) => {
     t.strictSame(deprecationHeaders({ ...getPet, deprecation: deprecated }, contract), headers)
   })
 }

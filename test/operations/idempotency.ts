@@ -4,13 +4,13 @@ import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
 import { batched } from '../../src/database/batch.js'
 import { inTransaction } from '../../src/database/driver/transaction.js'
-import { purgeResponses, type StoredResponse } from '../../src/database/idempotency-keys.js'
+import { purgeResponses, type SerializedResponse } from '../../src/database/idempotency-keys.js'
 import { insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { ApiError } from '../../src/errors.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { createOnce } from '../../src/operations/idempotency.js'
+import { createIdempotent } from '../../src/operations/idempotency.js'
 import { contractFile } from '../../src/paths.js'
 import { countStatements } from '../fixtures/count.js'
 import { prefixEncoded, status } from '../fixtures/facts.js'
@@ -31,10 +31,10 @@ async function countPets({ sql }: Pick<Service, 'sql'>): Promise<number> {
   return row?.count ?? -1
 }
 
-t.test('a request that is sent again with its key', async (t) => {
+t.test('a request that is repeated with its key', async (t) => {
   const service = await startService(t)
 
-  t.test('gets the first answer, byte for byte, with a word of it', async (t) => {
+  t.test('gets the first response, byte for byte, marked as a replay', async (t) => {
     const first = await create(service, 'again')
     t.equal(first.status, 201)
     t.equal(first.headers.get('idempotent-replayed'), null)
@@ -46,28 +46,28 @@ t.test('a request that is sent again with its key', async (t) => {
     for (const name of ['location', 'content-type', 'content-length'])
       t.equal(second.headers.get(name), first.headers.get(name), name)
     t.equal(second.headers.get('idempotent-replayed'), 'true')
-    t.not(second.headers.get('x-request-id'), first.headers.get('x-request-id'), 'but it is its own request')
+    t.not(second.headers.get('x-request-id'), first.headers.get('x-request-id'), 'with its own request id')
     t.ok(second.headers.get('x-ratelimit-remaining'), 'and counted')
     t.equal(await countPets(service), before)
     t.strictSame((await service.call('GET', `/pets/${first.body.id}`)).text, first.text)
   })
 
-  t.test('may have its JSON written in another way', async (t) => {
+  t.test('may format its JSON differently', async (t) => {
     const first = await create(service, 'blanks')
     const again = `{ "status": "${status}", "categoryId": 9223372036854775807.0, "name": "R\\u0065x" }`
     t.match(await create(service, 'blanks', again), { status: 201, text: first.text })
   })
 
-  t.test('but another body is refused with 422', async (t) => {
+  t.test('is refused with 422 if the body differs', async (t) => {
     await create(service, 'other')
     const before = await countPets(service)
     const refused = await create(service, 'other', { name: 'Rex', categoryId: 1 })
     t.match(refused, { status: 422, body: { code: 'idempotency_key_reused', status: 422 } })
     t.equal(await countPets(service), before)
-    t.match(await create(service, 'other'), { status: 201 }, 'and the first answer stays')
+    t.match(await create(service, 'other'), { status: 201 }, 'and the first response is kept')
   })
 
-  t.test('or another path', async (t) => {
+  t.test('is refused with 422 if the path differs', async (t) => {
     await create(service, 'path')
     const refused = await send(
       `${service.origin}${prefixEncoded}/pets`,
@@ -78,7 +78,7 @@ t.test('a request that is sent again with its key', async (t) => {
     t.match(refused, { status: 422 })
   })
 
-  t.test('names it bare or in quotes', async (t) => {
+  t.test('may send the key bare or quoted', async (t) => {
     const first = await create(service, 'bare-or-quoted')
     t.equal((await create(service, '"bare-or-quoted"')).text, first.text)
     const odd = await create(service, '"a \\"b\\" \\\\c"')
@@ -100,12 +100,12 @@ t.test('a request that is sent again with its key', async (t) => {
     ['with other letters', 'é', 400],
   ]
   for (const [title, key, status] of lengths) {
-    t.test(`${title} is ${status === 201 ? 'taken' : 'refused'}`, async (t) => {
+    t.test(`a key ${title} is ${status === 201 ? 'accepted' : 'refused'}`, async (t) => {
       const before = await countPets(service)
-      const answer = await create(service, key)
-      t.equal(answer.status, status)
+      const response = await create(service, key)
+      t.equal(response.status, status)
       if (status === 400) {
-        t.match(answer.body, {
+        t.match(response.body, {
           code: 'invalid_request',
           message: /^header\.idempotency-key must be 1 to 255/,
         })
@@ -114,14 +114,14 @@ t.test('a request that is sent again with its key', async (t) => {
     })
   }
 
-  t.test('given twice is refused', async (t) => {
+  t.test('is refused if it has two keys', async (t) => {
     const headers = new Headers([...Object.entries(service.auth), ['content-type', 'application/json']])
     headers.append('idempotency-key', 'a')
     headers.append('idempotency-key', 'b')
     t.equal((await fetch(`${service.base}/pets`, { method: 'POST', headers, body: rexText })).status, 400)
   })
 
-  t.test('is known by its API key alone', async (t) => {
+  t.test('is a different request with another API key', async (t) => {
     const first = await create(service, 'mine')
     const { key } = await service.createKey()
     const second = await create(service, 'mine', rexText, { authorization: `Bearer ${key}` })
@@ -130,7 +130,7 @@ t.test('a request that is sent again with its key', async (t) => {
     t.equal(second.headers.get('idempotent-replayed'), null)
   })
 
-  t.test('is done again when its answer is too old', async (t) => {
+  t.test('is done again when its response has expired', async (t) => {
     const first = await create(service, 'old')
     const { keepHours } = contract.idempotency
     const age = (hours: number) =>
@@ -142,22 +142,22 @@ t.test('a request that is sent again with its key', async (t) => {
     await age(keepHours + 0.1)
     const second = await create(service, 'old')
     t.not(second.text, first.text)
-    t.equal((await create(service, 'old')).text, second.text, 'and that answer is kept')
+    t.equal((await create(service, 'old')).text, second.text, 'and that response is stored')
   })
 })
 
-t.test('50 requests at once with one key make one animal', async (t) => {
+t.test('50 concurrent requests with one key add one animal', async (t) => {
   const service = await startService(t)
-  const answers = await Promise.all(Array.from({ length: 50 }, () => create(service, 'fifty')))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => create(service, 'fifty')))
   t.equal(await countPets(service), 1)
-  const done = answers.filter(({ status }) => status === 201)
-  const busy = answers.filter(({ status }) => status === 409)
+  const done = responses.filter(({ status }) => status === 201)
+  const busy = responses.filter(({ status }) => status === 409)
   t.equal(done.length + busy.length, 50)
   t.equal(new Set(done.map(({ text }) => text)).size, 1)
   t.equal(done.filter(({ headers }) => headers.get('idempotent-replayed') === null).length, 1)
 })
 
-t.test('while the first is under way, others are told to wait', async (t) => {
+t.test('while the first request is running, others get 409 with Retry-After', async (t) => {
   const service = await startService(t)
   const held = await holdInserts(service.sql)
   const first = create(service, 'slow')
@@ -171,12 +171,15 @@ t.test('while the first is under way, others are told to wait', async (t) => {
   t.equal((await create(service, 'slow')).text, done.text)
 })
 
-t.test('requests of one iteration', async (t) => {
-  // Calls, all at once, for what is named; each stores an animal of that name first.
-  async function start(t: Test, act: (name: string, sql: Sql) => Promise<StoredResponse> = async () => done) {
+t.test('concurrent requests', async (t) => {
+  // Each call adds an animal of its name, then acts.
+  async function start(
+    t: Test,
+    act: (name: string, sql: Sql) => Promise<SerializedResponse> = async () => done,
+  ) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
-    const answerOnce = createOnce(
+    const answerOnce = createIdempotent(
       writes,
       24,
     )(async ({ body }, _reply, by) => {
@@ -194,27 +197,27 @@ t.test('requests of one iteration', async (t) => {
       (await sql`select idempotency_key as key from idempotent_answers order by key`).map(({ key }) => key)
     return { ask, stored, keys, writes, admin: sql }
   }
-  const done: StoredResponse = { status: 201, headers: {}, body: undefined }
+  const done: SerializedResponse = { status: 201, headers: {}, body: undefined }
   const names = ['a', 'b', 'c', 'd']
 
-  t.test('share a transaction, and few statements', async (t) => {
+  t.test('share a transaction of few statements', async (t) => {
     const { ask, stored, keys, writes } = await start(t)
     const statements = countStatements(writes)
-    const answers = await Promise.all(names.map((name) => ask(name)))
+    const responses = await Promise.all(names.map((name) => ask(name)))
     t.strictSame(
-      answers,
+      responses,
       names.map(() => ({ ...done, isReplay: false })),
     )
     t.strictSame([await stored(), await keys()], [names, names])
-    t.equal(statements.count, 6, 'begin, locks, kept answers, animals, answers, commit')
+    t.equal(statements.count, 6, 'begin, locks, stored responses, animals, responses, commit')
     t.match(await Promise.all(names.map((name) => ask(name))), [{ isReplay: true }, { isReplay: true }])
     t.strictSame(await stored(), names)
   })
 
-  t.test('share a key, and one of them is done', async (t) => {
+  t.test('with one key are done once', async (t) => {
     const { ask, stored } = await start(t)
-    const answers = await Promise.allSettled(['a', 'a', 'b'].map((name) => ask(name)))
-    t.match(answers, [{ value: done }, { reason: { code: 'idempotency_key_in_use' } }, { value: done }])
+    const responses = await Promise.allSettled(['a', 'a', 'b'].map((name) => ask(name)))
+    t.match(responses, [{ value: done }, { reason: { code: 'idempotency_key_in_use' } }, { value: done }])
     t.strictSame(await stored(), ['a', 'b'])
   })
 
@@ -228,25 +231,25 @@ t.test('requests of one iteration', async (t) => {
       ['a', 'c', 'd'],
     ],
   ] as const) {
-    t.test(`are done, each once, where one ${title}, which has done nothing`, async (t) => {
+    t.test(`are each done once if one ${title}, whose work is rolled back`, async (t) => {
       const { ask, stored, keys } = await start(t, async (name, sql) => (name === 'b' ? act(sql) : done))
-      const answers = await Promise.allSettled(names.map((name) => ask(name)))
-      t.match(answers, [{ value: done }, outcome, { value: done }, { value: done }])
+      const responses = await Promise.allSettled(names.map((name) => ask(name)))
+      t.match(responses, [{ value: done }, outcome, { value: done }, { value: done }])
       t.strictSame(await stored(), ['a', 'c', 'd'])
       t.strictSame(await keys(), kept)
     })
   }
 
-  t.test('are done where one of the callers goes, for whom nothing is', async (t) => {
-    const caller = new AbortController()
+  t.test('are done if one of the clients disconnects, whose request is not', async (t) => {
+    const client = new AbortController()
     const { ask, stored, keys } = await start(t, async (name) => {
-      if (name === 'b') caller.abort()
+      if (name === 'b') client.abort()
       return done
     })
-    const answers = await Promise.allSettled(
-      names.map((name) => ask(name, name === 'b' ? caller.signal : undefined)),
+    const responses = await Promise.allSettled(
+      names.map((name) => ask(name, name === 'b' ? client.signal : undefined)),
     )
-    t.match(answers, [{ value: done }, { reason: { code: 'STATEMENT_ABANDONED' } }, { value: done }])
+    t.match(responses, [{ value: done }, { reason: { code: 'STATEMENT_ABANDONED' } }, { value: done }])
     t.strictSame(
       [await stored(), await keys()],
       [
@@ -256,14 +259,14 @@ t.test('requests of one iteration', async (t) => {
     )
   })
 
-  t.test('are told that nothing is done where one has gone, and no answer can be kept', async (t) => {
-    const caller = new AbortController()
+  t.test('fail without effect if one client has gone, or a response cannot be stored', async (t) => {
+    const client = new AbortController()
     const { ask, stored } = await start(t, async (name, sql) => {
-      if (name === 'b') caller.abort()
+      if (name === 'b') client.abort()
       if (name === 'c') await sql`select 1 / 0`.catch(() => {})
       return done
     })
-    const asked = names.map((name) => ask(name, name === 'b' ? caller.signal : undefined))
+    const asked = names.map((name) => ask(name, name === 'b' ? client.signal : undefined))
     t.match(await Promise.allSettled(asked), [
       { value: done },
       { reason: { code: 'STATEMENT_ABANDONED' } },
@@ -273,7 +276,7 @@ t.test('requests of one iteration', async (t) => {
     t.strictSame(await stored(), ['a', 'd'])
   })
 
-  t.test('fail together where the connection does, and each may be asked again', async (t) => {
+  t.test('fail together if the connection is lost, and each may be repeated', async (t) => {
     let isCut = true
     const { ask, stored, admin } = await start(t, async (name) => {
       if (name === 'b' && isCut)
@@ -282,8 +285,8 @@ t.test('requests of one iteration', async (t) => {
           where datname = current_database() and pid <> pg_backend_pid()`
       return done
     })
-    const answers = await Promise.allSettled(names.map((name) => ask(name)))
-    t.ok(answers.every((each) => each.status === 'rejected' && isUnavailable(each.reason)))
+    const responses = await Promise.allSettled(names.map((name) => ask(name)))
+    t.ok(responses.every((each) => each.status === 'rejected' && isUnavailable(each.reason)))
     t.strictSame(await stored(), [])
     isCut = false
     await Promise.all(names.map((name) => ask(name)))
@@ -291,7 +294,7 @@ t.test('requests of one iteration', async (t) => {
   })
 })
 
-t.test('headers that are no text are kept as they go out', async (t) => {
+t.test('headers that are not strings are stored as they are sent', async (t) => {
   const document = parseDocument(contract.text)
   const headers = ['paths', '/pets', 'post', 'responses', '201', 'headers']
   const int64 = { type: 'integer', format: 'int64' }
@@ -299,8 +302,8 @@ t.test('headers that are no text are kept as they go out', async (t) => {
   document.setIn([...headers, 'X-Ids'], document.createNode({ schema: { type: 'array', items: int64 } }))
   const total = 9223372036854775807n
   const createPet: Handlers['createPet'] = async (request, context) => {
-    const answer = await handlers.createPet(request, context)
-    return { ...answer, headers: { ...answer.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // no types know of these
+    const response = await handlers.createPet(request, context)
+    return { ...response, headers: { ...response.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // not in the generated types
   }
   const edited = await readContract(contractFile, async () => document.toString())
   const service = await startService(t, { contract: edited, handlers: { ...handlers, createPet } })
@@ -314,21 +317,21 @@ t.test('headers that are no text are kept as they go out', async (t) => {
   }
 })
 
-t.test('requests that arrive together read what each other has written, where they read first', async (t) => {
+t.test('concurrent requests that read before they write see the writes of the others', async (t) => {
   const max = 3
   const count = batched(async (sql: Sql, inputs: readonly string[]) => {
     await sql`lock table pets in exclusive mode`
     const [row] = await sql<{ count: number }[]>`select count(*)::int as count from pets`
     return inputs.map(() => row?.count ?? 0)
   })
-  const plainly = async (sql: Sql) => {
+  const withoutBatch = async (sql: Sql) => {
     await sql`lock table pets in exclusive mode`
     return (await sql`select from pets`).length
   }
   for (const [title, countIn] of [
     ['by batched statements', (sql: Sql) => count(sql, '')],
-    ['by statements of their own', plainly],
-    ['in a transaction of their own', (sql: Sql) => inTransaction(sql, plainly)],
+    ['by statements of their own', withoutBatch],
+    ['in a transaction of their own', (sql: Sql) => inTransaction(sql, withoutBatch)],
   ] as const)
     t.test(title, async (t) => {
       const createPet: Handlers['createPet'] = async (request, context) => {
@@ -337,23 +340,23 @@ t.test('requests that arrive together read what each other has written, where th
       }
       const service = await startService(t, { handlers: { ...handlers, createPet } })
       for (const round of ['a', 'b']) {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 10 }, (_, i) => create(service, `${round}${i}`)),
         )
-        const added = answers.filter(({ status }) => status === 201).length
+        const added = responses.filter(({ status }) => status === 201).length
         t.equal(added, round === 'a' ? max : 0)
         t.equal(await countPets(service), max)
       }
     })
 })
 
-t.test('what a handler refuses is kept, and has done nothing', async (t) => {
+t.test('the refusal of a handler is stored, and its statements are rolled back', async (t) => {
   let calls = 0
   const createPet: Handlers['createPet'] = async ({ body }, { sql }) => {
     calls++
     await insertPet(sql, body)
     if (body.status === status) throw new ApiError('pet_not_found', 'There is no room.')
-    // A statement that fails is no end of the transaction.
+    // A failed statement does not end the transaction.
     await sql`select 1 / 0`.catch(() => {})
     return { status: 400, body: { code: 'invalid_request', message: 'No.', status: 400 } }
   }
@@ -375,13 +378,13 @@ t.test('what a handler refuses is kept, and has done nothing', async (t) => {
   t.equal(await countPets(service), 0)
 })
 
-t.test('what went wrong in the service is not kept, and is undone', async (t) => {
+t.test('an error of the service is not stored, and its statements are rolled back', async (t) => {
   let isBroken = true
   const createPet: Handlers['createPet'] = async (request, context) => {
-    const answer = await handlers.createPet(request, context)
+    const response = await handlers.createPet(request, context)
     if (isBroken && request.body.status === status) throw new Error('broken')
-    // Nothing that the contract forbids is kept, either.
-    return isBroken ? { ...answer, headers: {} as never } : answer
+    // Nor is an invalid response stored.
+    return isBroken ? { ...response, headers: {} as never } : response
   }
   const service = await startService(t, { handlers: { ...handlers, createPet } })
   for (const body of [rexText, '{"name":"Rex","categoryId":1}']) {
@@ -396,7 +399,7 @@ t.test('what went wrong in the service is not kept, and is undone', async (t) =>
   }
 })
 
-t.test('a refusal before the operation is not kept', async (t) => {
+t.test('a refusal before the handler runs is not stored', async (t) => {
   const service = await startService(t)
   t.equal((await create(service, 'late', { name: '' })).status, 400)
   const limited = await service.createKey({ perMinute: 1 })
@@ -407,7 +410,7 @@ t.test('a refusal before the operation is not kept', async (t) => {
   t.equal((await create(service, 'late')).status, 201)
 })
 
-t.test('without a key nothing is different', async (t) => {
+t.test('without a key a request is done every time', async (t) => {
   const sql = await createDatabase(t)
   const pools = await openPools(t, sql)
   const statements = countStatements(pools.writes)
@@ -421,13 +424,13 @@ t.test('without a key nothing is different', async (t) => {
   t.ok(statements.count > 3, 'a transaction')
 })
 
-t.test('an operation without the mark takes no notice of a key', async (t) => {
+t.test('an operation without x-idempotent ignores the key', async (t) => {
   const service = await startService(t)
   const headers = { 'idempotency-key': '' }
   t.equal((await service.call('GET', '/pets', { headers })).status, 200)
 })
 
-t.test('old answers are purged by an index, some at a time', async (t) => {
+t.test('expired responses are purged in batches, by an index', async (t) => {
   const sql = await createDatabase(t) // without a service, which purges too
   const fill = (count: number, hours: number) => sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, created_at)
@@ -450,26 +453,29 @@ t.test('old answers are purged by an index, some at a time', async (t) => {
   t.equal((await sql`select count(*)::int as count from idempotent_answers`)[0]?.count, 20_000)
 })
 
-t.test('killed between commit and answer, and asked again, the service makes one animal', async (t) => {
-  const service = await startService(t) // for its database and its key
-  const proxy = await startDatabaseProxy(t, service.sql)
-  const post = (base: string) =>
-    send(`${base}/pets`, 'POST', { ...service.auth, 'idempotency-key': 'killed' }, rexText)
+t.test(
+  'a request repeated after the service was killed between commit and response adds one animal',
+  async (t) => {
+    const service = await startService(t) // provides the database and the key
+    const proxy = await startDatabaseProxy(t, service.sql)
+    const post = (base: string) =>
+      send(`${base}/pets`, 'POST', { ...service.auth, 'idempotency-key': 'killed' }, rexText)
 
-  const first = await startProcess(t, { DATABASE_URL: proxy.url })
-  const committed = proxy.holdBack('COMMIT')
-  const lost = post(first.base).then(
-    ({ status }) => status,
-    () => 'no answer',
-  )
-  await committed
-  await first.stop('SIGKILL')
-  t.equal(await lost, 'no answer')
-  t.equal(await countPets(service), 1)
+    const first = await startProcess(t, { DATABASE_URL: proxy.url })
+    const committed = proxy.holdBack('COMMIT')
+    const lost = post(first.base).then(
+      ({ status }) => status,
+      () => 'no response',
+    )
+    await committed
+    await first.stop('SIGKILL')
+    t.equal(await lost, 'no response')
+    t.equal(await countPets(service), 1)
 
-  const second = await startService(t, { sql: service.sql })
-  const again = await post(second.base)
-  t.match(again, { status: 201, body: rex })
-  t.equal(again.headers.get('idempotent-replayed'), 'true')
-  t.equal(await countPets(service), 1)
-})
+    const second = await startService(t, { sql: service.sql })
+    const again = await post(second.base)
+    t.match(again, { status: 201, body: rex })
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.equal(await countPets(service), 1)
+  },
+)

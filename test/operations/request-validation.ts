@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../fixtures/directory.js'
 import { prefix, status, statuses } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
-// An operation that takes something in every place, beside those of the service.
+// An operation with input in every part of the request, added to those of the service.
 const addToHerd = {
   operationId: 'addToHerd',
   parameters: [
@@ -60,7 +60,7 @@ async function startWider(t: Test) {
       return { status: 204 }
     },
   }
-  // The generated types know nothing of this contract.
+  // The generated types are of another contract.
   const service = await startService(t, {
     contract: await widerContract(t),
     handlers: wider as unknown as Handlers,
@@ -68,7 +68,7 @@ async function startWider(t: Test) {
   return { ...service, requests }
 }
 
-// An operation that takes any text in every place, and hands it to the database.
+// An operation with text in every part of the request, which it sends to the database.
 const addNote = {
   operationId: 'addNote',
   parameters: [
@@ -85,19 +85,19 @@ const addNote = {
 
 const pet = { name: 'Rex', categoryId: 3 }
 
-t.test('a request with something in every place', async (t) => {
+t.test('a request with input in every part', async (t) => {
   const { call, requests } = await startWider(t)
   const herd = (query: string, headers: Record<string, string>, body: unknown, id = '1') =>
     call('POST', `/herds/${id}/pets?${query}`, { headers, body })
 
-  t.test('reaches the handler with parameters of their types, and defaults', async (t) => {
-    const answer = await herd(
+  t.test('reaches the handler with typed parameters and defaults', async (t) => {
+    const response = await herd(
       'mode=lead&ids=9223372036854775807&ids=-1&tame=true',
       { 'X-Batch': '7' },
       { ...pet, categoryId: 3 },
       '9007199254740993',
     )
-    t.equal(answer.status, 204)
+    t.equal(response.status, 204)
     t.match(requests.pop(), {
       params: { herdId: 9007199254740993n },
       query: { mode: 'lead', ids: [9223372036854775807n, -1n], weight: 0.5, tame: true },
@@ -106,21 +106,21 @@ t.test('a request with something in every place', async (t) => {
     })
   })
 
-  t.test('may give a list of one', async (t) => {
+  t.test('may send a list of one', async (t) => {
     t.equal((await herd('mode=lead&ids=5', { 'X-Batch': '1' }, pet)).status, 204)
     t.match(requests.pop(), { query: { ids: [5n] } })
   })
 
-  t.test('is told of the faults of every place in one message', async (t) => {
-    const answer = await herd(
+  t.test('gets all violations in one message', async (t) => {
+    const response = await herd(
       'mode=follow&ids=1&ids=x&weight=heavy&tame=perhaps&limt=3',
       { 'X-Batch': '0' },
       '{"name":"","categoryId":"3","status":null,"id":1,"tags":[]}',
       'x',
     )
-    t.equal(answer.status, 400)
-    t.equal(answer.body.code, 'invalid_request')
-    t.strictSame(answer.body.message.split('; ').sort(), [
+    t.equal(response.status, 400)
+    t.equal(response.body.code, 'invalid_request')
+    t.strictSame(response.body.message.split('; ').sort(), [
       'body.categoryId must be an integer',
       'body.id is not a known field',
       'body.name must have at least 1 character',
@@ -136,28 +136,28 @@ t.test('a request with something in every place', async (t) => {
     ])
   })
 
-  t.test('is told of all that is missing', async (t) => {
-    const answer = await herd('', {}, '')
-    t.strictSame(answer.body, {
+  t.test('gets everything that is missing in one message', async (t) => {
+    const response = await herd('', {}, '')
+    t.strictSame(response.body, {
       code: 'invalid_request',
       message: 'query.mode is required; header.x-batch is required; body is required',
       status: 400,
     })
   })
 
-  t.test('is told that its body is no JSON, wherever else it is wrong', async (t) => {
+  t.test('gets invalid_json if its body is malformed, whatever else is wrong', async (t) => {
     t.match(await herd('', {}, '{'), { status: 400, body: { code: 'invalid_json' } })
   })
 
   t.equal(requests.length, 0, 'and no other request reached the handler')
 })
 
-t.test('text that the database could not hold', async (t) => {
+t.test('text that PostgreSQL cannot store', async (t) => {
   const { call, requests } = await startWider(t)
   const note = (author: string, query: string, body: unknown = { text: 'x' }) =>
     call('POST', `/authors/${author}/notes?${query}`, { body })
 
-  t.test('is refused in a body, in names and values alike', async (t) => {
+  t.test('is refused in the names and values of a body', async (t) => {
     for (const text of ['\\u0000', '\\ud800', '\\udc00\\ud800']) {
       for (const body of [`{"text":"a${text}"}`, `{"a${text}":"x"}`]) {
         t.match(await note('x', '', body), { status: 400, body: { code: 'invalid_json' } }, body)
@@ -194,7 +194,7 @@ t.test('text that the database could not hold', async (t) => {
   t.match(await note('%FF', ''), { status: 400, body: { code: 'malformed_request' } })
   t.equal(requests.length, 0, 'and no request reached the handler')
 
-  t.test('is none that only looks like it', async (t) => {
+  t.test('is not text that only looks like it', async (t) => {
     const body = '{"\\ud83d\\ude00":"\\\\u0000"}'
     t.equal((await note('%25FF', 'tag=%F0%9F%98%80&tag=%2500+%25&a/b=', body)).status, 204)
     t.match(requests.pop(), {
@@ -243,8 +243,8 @@ t.test('the input of the service', async (t) => {
   for (const [method, path, body, message] of refused) {
     const given = body === undefined || body === '' ? '' : ` with ${JSON.stringify(body)}`
     t.test(`${method} ${path}${given} is refused: ${message}`, async (t) => {
-      const answer = await call(method, path, body === undefined ? {} : { body })
-      t.strictSame(answer.body, { code: 'invalid_request', message, status: 400 })
+      const response = await call(method, path, body === undefined ? {} : { body })
+      t.strictSame(response.body, { code: 'invalid_request', message, status: 400 })
     })
   }
 
@@ -266,22 +266,22 @@ t.test('the input of the service', async (t) => {
   ]
   for (const [type, status] of types) {
     t.test(`a body of type ${type} gets ${status}`, async (t) => {
-      const answer = await call('POST', '/pets', { headers: { 'content-type': type }, body: pet })
-      t.equal(answer.status, status)
-      if (status === 415) t.equal(answer.body.code, 'unsupported_media_type')
+      const response = await call('POST', '/pets', { headers: { 'content-type': type }, body: pet })
+      t.equal(response.status, status)
+      if (status === 415) t.equal(response.body.code, 'unsupported_media_type')
     })
 
     if (status === 201) {
-      t.test(`a wrong body of type ${type} is refused like any`, async (t) => {
+      t.test(`a wrong body of type ${type} is refused like any other`, async (t) => {
         const wrong = { headers: { 'content-type': type }, body: { ...pet, categoryId: 'x' } }
         t.match(await call('POST', '/pets', wrong), { status: 400, body: { code: 'invalid_request' } })
       })
     }
   }
 
-  t.test('a body of a type that is not taken is not even read', async (t) => {
-    const answer = await call('POST', '/pets', { headers: { 'content-type': 'text/plain' }, body: '{' })
-    t.equal(answer.body.message, 'The body must be of type application/json, in UTF-8.')
+  t.test('a body of another type is refused before it is read', async (t) => {
+    const response = await call('POST', '/pets', { headers: { 'content-type': 'text/plain' }, body: '{' })
+    t.equal(response.body.message, 'The body must be of type application/json, in UTF-8.')
   })
 
   t.test('a body without a type is refused', async (t) => {
@@ -292,13 +292,13 @@ t.test('the input of the service', async (t) => {
     )
   })
 
-  t.test('a body is refused where none is taken', async (t) => {
+  t.test('a body is refused if the operation declares none', async (t) => {
     const type = 'Content-Type: application/json'
-    const answer = await raw(service, `GET ${prefix}/pets`, [type, 'Content-Length: 2'], '{}')
-    t.match(answer, /^HTTP\/1.1 400 .*"body must be absent"/s)
+    const response = await raw(service, `GET ${prefix}/pets`, [type, 'Content-Length: 2'], '{}')
+    t.match(response, /^HTTP\/1.1 400 .*"body must be absent"/s)
   })
 
-  t.test('a body in chunks is a body like any', async (t) => {
+  t.test('a chunked body is accepted', async (t) => {
     const headers = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
     const chunks = ['{"name":"Rex",', '"categoryId":3}'].map(
       (each) => `${each.length.toString(16)}\r\n${each}\r\n`,
@@ -310,10 +310,10 @@ t.test('the input of the service', async (t) => {
   })
 
   for (const coding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip']) {
-    t.test(`a body in the coding ${coding} is refused, and told what is taken`, async (t) => {
-      const answer = await call('POST', '/pets', { headers: { 'content-encoding': coding }, body: pet })
-      t.match(answer, { status: 415, body: { code: 'unsupported_media_type' } })
-      t.equal(answer.headers.get('accept-encoding'), 'identity')
+    t.test(`a body in the coding ${coding} is refused with Accept-Encoding`, async (t) => {
+      const response = await call('POST', '/pets', { headers: { 'content-encoding': coding }, body: pet })
+      t.match(response, { status: 415, body: { code: 'unsupported_media_type' } })
+      t.equal(response.headers.get('accept-encoding'), 'identity')
       const declared = contract.operations.get('createPet')?.responses.get('415')?.headers ?? []
       t.ok(
         declared.some(({ name }) => name.toLowerCase() === 'accept-encoding'),
@@ -322,12 +322,12 @@ t.test('the input of the service', async (t) => {
     })
   }
 
-  t.test('the coding identity is none', async (t) => {
+  t.test('the coding identity is accepted', async (t) => {
     const headers = { 'content-encoding': 'identity' }
     t.equal((await call('POST', '/pets', { headers, body: pet })).status, 201)
   })
 
-  t.test('of many unknown fields 20 are named, and none at length', async (t) => {
+  t.test('of many unknown fields 20 are named, each shortened', async (t) => {
     const count = Math.min(500, Math.floor(contract.limits.body / 100))
     const names = Array.from({ length: count }, (_, i) => `x${i}${'x'.repeat(80)}`)
     const body = { ...pet, ...Object.fromEntries(names.map((name) => [name, 1])) }
@@ -342,7 +342,7 @@ t.test('the input of the service', async (t) => {
     t.match((await call('GET', `/pets?${query}`)).body.message, /^(query\.x\d+ [^;]+; ){20}and 480 more$/)
   })
 
-  t.test('what was refused left nothing behind', async (t) => {
+  t.test('refused requests change nothing', async (t) => {
     const rows = await sql`select distinct name, category_id, status from pets`
     t.strictSame(
       [...rows].map((row) => ({ ...row })),
@@ -356,7 +356,7 @@ function raw({ origin, auth }: Service, target: string, headers: string[], body:
   return sendRaw(origin, `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-t.test('what the contract says of integers is exact beyond 2^53', async (t) => {
+t.test('integer constraints are exact beyond 2^53', async (t) => {
   const int64 = 'type: integer, format: int64'
   const text = `
 openapi: 3.1.0
@@ -401,7 +401,7 @@ paths:
   t.match((await send(`${service.origin}/openapi.json`)).text, '"default":9223372036854775807')
 })
 
-t.test('errors are sent as the type that the contract declares for them', async (t) => {
+t.test('errors have the media type that the contract declares', async (t) => {
   const document = parseDocument(contract.text)
   const names = Object.keys(document.toJS().components.responses)
   for (const name of names) {

@@ -12,120 +12,120 @@ const rex = { id: 1n, name: 'Rex', categoryId: 3n }
 interface Case {
   readonly title: string
   readonly id: 'listPets' | 'createPet' | 'getPet'
-  /** What the handler answers. */
-  readonly answer: unknown
-  /** What the log says. */
+  /** The response of the handler. */
+  readonly response: unknown
+  /** The start of the logged message. */
   readonly log: string
 }
 
-// Where no status fits, `default` describes the answer: an error.
+// `default` declares every other status, as an error.
 const broken: Case[] = [
   {
     title: 'a status that is not declared',
     id: 'getPet',
-    answer: { status: 202, body: rex },
+    response: { status: 202, body: rex },
     log: 'getPet 202: body at ""',
   },
   {
     title: 'the status of another operation',
     id: 'getPet',
-    answer: { status: 201, body: rex },
+    response: { status: 201, body: rex },
     log: 'getPet 201: body at ""',
   },
   {
     title: 'a required header that is missing',
     id: 'createPet',
-    answer: { status: 201, body: rex },
+    response: { status: 201, body: rex },
     log: 'createPet 201: header Location is missing',
   },
   {
     title: 'a header that is wrong',
     id: 'listPets',
-    answer: { status: 200, headers: { Link: 'next' }, body: [] },
+    response: { status: 200, headers: { Link: 'next' }, body: [] },
     log: 'listPets 200: header Link must match pattern',
   },
   {
     title: 'a body of the wrong type',
     id: 'listPets',
-    answer: { status: 200, body: rex },
+    response: { status: 200, body: rex },
     log: 'listPets 200: body at "" must be array',
   },
   {
     title: 'a body that is text',
     id: 'getPet',
-    answer: { status: 200, body: 'Rex' },
+    response: { status: 200, body: 'Rex' },
     log: 'getPet 200: body at "" must be object',
   },
   {
     title: 'a body that is bytes',
     id: 'getPet',
-    answer: { status: 200, body: Buffer.from('{}') },
+    response: { status: 200, body: Buffer.from('{}') },
     log: 'getPet 200: body at ""',
   },
   {
     title: 'a body that is a number',
     id: 'getPet',
-    answer: { status: 200, body: 7 },
+    response: { status: 200, body: 7 },
     log: 'getPet 200: body at "" must be object',
   },
   {
     title: 'a body that is null',
     id: 'getPet',
-    answer: { status: 200, body: null },
+    response: { status: 200, body: null },
     log: 'getPet 200: body at "" must be object',
   },
   {
     title: 'no body where one is declared',
     id: 'getPet',
-    answer: { status: 200 },
+    response: { status: 200 },
     log: 'getPet 200: body at "" must be object',
   },
   {
     title: 'a field that is missing',
     id: 'getPet',
-    answer: { status: 200, body: { id: 1n, name: 'Rex' } },
+    response: { status: 200, body: { id: 1n, name: 'Rex' } },
     log: 'getPet 200: body at "" must have required property \'categoryId\'',
   },
   {
     title: 'a field of the wrong type',
     id: 'getPet',
-    answer: { status: 200, body: { ...rex, name: 7 } },
+    response: { status: 200, body: { ...rex, name: 7 } },
     log: 'getPet 200: body at "/name" must be string',
   },
   {
     title: 'an integer that has a fraction',
     id: 'getPet',
-    answer: { status: 200, body: { ...rex, categoryId: 1.5 } },
+    response: { status: 200, body: { ...rex, categoryId: 1.5 } },
     log: 'getPet 200: body at "/categoryId" must be an integer',
   },
   {
     title: 'an integer out of range',
     id: 'getPet',
-    answer: { status: 200, body: { ...rex, id: 2n ** 63n } },
+    response: { status: 200, body: { ...rex, id: 2n ** 63n } },
     log: 'getPet 200: body at "/id" must be an integer from',
   },
   {
     title: 'a value that is not of the enum',
     id: 'listPets',
-    answer: { status: 200, body: [rex, { ...rex, status: 'no-such' }] },
+    response: { status: 200, body: [rex, { ...rex, status: 'no-such' }] },
     log: 'listPets 200: body at "/1/status" must be equal to one of the allowed values',
   },
   {
     title: 'null where a field should be absent',
     id: 'listPets',
-    answer: { status: 200, body: [{ ...rex, status: null }] },
+    response: { status: 200, body: [{ ...rex, status: null }] },
     log: 'listPets 200: body at "/0/status" must be string',
   },
   {
     title: 'a header that HTTP cannot carry',
     id: 'listPets',
-    answer: { status: 200, headers: { Link: '</a>; rel="next"\r\nX-A: b' }, body: [] },
-    log: 'listPets 200: header Link holds what no header can',
+    response: { status: 200, headers: { Link: '</a>; rel="next"\r\nX-A: b' }, body: [] },
+    log: 'listPets 200: header Link has characters that HTTP does not allow',
   },
   {
     title: 'an error of the wrong form',
     id: 'getPet',
-    answer: { status: 404, body: { error: 'secret' } },
+    response: { status: 404, body: { error: 'secret' } },
     log: 'getPet 404: body at "" must have required property \'code\'',
   },
 ]
@@ -137,46 +137,43 @@ const calls: Record<Case['id'], Parameters<Service['call']>> = {
 }
 
 t.test('a handler that breaks the contract', async (t) => {
-  let answer: unknown
+  let response: unknown
   let refusal: ApiError | undefined
-  const answering = async () => {
+  const respond = async () => {
     if (refusal) throw refusal
-    return answer
+    return response
   }
-  // What is tested is what the compiler would not let pass.
-  const answers = { listPets: answering, createPet: answering, getPet: answering }
-  const careless = { ...handlers, ...answers } as unknown as Handlers
+  // The compiler would not accept these.
+  const responses = { listPets: respond, createPet: respond, getPet: respond }
+  const careless = { ...handlers, ...responses } as unknown as Handlers
   const { call, log } = await startService(t, { handlers: careless })
 
-  for (const { title, id, answer: given, log: expected } of broken) {
-    t.test(
-      `with ${title} makes a 500 that says nothing, and a line in the log that says where`,
-      async (t) => {
-        answer = given
-        log.length = 0
-        const received = await call(...calls[id])
-        t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
-        t.equal(received.status, 500)
-        t.match(received.headers.get('content-type'), /^application\/json/)
-        for (const [name, value] of Object.entries(Object(given).headers ?? {}))
-          t.not(received.headers.get(name), value, `without ${name}`)
-        const faults = log.filter(({ level }) => Number(level) >= 50)
-        t.equal(faults.length, 1)
-        t.match(faults[0], {
-          err: { type: 'ResponseError' },
-          requestId: received.headers.get('x-request-id'),
-        })
-        t.ok(String(Object(faults[0]?.err).message).startsWith(expected), expected)
-      },
-    )
+  for (const { title, id, response: given, log: expected } of broken) {
+    t.test(`with ${title} responds 500 without details, and logs the place`, async (t) => {
+      response = given
+      log.length = 0
+      const received = await call(...calls[id])
+      t.strictSame(received.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+      t.equal(received.status, 500)
+      t.match(received.headers.get('content-type'), /^application\/json/)
+      for (const [name, value] of Object.entries(Object(given).headers ?? {}))
+        t.not(received.headers.get(name), value, `without ${name}`)
+      const faults = log.filter(({ level }) => Number(level) >= 50)
+      t.equal(faults.length, 1)
+      t.match(faults[0], {
+        err: { type: 'ResponseError' },
+        requestId: received.headers.get('x-request-id'),
+      })
+      t.ok(String(Object(faults[0]?.err).message).startsWith(expected), expected)
+    })
   }
 
-  t.test('and answers rightly the next time is let through', async (t) => {
-    answer = { status: 200, body: rex }
+  t.test('serves the next request, whose response is valid', async (t) => {
+    response = { status: 200, body: rex }
     t.match(await call('GET', '/pets/1'), { status: 200, text: '{"id":1,"name":"Rex","categoryId":3}' })
   })
 
-  t.test('and breaks it in refusing', async (t) => {
+  t.test('with an error whose headers are invalid responds 500', async (t) => {
     log.length = 0
     refusal = new ApiError('pet_not_found', 'No.', { headers: { 'X-RateLimit-Limit': 'many' } })
     const received = await call('GET', '/pets/1')
@@ -190,17 +187,17 @@ t.test('a handler that breaks the contract', async (t) => {
     ])
   })
 
-  t.test('breaks it for HEAD too', async (t) => {
-    answer = { status: 200, body: { id: 1n } }
+  t.test('responds 500 to HEAD, too', async (t) => {
+    response = { status: 200, body: { id: 1n } }
     t.equal((await call('HEAD', '/pets/1')).status, 500)
   })
 })
 
-t.test('a handler that throws makes a 500 that says nothing', async (t) => {
+t.test('a handler that throws responds 500 without details', async (t) => {
   const listPets = () => Promise.reject(new Error('password=hunter2'))
   const { call, log } = await startService(t, { handlers: { ...handlers, listPets } })
-  const answer = await call('GET', '/pets')
-  t.strictSame(answer.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
+  const response = await call('GET', '/pets')
+  t.strictSame(response.body, { code: 'internal_error', message: 'Internal Server Error', status: 500 })
   t.match(
     log.find(({ level }) => level === 50),
     { err: { message: 'password=hunter2' } },
@@ -224,7 +221,7 @@ function response(status: string, ...headers: ReturnType<typeof header>[]) {
 }
 
 const operation: Operation = {
-  ...(contract.operations.get('listPets') as Operation), // it is in the contract: test/contract/document.ts
+  ...(contract.operations.get('listPets') as Operation), // it is in the contract
   responses: new Map([
     response(
       '200',
@@ -263,7 +260,7 @@ t.test('the checks of an operation', async (t) => {
     ['any status, by default', 302, {}, undefined],
   ]
   for (const [title, status, headers, problem] of heads) {
-    t.test(`${problem ? 'refuse' : 'take'} ${title}`, async (t) => {
+    t.test(`${problem ? 'refuse' : 'accept'} ${title}`, async (t) => {
       if (problem === undefined) return t.doesNotThrow(() => check.head(status, headers))
       return t.throws(() => check.head(status, headers), {
         name: 'ResponseError',
@@ -282,14 +279,14 @@ t.test('the checks of an operation', async (t) => {
     ['a wrong body by default', 500, {}, /^listPets 500: body at "" must be string$/],
   ]
   for (const [title, status, body, problem] of bodies) {
-    t.test(`${problem ? 'refuse' : 'take'} ${title}`, async (t) => {
+    t.test(`${problem ? 'refuse' : 'accept'} ${title}`, async (t) => {
       if (problem === undefined) return t.doesNotThrow(() => check.body(status, body))
       return t.throws(() => check.body(status, body), { name: 'ResponseError', message: problem })
     })
   }
 })
 
-t.test('answers whose schemas refer to others', async (t) => {
+t.test('responses whose schemas refer to others', async (t) => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
   const animal = (kind: string, name: string) => ({
     type: 'object',
@@ -350,7 +347,7 @@ t.test('answers whose schemas refer to others', async (t) => {
   }
 })
 
-t.test('a status that nothing declares is refused', async (t) => {
+t.test('an undeclared status is refused', async (t) => {
   const check = createResponseChecks(document)({ ...operation, responses: new Map([response('200')]) }, true)
   t.doesNotThrow(() => check.head(200, {}))
   t.throws(() => check.head(201, {}), new ResponseError('listPets 201', 'the status is not declared'))

@@ -6,7 +6,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { findDifferences } from '../../../scripts/generate/differences.js'
 import type { Contract } from '../../../src/contract/types.js'
-import { type Handlers, notWritten } from '../../../src/handlers/handler.js'
+import { type Handlers, notImplemented } from '../../../src/handlers/handler.js'
 import { projectRoot } from '../../../src/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { send, startService } from '../../fixtures/service.js'
@@ -22,7 +22,7 @@ function projectOf(t: Test, write: (file: string) => void): string {
 
 function stubs({ operations }: Contract): Handlers {
   const names = [...operations.values()].map(({ name }) => name)
-  return Object.fromEntries(names.map((name) => [name, notWritten(name as never)])) as never
+  return Object.fromEntries(names.map((name) => [name, notImplemented(name as never)])) as never
 }
 
 for (const folder of folders.filter((each) => each !== '')) {

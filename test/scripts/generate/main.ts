@@ -120,7 +120,7 @@ async function addOperation(t: Test, copy: string): Promise<void> {
   ])
   t.strictSame((await generate(copy)).at(-1), { file: 'src/handlers/listToys.ts', state: 'added' })
   const stub = readFileSync(path.join(copy, 'src/handlers/listToys.ts'), 'utf8')
-  t.match(stub, /List toys[\s\S]*notWritten\('listToys'\)/)
+  t.match(stub, /List toys[\s\S]*notImplemented\('listToys'\)/)
   t.equal(readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8'), mine)
   t.strictSame(await checkTypes(copy), { server: [], others: [] })
   t.strictSame(await generate(copy), [], 'a second run changes nothing')
@@ -228,7 +228,7 @@ async function breakHandlers(t: Test, copy: string): Promise<void> {
   ])
   t.strictSame(await found(copy), [orphaned], 'and it is kept')
   const answer = "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 3 } })"
-  edit(copy, 'src/handlers/readPet.ts', "notWritten('readPet')", answer)
+  edit(copy, 'src/handlers/readPet.ts', "notImplemented('readPet')", answer)
   rmSync(path.join(copy, 'src/handlers/listToys.ts'))
 
   const { server } = await checkTypes(copy)

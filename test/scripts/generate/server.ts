@@ -65,7 +65,7 @@ async function generate(
     ...written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]),
     ...planned.map((name) => [
       `${name}.ts`,
-      `export const ${name}: Handler<'${name}'> = notWritten('${name}')\n`,
+      `export const ${name}: Handler<'${name}'> = notImplemented('${name}')\n`,
     ]),
   ])
   const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })
@@ -192,7 +192,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
   [
     'quotas beyond what their header may say',
     [[[...ok, 'headers', 'X-RateLimit-Limit', 'schema', 'maximum'], 100]],
-    /^openapi\.yaml:\d+:5: listToys 200: header X-RateLimit-Limit must be at most 100, as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 200: header X-RateLimit-Limit must be at most 100, as the server sends it$/,
   ],
   [
     'a header that only other answers have',
@@ -200,12 +200,12 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
       ...described,
       [[...refused, 'headers', 'Retry-After'], { required: true, 'x-set-by-server': true, schema: {} }],
     ],
-    /^openapi\.yaml:\d+:5: listToys 401: header Retry-After is missing, as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 401: header Retry-After is missing, as the server sends it$/,
   ],
   [
     'what is left of quotas beyond what its header may say',
     [[[...ok, 'headers', 'X-RateLimit-Remaining'], { schema: { type: 'integer', maximum: 0 } }]],
-    /^openapi\.yaml:\d+:5: listToys 200: header X-RateLimit-Remaining must be at most 0, as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 200: header X-RateLimit-Remaining must be at most 0, as the server sends it$/,
   ],
   [
     'a wait beyond what its header may say',
@@ -216,7 +216,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         { description: 'Wait.', headers: { 'Retry-After': { schema: { type: 'integer', maximum: 600 } } } },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys 429: header Retry-After must be at most 600, as the server answers it$/m,
+    /^openapi\.yaml:\d+:5: listToys 429: header Retry-After must be at most 600, as the server sends it$/m,
   ],
   [
     'a header of any error that the server does not set',
@@ -231,12 +231,12 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys \d+: header X-Toys is missing, as the server answers it$/m,
+    /^openapi\.yaml:\d+:5: listToys \d+: header X-Toys is missing, as the server sends it$/m,
   ],
   [
     'an id of requests that the server does not make',
     [[[...ok, 'headers', 'X-Request-Id', 'schema', 'pattern'], '^\\d+$']],
-    /^openapi\.yaml:\d+:5: listToys 200: header X-Request-Id must match pattern "\^\\d\+\$", as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 200: header X-Request-Id must match pattern "\^\\d\+\$", as the server sends it$/,
   ],
   [
     'ids of requests of several forms',
@@ -251,7 +251,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
       [[...get, 'x-deprecated-at'], '2026-11-20'],
       [[...get, 'x-successor'], 'addToy'],
     ],
-    /^openapi\.yaml:\d+:5: listToys 200: header Link must match pattern "rel="next"\$", as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 200: header Link must match pattern "rel="next"\$", as the server sends it$/,
   ],
   [
     'errors of another form than the server has',
@@ -262,7 +262,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         { 'application/json': { schema: { type: 'object', required: ['error'], properties: {} } } },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys 401: body at "" must have required property 'error', as the server answers it$/,
+    /^openapi\.yaml:\d+:5: listToys 401: body at "" must have required property 'error', as the server sends it$/,
   ],
 ]
 

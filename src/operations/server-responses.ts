@@ -1,5 +1,5 @@
-// What the server answers by itself, held to the contract before the first request: an answer that breaks the contract is a masked
-// 500, and of an operation whose every answer breaks it nothing else would ever be seen.
+// Validates at startup the headers and errors that the server itself adds to an operation's responses. A response that breaks the
+// contract becomes a 500: if the server's own headers did, the operation could respond nothing else.
 
 import { randomUUID } from 'node:crypto'
 import { invalidKey, missingKey } from '../auth/authentication.js'
@@ -20,7 +20,7 @@ const otherHeaders = [
   ...['idempotent-replayed', 'accept-encoding', ...Object.keys(securityHeaders)],
 ]
 
-/** What the server itself would break of what an operation declares: each problem, with the first answer that has it. */
+/** The problems that the server's own headers and errors would have with an operation: each with the first response that has it. */
 export function serverProblems(
   operation: Operation,
   check: ResponseCheck,
@@ -35,9 +35,9 @@ export function serverProblems(
   const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
   for (const common of commonHeaders(operation, contract)) {
     for (const status of statuses) note(status, () => check.head(status, lowerCase(common), 'server'))
-    for (const error of ownErrors(operation, contract)) {
+    for (const error of serverErrors(operation, contract)) {
       const body = errorBody(error, contract)
-      if (!isOwnOf(responses, body.status) && !check.takes(body.status, body)) continue
+      if (!isDeclared(responses, body.status) && !check.takes(body.status, body)) continue
       note(body.status, () => check.head(body.status, lowerCase({ ...common, ...error.headers })))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
@@ -45,8 +45,8 @@ export function serverProblems(
   return problems
 }
 
-// By `default`, a contract may say something else of errors than the server's.
-function isOwnOf(responses: Operation['responses'], status: number): boolean {
+// `default` may declare errors other than the server's.
+function isDeclared(responses: Operation['responses'], status: number): boolean {
   return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
 }
 
@@ -55,7 +55,7 @@ function problemOf(check: () => void): string | undefined {
     check()
     return undefined
   } catch (error) {
-    if (error instanceof ResponseError) return `${error.problem}, as the server answers it`
+    if (error instanceof ResponseError) return `${error.problem}, as the server sends it`
     throw error
   }
 }
@@ -70,7 +70,7 @@ function unknownHeaders({ responses }: Operation, { hasRateLimits }: Contract): 
     .map(({ name }) => `header ${name} is marked x-set-by-server, but the server does not set it`)
 }
 
-// On every answer, with the least and the greatest of the numbers.
+// The headers of every response, with the lowest and the highest rate-limit numbers.
 function commonHeaders(operation: Operation, contract: Contract): Headers[] {
   const common = {
     ...securityHeaders,
@@ -94,9 +94,9 @@ function quotasOf({ plans, anonymous }: RateLimits): number[] {
   return [anonymous.perMinute, ...quotas.flatMap(({ perMinute, perDay }) => [perMinute, perDay])]
 }
 
-// Of requests that have come as far as the operation, with the headers that go with each. A contract that does not describe them is
-// not broken by them.
-function ownErrors({ body, isIdempotent, security }: Operation, contract: Contract): ApiError[] {
+// The errors that the server can send for a request of the operation, with their headers. None if the contract does not describe
+// errors.
+function serverErrors({ body, isIdempotent, security }: Operation, contract: Contract): ApiError[] {
   const { title, hasRateLimits, describesErrors, rateLimits } = contract
   if (!describesErrors) return []
   const errors: Record<string, ApiError> = {
@@ -105,22 +105,22 @@ function ownErrors({ body, isIdempotent, security }: Operation, contract: Contra
     idempotency_key_in_use: inUse(),
     unavailable: unavailable(undefined),
   }
-  const left = new Set([
+  const impossible = new Set([
     ...['route_not_found', 'method_not_allowed', 'headers_too_large'],
     ...(body === undefined ? ['invalid_json', 'body_too_large'] : []),
     ...(isIdempotent ? [] : ['idempotency_key_in_use', 'idempotency_key_reused']),
     ...(security.some((each) => each.length > 0) ? [] : ['missing_api_key', 'invalid_api_key']),
     ...(hasRateLimits ? [] : ['rate_limit_exceeded', 'key_banned']),
   ])
-  const waits = [1, Math.max(dayMs / 1_000, rateLimits.ban.banSeconds)].map((seconds) => ({
+  const retryAfter = [1, Math.max(dayMs / 1_000, rateLimits.ban.banSeconds)].map((seconds) => ({
     'Retry-After': String(seconds),
   }))
   const codes = Object.keys(defaultErrorStatuses) as (keyof typeof defaultErrorStatuses)[]
   return codes
-    .filter((code) => !left.has(code))
+    .filter((code) => !impossible.has(code))
     .flatMap((code) => {
-      const headers = defaultErrorStatuses[code] === 429 ? waits : [{}]
-      return headers.map((each) => errors[code] ?? new ApiError(code, 'What is wrong.', { headers: each }))
+      const headers = defaultErrorStatuses[code] === 429 ? retryAfter : [{}]
+      return headers.map((each) => errors[code] ?? new ApiError(code, 'Any message.', { headers: each }))
     })
 }
 

@@ -1,4 +1,4 @@
-// Answers that Fastify's serializer writes, from schemas without references, which it would take for its own.
+// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would resolve them itself.
 
 import { Reader } from '../contract/reader.js'
 import type { Operation, Schema } from '../contract/types.js'
@@ -11,17 +11,18 @@ export type ResponseSchemas = Readonly<
   Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
 >
 
-// Of one answer. Schemas that refer to each other often are endless when they are written out.
+// For one response. Schemas that refer to each other often grow without bound when they are inlined.
 const schemasMax = 1_000
 
-// What chooses among schemas, or has some that the serializer looks for nowhere; and defaults, which it would add to what a handler gives.
-const notPlain = [
+// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults, which it would add to a
+// handler's response.
+const unsupported = [
   'default',
   ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
   ...['unevaluatedProperties', 'writeOnly', exactNumbers],
 ]
 
-// Whether it expects what no schema is of: the serializer leaves out such fields, and knows no bigint among such values.
+// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and cannot write a bigint there.
 function isOpen({
   type,
   items,
@@ -37,19 +38,21 @@ function isOpen({
 }
 
 /**
- * Finds the schemas of an operation's answers in JSON; undefined unless Fastify's serializer writes all that they allow. It chooses
- * among alternatives with an Ajv that knows no bigint, and writes none where no type is named.
+ * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write every value that they
+ * allow. It cannot write bigints among alternatives, which it chooses with its own Ajv, nor where a schema names no type.
  */
-export function createPlainAnswers(document: object): (operation: Operation) => ResponseSchemas | undefined {
+export function createResponseSchemas(
+  document: object,
+): (operation: Operation) => ResponseSchemas | undefined {
   const reader = new Reader(document)
   const known = new Map<string, number>()
-  // How many schemas it is when it is written out; Infinity where one of them is not plain.
+  // The number of schemas after inlining; Infinity if the serializer does not support one of them.
   const sizeOf = (schema: AnySchema): number => {
     let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
     mapSchemas(schema, (each) => {
-      const isPlain = !notPlain.some((name) => name in each) && typeof each.type === 'string'
+      const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
       if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
-      else size += isPlain && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
+      else size += isTyped && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
       return each
     })
     return size
@@ -57,18 +60,18 @@ export function createPlainAnswers(document: object): (operation: Operation) => 
   const sizeAt = (ref: string): number => {
     const size = known.get(ref)
     if (size !== undefined) return size
-    known.set(ref, Number.POSITIVE_INFINITY) // for what leads back to itself
+    known.set(ref, Number.POSITIVE_INFINITY) // a schema that refers to itself is unbounded
     const found = sizeOf(reader.node({ $ref: ref }))
     known.set(ref, found)
     return found
   }
   return ({ responses }) => {
-    const answers = [...responses.values()].map(({ key, contents }) => {
+    const declared = [...responses.values()].map(({ key, contents }) => {
       return [key, contents.filter(({ kind }) => kind === 'json')] as const
     })
-    const schemas = answers.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
+    const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
     if (!schemas.every((schema) => sizeOf(schema) <= schemasMax)) return undefined
-    const written = answers
+    const inlined = declared
       .filter(([, contents]) => contents.length > 0)
       .map(([key, contents]) => {
         const content = contents.map(({ mediaType, schema }) => [
@@ -77,6 +80,6 @@ export function createPlainAnswers(document: object): (operation: Operation) => 
         ])
         return [key, { content: Object.fromEntries(content) }]
       })
-    return Object.fromEntries(written)
+    return Object.fromEntries(inlined)
   }
 }

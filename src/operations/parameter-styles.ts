@@ -1,6 +1,5 @@
-// Parameters that are more than one text by its name: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2
-// to 4.8.12.6, after RFC 6570), and cookies. They are taken apart as they were sent, for a delimiter that is encoded
-// belongs to a value; what comes of it is validated like the others.
+// Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6, after RFC 6570), and
+// cookies. Parameters are split as they were sent and decoded afterwards, because an encoded delimiter belongs to a value.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -10,42 +9,42 @@ import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
-import { decode, queryOf, unfitText, unlessMisread } from './parameter-text.js'
+import { decode, exceptFor, invalidText, queryOf } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Those that the operation declares. */
+    /** The cookies that the operation declares. */
     cookies?: object | undefined
-    /** What was found wrong with parameters before they were validated. */
-    misread?: Misread | undefined
+    /** Errors in parameters that could not be deserialized. */
+    parameterErrors?: ParameterErrors | undefined
   }
 }
 
-/** By the part of the request, in the form of Ajv's errors. */
-export type Misread = Partial<Record<string, ErrorObject[]>>
+/** In the form of Ajv's errors, by the part of the request. */
+export type ParameterErrors = Partial<Record<string, ErrorObject[]>>
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
 type Decode = (text: string) => string
-type Formed = Parameter & { readonly form: ParameterForm }
+type StyledParameter = Parameter & { readonly form: ParameterForm }
 
-/** Where parameters stand, and how they are had from there. */
-interface Place {
+/** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
+interface Location {
   readonly in: string
   readonly httpPart: string
   readonly decode: Decode
-  /** What finds the texts of each name, as they were sent. */
+  /** Returns a function that reads the undecoded values of each name. */
   sent(operation: Operation, prefix: string): (request: FastifyRequest) => Sent
-  /** What the parameters are put into. */
+  /** The object for the deserialized values. */
   values(request: FastifyRequest): Values
   put(request: FastifyRequest, values: Values): void
 }
 
-const places: readonly Place[] = [
+const locations: readonly Location[] = [
   {
     in: 'path',
     httpPart: 'params',
-    decode: decodeURIComponent, // the router has refused what is no UTF-8
+    decode: decodeURIComponent, // the router has refused a path that is not UTF-8
     sent: ({ path, parameters }, prefix) => createSentInPath(prefix + path, parameters),
     values: ({ params }) => params as Values,
     put: () => {},
@@ -69,7 +68,7 @@ const places: readonly Place[] = [
       () =>
       ({ headers }) =>
         new Map(Object.entries(headers).map(([name, value]) => [name, [String(value)]])),
-    // A copy: the server itself goes on to read headers as they were sent.
+    // A copy: the server itself still reads the headers as they were sent.
     values: ({ headers }) => Object.assign(Object.create(null), headers),
     put: (request, headers) => Object.defineProperty(request, 'headers', { value: headers }),
   },
@@ -86,78 +85,83 @@ const places: readonly Place[] = [
   },
 ]
 
-/** Compiled from the contract: of a parameter's JSON, and of all cookies. */
+/** The validators that Fastify does not call. */
 export interface Validators {
+  /** Of a parameter whose `content` is JSON. */
   readonly json: (parameter: Parameter) => ValidateFunction
+  /** Of all cookies. */
   readonly cookies: ValidateFunction | undefined
 }
 
-/** What reads an operation's parameters anew, from what was sent; undefined where all of them are plain. */
+/**
+ * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed. Undefined if the
+ * operation has only simple parameters, which Fastify parses correctly.
+ */
 export function createParameterReader(
   operation: Operation,
   prefix: string,
   { json, cookies }: Validators,
 ): ((request: FastifyRequest) => void) | undefined {
-  const formed = operation.parameters.filter((each): each is Formed => each.form !== undefined)
-  if (formed.length === 0) return undefined
-  const readers = places.flatMap((place) => {
-    const here = formed.filter((each) => each.in === place.in)
+  const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
+  if (styled.length === 0) return undefined
+  const readers = locations.flatMap((location) => {
+    const here = styled.filter((each) => each.in === location.in)
     if (here.length === 0) return []
-    const reads = here.map((each) => createRead(each, operation, place, json))
-    return { place, reads, sentIn: place.sent(operation, prefix) }
+    const reads = here.map((each) => createRead(each, operation, location, json))
+    return { location, reads, sentIn: location.sent(operation, prefix) }
   })
   return (request) => {
-    const misread: Misread = {}
-    for (const { place, reads, sentIn } of readers) {
+    const parameterErrors: ParameterErrors = {}
+    for (const { location, reads, sentIn } of readers) {
       const sent = sentIn(request)
-      const values = place.values(request)
+      const values = location.values(request)
       const errors = reads.flatMap((read) => read(sent, values))
-      // Plain ones, and those that the contract does not know.
-      if (place.in === 'query')
-        for (const [name, texts] of sent) values[name] = plainly(texts.map(decodeQuery))
-      if (place.in === 'cookie' && cookies?.(values) === false) {
-        errors.push(...unlessMisread(cookies.errors ?? [], errors))
+      // The rest are simple parameters, and unknown ones.
+      if (location.in === 'query')
+        for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
+      if (location.in === 'cookie' && cookies?.(values) === false) {
+        errors.push(...exceptFor(cookies.errors ?? [], errors))
       }
-      place.put(request, values)
-      if (errors.length > 0) misread[place.httpPart] = errors
+      location.put(request, values)
+      if (errors.length > 0) parameterErrors[location.httpPart] = errors
     }
-    if (Object.keys(misread).length > 0) request.misread = misread
+    if (Object.keys(parameterErrors).length > 0) request.parameterErrors = parameterErrors
   }
 }
 
-// As the query parser has them.
-function plainly(texts: readonly string[]): unknown {
+// Like Fastify's query parser.
+function oneOrList(texts: readonly string[]): unknown {
   return texts.length === 1 ? texts[0] : texts
 }
 
 type Read = (sent: Sent, values: Values) => ErrorObject[]
 
-// Takes a parameter's texts out of what was sent, and puts its value among the others.
+// Removes a parameter's texts from `sent`, and adds its value to `values`.
 function createRead(
-  parameter: Formed,
+  parameter: StyledParameter,
   { parameters }: Operation,
-  place: Place,
+  location: Location,
   json: Validators['json'],
 ): Read {
   const { form } = parameter
-  const name = place.in === 'header' ? parameter.name.toLowerCase() : parameter.name
+  const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
   const validate = form.style === 'json' ? json(parameter) : undefined
   const fieldOf = createFieldOf(parameter, parameters)
   return (sent, values) => {
     try {
-      const given = fieldOf ? readFields(sent, fieldOf, place.decode) : readOne(sent, name, form, place)
-      // Of JSON, whose schema does not stand among the others.
+      const given = fieldOf ? readFields(sent, fieldOf, location.decode) : readOne(sent, name, form, location)
+      // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
       const value = given === undefined && validate ? structuredClone(parameter.schema.default) : given
       if (value !== undefined) values[name] = value
       else if (isExplodedObject(form) && parameter.required) values[name] = toObject([])
       else return []
     } catch (error) {
-      if (!(error instanceof FormError)) throw error
-      values[name] = '' // it is not missing
+      if (!(error instanceof StyleError)) throw error
+      values[name] = '' // present, so that it is not reported as missing, too
       return [errorAt([name, ...error.path], error.message)]
     }
     if (validate === undefined) return []
-    // In its place, for a validator puts exact numbers there.
+    // With its parent: the validator replaces numbers by exact ones there.
     const instancePath = errorAt([name], '').instancePath
     const context = {
       instancePath,
@@ -170,8 +174,8 @@ function createRead(
   }
 }
 
-/** What is wrong with how a parameter is written. */
-class FormError extends Error {
+/** A parameter that is not written in its style. */
+class StyleError extends Error {
   constructor(
     message: string,
     readonly path: readonly string[] = [],
@@ -182,9 +186,9 @@ class FormError extends Error {
 
 const once = 'must be given once'
 
-// Of an object whose fields are parameters of their own: the field that a name stands for.
+// For an object whose fields are sent as separate parameters: returns the field of a parameter's name.
 function createFieldOf(
-  { name, form }: Formed,
+  { name, form }: StyledParameter,
   parameters: readonly Parameter[],
 ): ((sentName: string) => string | undefined) | undefined {
   if (form.style === 'deepObject') {
@@ -212,31 +216,33 @@ function readFields(
     const name = fieldOf(sentName)
     if (name === undefined) continue
     sent.delete(sentName)
-    if (others.length > 0) throw new FormError(once, [name])
+    if (others.length > 0) throw new StyleError(once, [name])
     fields.push([name, decode(text)])
   }
   return fields.length > 0 ? toObject(fields) : undefined
 }
 
-function readOne(sent: Sent, name: string, form: ParameterForm, place: Place): unknown {
+function readOne(sent: Sent, name: string, form: ParameterForm, location: Location): unknown {
   const texts = sent.get(name)
   sent.delete(name)
   if (texts === undefined || (form.allowEmptyValue && texts.every((each) => each === ''))) return undefined
   const { style, explode, shape } = form
-  if (style === 'form' && explode && shape === 'array') return texts.map(place.decode)
-  if (style === 'form' && explode && shape === 'primitiveOrArray') return plainly(texts.map(place.decode))
+  if (style === 'form' && explode && shape === 'array') return texts.map(location.decode)
+  if (style === 'form' && explode && shape === 'primitiveOrArray')
+    return oneOrList(texts.map(location.decode))
   const [text = '', ...others] = texts
-  if (others.length > 0) throw new FormError(once)
-  return readText(text, name, form, place)
+  if (others.length > 0) throw new StyleError(once)
+  return readText(text, name, form, location)
 }
 
-function readText(text: string, name: string, form: ParameterForm, { in: location, decode }: Place): unknown {
+function readText(text: string, name: string, form: ParameterForm, location: Location): unknown {
   const { style, explode, shape } = form
+  const { decode } = location
   switch (style) {
     case 'json':
       return readJson(decode(text))
     case 'label':
-      if (!text.startsWith('.')) throw new FormError('must begin with a dot')
+      if (!text.startsWith('.')) throw new StyleError('must begin with a dot')
       return readParts(text.slice(1), explode ? '.' : ',', form, decode)
     case 'matrix':
       return readMatrix(text, name, form, decode)
@@ -245,8 +251,8 @@ function readText(text: string, name: string, form: ParameterForm, { in: locatio
     case 'pipeDelimited':
       return readParts(text, /\||%7C/i, form, decode)
     default:
-      // RFC 9110, section 5.6.1.2: empty elements of a list in a header are none.
-      if (location === 'header' && shape === 'array')
+      // RFC 9110, section 5.6.1.2: a recipient ignores empty elements of a list.
+      if (location.in === 'header' && shape === 'array')
         return text
           .split(',')
           .map(decode)
@@ -255,7 +261,7 @@ function readText(text: string, name: string, form: ParameterForm, { in: locatio
   }
 }
 
-// Between delimiters: elements, or an object's names and values, in turn or each with its own.
+// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names and values in turn.
 function readParts(
   text: string,
   delimiter: string | RegExp,
@@ -271,16 +277,16 @@ function readParts(
 
 function readField(text: string, decode: Decode): [name: string, value: string] {
   const at = text.indexOf('=')
-  if (at < 0) throw new FormError('must be fields, each written name=value')
+  if (at < 0) throw new StyleError('must be fields, each written name=value')
   return [decode(text.slice(0, at)), decode(text.slice(at + 1))]
 }
 
 function pairsOf(texts: readonly string[]): [name: string, value: string][] {
-  if (texts.length % 2 > 0) throw new FormError('must be names and values in turn')
+  if (texts.length % 2 > 0) throw new StyleError('must be names and values in turn')
   return texts.flatMap((name, index) => (index % 2 > 0 ? [] : [[name, texts[index + 1] ?? '']]))
 }
 
-// RFC 6570, section 3.2.7: each part has a name, and no equals sign where it is empty.
+// RFC 6570, section 3.2.7: each part has a name, and no equals sign if its value is empty.
 function readMatrix(text: string, name: string, form: ParameterForm, decode: Decode): unknown {
   const { explode, shape } = form
   const fields = text
@@ -292,18 +298,18 @@ function readMatrix(text: string, name: string, form: ParameterForm, decode: Dec
     return toObject(fields.map(([field, value]) => [field, decode(value)]))
   }
   if (!text.startsWith(';') || fields.some(([field]) => field !== name)) {
-    throw new FormError(`must be written ;${name}=…`)
+    throw new StyleError(`must be written ;${name}=…`)
   }
   if (explode && shape === 'array') return fields.map(([, value]) => decode(value))
-  if (fields.length > 1) throw new FormError(once)
+  if (fields.length > 1) throw new StyleError(once)
   return readParts(fields[0]?.[1] ?? '', ',', form, decode)
 }
 
-// Without a prototype, as the framework's own: no name is special.
+// Without a prototype, like Fastify's own: no name is special.
 function toObject(fields: readonly (readonly [name: string, value: string])[]): Values {
   const object: Values = Object.create(null)
   for (const [name, value] of fields) {
-    if (name in object) throw new FormError(once, [name])
+    if (name in object) throw new StyleError(once, [name])
     object[name] = value
   }
   return object
@@ -314,21 +320,21 @@ function readJson(text: string): unknown {
     return parseJson(Buffer.from(text))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    throw new FormError(error.message.replace(/^The body /, '').replace(/\.$/, ''))
+    throw new StyleError(error.message.replace(/^The body /, '').replace(/\.$/, ''))
   }
 }
 
-// A segment without the text around its parameter, any letter of which may have been sent encoded.
+// Finds each parameter in its path segment, without the text around it, any character of which may be percent-encoded.
 function createSentInPath(
   template: string,
   parameters: readonly Parameter[],
 ): (request: FastifyRequest) => Sent {
-  const formed = parameters.filter((each) => each.in === 'path' && each.form !== undefined)
-  const finders = formed.map(({ name }) => {
+  const styled = parameters.filter((each) => each.in === 'path' && each.form !== undefined)
+  const finders = styled.map(({ name }) => {
     const segments = template.split('/')
     const index = segments.findIndex((segment) => segment.includes(`{${name}}`))
     const [before = '', after = ''] = (segments[index] ?? '').split(`{${name}}`)
-    return { name, index, pattern: new RegExp(`^${anyhow(before)}(.*)${anyhow(after)}$`, 'is') }
+    return { name, index, pattern: new RegExp(`^${encodable(before)}(.*)${encodable(after)}$`, 'is') }
   })
   return ({ url }) => {
     const segments = requestPath(url).split('/')
@@ -338,7 +344,7 @@ function createSentInPath(
   }
 }
 
-function anyhow(text: string): string {
+function encodable(text: string): string {
   const letters = [...text].map((letter) => {
     const encoded = [...Buffer.from(letter)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
     return `(?:${letter.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}|${encoded})`
@@ -360,7 +366,7 @@ function readPairs(text: string, delimiter: string, decodeName: Decode): Sent {
   return sent
 }
 
-// What cannot be decoded is left as it is, and reported with the others.
+// Text that cannot be decoded is left as it is; checkRequest reports it.
 function decodeQuery(text: string): string {
   return decode(text) ?? text
 }
@@ -370,5 +376,5 @@ function decodeCookie(text: string): string {
     const decoded = decodeURIComponent(text.trim())
     if (!decoded.includes('\0')) return decoded
   } catch {}
-  throw new FormError(unfitText)
+  throw new StyleError(invalidText)
 }

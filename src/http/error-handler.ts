@@ -1,4 +1,4 @@
-// The one way out for every error.
+// The error handler: every error of a request leaves here, with the one error body.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '../../generated/operations.js'
@@ -10,27 +10,27 @@ import { overload } from './load-shedding.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why it was refused though nothing is at fault, for its line in the log. */
+    /** Why a request was refused without an error of the service, for its log line. */
     reason: string | undefined
-    /** The answer to this request is not held to the contract: it was before, tells of one that broke it, or of what it leaves open. */
+    /** The response skips validation: it is validated already, reports an invalid response, or is an error that the contract omits. */
     isUnchecked: boolean
   }
 }
 
-/** Answers a request with an error. */
-export type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+/** Responds to a request with an error. */
+export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
-/** Makes the error handler: the one error body, logged where it is a fault of the service. */
-export function createAnswerError(contract: Contract): AnswerError {
+/** Creates Fastify's error handler. It logs errors of the service. */
+export function createErrorHandler(contract: Contract): ErrorHandler {
   return (error, request, reply) => {
-    if (reply.sent) return // its time was up, and the caller has been told
-    if (request.raw.socket.destroyed && isUnavailable(error)) return // nothing more was begun for a caller who has gone
+    if (reply.sent) return // timed out: the client has its 503
+    if (request.raw.socket.destroyed && isUnavailable(error)) return // the client has gone, so its statements were abandoned
     request.server.admission.setLastHeaders(request, reply)
     const apiError = describe(error, request, contract)
     const body = errorBody(apiError, contract)
     if (error === overload) request.reason = 'overload'
     else if (apiError.code === 'not_implemented')
-      request.log.warn({ reason: apiError.message }, 'not written yet')
+      request.log.warn({ reason: apiError.message }, 'not implemented')
     else if (body.status >= 500 && request.reason === undefined)
       request.log.error({ err: apiError.options.cause ?? apiError }, 'request failed')
     if (!isDescribed(body, request, contract)) {
@@ -48,12 +48,12 @@ export function createAnswerError(contract: Contract): AnswerError {
 }
 
 function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): ApiError {
-  // A body that breaks off has the same code as a connection to the database that does.
+  // ECONNRESET may come from the database, or from a client that aborted its request body.
   const isOutage = error === overload || (isUnavailable(error) && error !== raw.errored)
   return isOutage ? unavailable(error) : toApiError(error, contract)
 }
 
-// An error may befall any operation, also one that does not speak of it, or says something else of its status.
+// Any operation can fail with any error, including one that it does not declare, or declares otherwise.
 function isDescribed(body: ErrorBody, { matched }: FastifyRequest, contract: Contract): boolean {
   if (!contract.describesErrors) return false
   const { responseCheck } = matched?.config ?? {}

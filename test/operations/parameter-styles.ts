@@ -1,5 +1,4 @@
-// What a contract says of its parameters (`style`, `explode`, `content`, cookies), over HTTP: what the handler is given, or
-// what the caller is told.
+// Parameters with `style`, `explode` or `content`, and cookies, over HTTP: what the handler receives, or the error message.
 
 import path from 'node:path'
 import t, { type Test } from 'tap'
@@ -411,7 +410,7 @@ t.test('parameters', async (t) => {
   const ours = places.flatMap(([place, , groups]) => groups.map((_, index) => [`${place}${index}`, echo]))
   const { call } = await startService(t, {
     contract: await contractOf(t),
-    // The generated types know nothing of this contract.
+    // The generated types are of another contract.
     handlers: { ...handlers, ...Object.fromEntries(ours) } as unknown as Handlers,
   })
 
@@ -439,14 +438,17 @@ t.test('parameters', async (t) => {
     }
   }
 
-  t.test("of a header are the handler's alone: the server reads it as it was sent", async (t) => {
-    const headers = { 'x-forwarded-for': '192.0.2.1' }
-    t.equal((await call('GET', '/header0', { headers })).status, 204)
-    t.equal((await call('HEAD', '/header0', { headers: { 'x-ids': 'x' } })).status, 400)
-  })
+  t.test(
+    'in headers are deserialized for the handler only: the server reads them as they were sent',
+    async (t) => {
+      const headers = { 'x-forwarded-for': '192.0.2.1' }
+      t.equal((await call('GET', '/header0', { headers })).status, 204)
+      t.equal((await call('HEAD', '/header0', { headers: { 'x-ids': 'x' } })).status, 400)
+    },
+  )
 })
 
-// Objects of parameters have no prototype.
+// Deserialized objects have no prototype.
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
