@@ -385,7 +385,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The animal to add. */
+        /** @description The fields of the new animal. */
         requestBody: {
             content: {
                 "application/json": NewPet;
