@@ -2,7 +2,7 @@
 
 import createFetchClient from 'openapi-fetch'
 import type { CallOptions, CallResult } from './call.js'
-import { createNotice } from './deprecation.js'
+import { createDeprecationWarner } from './deprecation.js'
 import { ApiError } from './error.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
 import { linkTo } from './links.js'
@@ -61,7 +61,7 @@ export function buildClient(
   checkBaseUrl(baseUrl)
   checkKey(key)
   const exchangeOptions = withDefaults(options, clock)
-  const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
+  const warnIfDeprecated = createDeprecationWarner(options.warn ?? ((message) => console.warn(message)))
   const headers = { Authorization: `Bearer ${key.trim()}` }
   const http = createFetchClient({ baseUrl, headers })
   // openapi-fetch types its paths; here they come from the table.
@@ -70,7 +70,7 @@ export function buildClient(
   const send = (id: string, operation: ClientOperation, sent: Request): Promise<Response> => {
     const fetch = async (each: Request) => {
       const response = await exchangeOptions.fetch(each)
-      notice(id, response.headers) // errors have the headers, too
+      warnIfDeprecated(id, response.headers) // errors have the headers, too
       return response
     }
     return exchange(sent, operation, { ...exchangeOptions, fetch })

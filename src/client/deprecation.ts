@@ -3,10 +3,10 @@
 import { linkTo } from './links.js'
 
 /** Inspects the response headers of an operation. */
-export type NoticeDeprecation = (operation: string, headers: Headers) => void
+export type WarnIfDeprecated = (operation: string, headers: Headers) => void
 
 /** Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and successor. */
-export function createNotice(warn: (message: string) => void): NoticeDeprecation {
+export function createDeprecationWarner(warn: (message: string) => void): WarnIfDeprecated {
   const warned = new Set<string>()
   return (operation, headers) => {
     const since = /^@(-?\d+)/.exec(headers.get('Deprecation') ?? '')?.[1]

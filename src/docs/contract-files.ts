@@ -15,11 +15,11 @@ const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWi
 /** Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1. */
 export function addContractFiles(app: FastifyInstance, { text, document }: Contract): void {
   const yaml = lazyAsset(() => toAsset(yamlType, Buffer.from(text)))
-  const old = lazyAsset(() => toAsset(yamlType, Buffer.from(toYaml(toOpenApi30(document), simpleYaml))))
+  const yaml30 = lazyAsset(() => toAsset(yamlType, Buffer.from(toYaml(toOpenApi30(document), simpleYaml))))
   const json = lazyAsset(() =>
     toAsset('application/json; charset=utf-8', Buffer.from(String(stringify(document)))),
   )
   app.get('/openapi.yaml', async (request, reply) => sendAsset(request, reply, await yaml()))
-  app.get('/openapi-3.0.yaml', async (request, reply) => sendAsset(request, reply, await old()))
+  app.get('/openapi-3.0.yaml', async (request, reply) => sendAsset(request, reply, await yaml30()))
   app.get('/openapi.json', async (request, reply) => sendAsset(request, reply, await json()))
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createNotice } from '../../src/client/deprecation.js'
+import { createDeprecationWarner } from '../../src/client/deprecation.js'
 
 const since = { Deprecation: '@1795132800' }
 const sunset = { Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT' }
@@ -21,13 +21,13 @@ const cases: [title: string, headers: Record<string, string>, message: string][]
 for (const [title, headers, message] of cases) {
   t.test(`a deprecation ${title} is reported once per operation`, async (t) => {
     const warnings: string[] = []
-    const notice = createNotice((text) => warnings.push(text))
-    for (const operation of ['x', 'x', 'y', 'x']) notice(operation, new Headers(headers))
+    const warnIfDeprecated = createDeprecationWarner((text) => warnings.push(text))
+    for (const operation of ['x', 'x', 'y', 'x']) warnIfDeprecated(operation, new Headers(headers))
     t.strictSame(warnings, [message, message.replace('x', 'y')])
   })
 }
 
 t.test('an operation without a valid Deprecation header is not reported', async (t) => {
-  const notice = createNotice(() => t.fail('it warned'))
-  for (const headers of [{}, sunset, { Deprecation: 'true' }]) notice('x', new Headers(headers))
+  const warnIfDeprecated = createDeprecationWarner(() => t.fail('it warned'))
+  for (const headers of [{}, sunset, { Deprecation: 'true' }]) warnIfDeprecated('x', new Headers(headers))
 })
