@@ -9,14 +9,14 @@ export interface Calls {
   /**
    * Add an animal
    *
-   * Adds one animal. The service assigns its `id`, which a request must not supply. A `status`
-   * that is left out stays absent.
+   * Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
+   * default: if omitted, it stays absent.
    */
   readonly createPet: Call<operations["createPet"], operations["createPet"]['responses']["201"]['content']["application/json"]>
   /**
    * Get an animal
    *
-   * Reads one animal by its identifier. Deprecated: use `GET /pets` with its `status` filter.
+   * Returns one animal. Deprecated: use `GET /pets` with its `status` filter.
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
@@ -24,10 +24,10 @@ export interface Calls {
   /**
    * List animals
    *
-   * The animals in ascending order of `id`, a page at a time. While there are more, the answer
-   * carries `Link: <…>; rel="next"`: follow it as it is. The last page has no such link. Pages
-   * cost the same at any depth, and adding animals during a walk neither repeats nor shifts the
-   * ones that were there.
+   * Returns the animals in ascending order of `id`, one page at a time. If there are more, the response has
+   * a `Link` header with `rel="next"`: request that URL unchanged. The last page has no such link. A page
+   * costs the same at any depth, and animals added while you page do not cause others to be repeated or
+   * skipped.
    */
   readonly listPets: Call<operations["listPets"], operations["listPets"]['responses']["200"]['content']["application/json"]>
 }

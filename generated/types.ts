@@ -10,17 +10,17 @@ export interface paths {
         };
         /**
          * List animals
-         * @description The animals in ascending order of `id`, a page at a time. While there are more, the answer
-         *     carries `Link: <…>; rel="next"`: follow it as it is. The last page has no such link. Pages
-         *     cost the same at any depth, and adding animals during a walk neither repeats nor shifts the
-         *     ones that were there.
+         * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response has
+         *     a `Link` header with `rel="next"`: request that URL unchanged. The last page has no such link. A page
+         *     costs the same at any depth, and animals added while you page do not cause others to be repeated or
+         *     skipped.
          */
         get: operations["listPets"];
         put?: never;
         /**
          * Add an animal
-         * @description Adds one animal. The service assigns its `id`, which a request must not supply. A `status`
-         *     that is left out stays absent.
+         * @description Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
+         *     default: if omitted, it stays absent.
          */
         post: operations["createPet"];
         delete?: never;
@@ -39,7 +39,7 @@ export interface paths {
         /**
          * Get an animal
          * @deprecated
-         * @description Reads one animal by its identifier. Deprecated: use `GET /pets` with its `status` filter.
+         * @description Returns one animal. Deprecated: use `GET /pets` with its `status` filter.
          */
         get: operations["getPet"];
         put?: never;
@@ -80,7 +80,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description Missing or invalid API key. */
+        /** @description The API key is missing or invalid. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -97,7 +97,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The requested resource could not be found. */
+        /** @description The resource does not exist. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -113,7 +113,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The first request with this `Idempotency-Key` is still under way. */
+        /** @description The first request with this `Idempotency-Key` is still in progress. */
         IdempotencyKeyInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -127,7 +127,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The `Idempotency-Key` belongs to another request. */
+        /** @description The `Idempotency-Key` was used for a different request. */
         IdempotencyKeyReused: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -140,7 +140,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The body is longer than the service takes. */
+        /** @description The body is larger than the limit. */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -153,7 +153,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The body is of a type that the operation does not take, or compressed. */
+        /** @description The operation does not accept this media type, or the body is compressed. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -167,7 +167,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The window is used up, or the key is banned for a while. The rejected request is not counted. */
+        /** @description The quota of a window is used up, or the key is banned. The rejected request is not counted. */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -184,7 +184,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description A fault of the service. */
+        /** @description An error in the service. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -200,7 +200,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The service cannot answer for now. */
+        /** @description The service cannot handle the request at the moment. */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -221,11 +221,11 @@ export interface components {
         UnexpectedError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
-                /** @description See the other answers. */
+                /** @description As in the other responses. */
                 "X-RateLimit-Limit"?: number;
-                /** @description See the other answers. */
+                /** @description As in the other responses. */
                 "X-RateLimit-Remaining"?: number;
-                /** @description See the other answers. */
+                /** @description As in the other responses. */
                 "X-RateLimit-Reset"?: bigint;
                 Allow: components["headers"]["Allow"];
                 Deprecation: components["headers"]["Deprecation"];
@@ -240,9 +240,9 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Of the caller's own making, such as a UUID, bare or in double quotes (a string of RFC 8941): 1 to 255 characters.
-         *     Another request with it is not done again within `x-idempotency`: it gets the first answer, byte for byte, with
-         *     `Idempotent-Replayed: true`. A 5xx is not kept, nor what is refused before the operation is reached.
+         * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
+         *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
+         *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
          * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
          */
         IdempotencyKey: string;
@@ -250,18 +250,18 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Identifies the request, in the service's log too: the caller's own `X-Request-Id` (1 to 128
-         *     letters, digits, `.`, `_` and `-`), or one made for it.
+         * @description Identifies the request, also in the service's log: the `X-Request-Id` of the request (1 to 128
+         *     letters, digits, `.`, `_` and `-`), or a generated one.
          * @example 5f0c7d1e-4b57-4b6e-8e0e-0c2f6c7b1a55
          */
         RequestId: string;
         /**
-         * @description The requests that the window allows. Of the two windows, the one with the least left.
+         * @description The quota of the window. Of the minute and the day, the one with the fewest requests left.
          * @example 60
          */
         RateLimitLimit: number;
         /**
-         * @description The requests that are left in that window.
+         * @description The number of requests left in that window.
          * @example 59
          */
         RateLimitRemaining: number;
@@ -271,50 +271,50 @@ export interface components {
          */
         RateLimitReset: bigint;
         /**
-         * @description RFC 8288. While there are more animals: the next page, `rel="next"`, which the last page lacks. Follow the link, or
-         *     pass its `cursor` to the same operation.
+         * @description The next page, `rel="next"` (RFC 8288); absent on the last page. Request the URL unchanged, or pass its `cursor` to
+         *     the same operation.
          * @example </v1/pets?limit=20&cursor=MXwqfDIw>; rel="next"
          */
         NextLink: string;
         /**
-         * @description Where the new animal can be read (RFC 9110, section 10.2.2).
+         * @description The URL of the new animal (RFC 9110, section 10.2.2).
          * @example /v1/pets/1
          */
         Location: string;
-        /** @description The request was done before, with the same `Idempotency-Key`, and this is the answer it got. */
+        /** @description Present if this is the stored response to an earlier request with the same `Idempotency-Key`. */
         IdempotentReplayed: "true";
         /**
-         * @description Since when the operation is deprecated (RFC 9745). Only on deprecated operations.
+         * @description When the operation was deprecated (RFC 9745). Only on deprecated operations.
          * @example @1795132800
          */
         Deprecation: string;
         /**
-         * @description When the operation is to be removed (RFC 8594). Only on deprecated operations.
+         * @description When the operation will be removed (RFC 8594). Only on deprecated operations.
          * @example Thu, 05 Dec 2030 00:00:00 GMT
          */
         Sunset: string;
         /**
-         * @description RFC 8288. What to use instead, `rel="successor-version"`. Only on deprecated operations.
+         * @description The operation to use instead, `rel="successor-version"` (RFC 8288). Only on deprecated operations.
          * @example </v1/pets>; rel="successor-version"
          */
         SuccessorLink: string;
         /**
-         * @description RFC 6750. `error="invalid_token"` when a key was sent and is not valid.
+         * @description The authentication scheme (RFC 6750), with `error="invalid_token"` if the request had an invalid key.
          * @example Bearer realm="Animal Store Service"
          */
         WwwAuthenticate: string;
         /**
-         * @description Whole seconds to wait before the next try (RFC 9110, section 10.2.3).
+         * @description The number of seconds to wait before retrying (RFC 9110, section 10.2.3).
          * @example 1
          */
         RetryAfter: number;
         /**
-         * @description How a body is to be sent (RFC 9110, section 12.5.3). Only where it came compressed.
+         * @description The encoding to send bodies in (RFC 9110, section 12.5.3). Only if the body was compressed.
          * @example identity
          */
         AcceptEncoding: "identity";
         /**
-         * @description The methods that the path takes (RFC 9110, section 10.2.1). Only with 405.
+         * @description The methods that the path supports (RFC 9110, section 10.2.1). Only with 405.
          * @example GET, HEAD, POST
          */
         Allow: string;
@@ -327,18 +327,18 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Maximum number of animals returned.
+                 * @description The maximum number of animals to return.
                  * @example 20
                  */
                 limit?: number;
                 /**
-                 * @description Returns only animals with that status.
+                 * @description Return only animals with this status.
                  * @example available
                  */
                 status?: PetStatus;
                 /**
-                 * @description Where the page begins: opaque, taken from a `next` link, and bound to the `status` filter
-                 *     of the request that gave it.
+                 * @description The position of the page: an opaque value from a `next` link. Send it with the same `status`
+                 *     filter as the request that returned it.
                  */
                 cursor?: string;
             };
@@ -375,9 +375,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Of the caller's own making, such as a UUID, bare or in double quotes (a string of RFC 8941): 1 to 255 characters.
-                 *     Another request with it is not done again within `x-idempotency`: it gets the first answer, byte for byte, with
-                 *     `Idempotent-Replayed: true`. A 5xx is not kept, nor what is refused before the operation is reached.
+                 * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
+                 *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
+                 *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
                  * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -385,14 +385,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The animal to add. */
+        /** @description The fields of the new animal. */
         requestBody: {
             content: {
                 "application/json": NewPet;
             };
         };
         responses: {
-            /** @description The animal as added, with its `id`. */
+            /** @description The added animal, with its `id`. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -460,7 +460,7 @@ export interface operations {
         };
     };
 }
-/** @description An animal of the catalogue. */
+/** @description An animal in the catalogue. */
 export type Pet = {
     id: PetId;
     name: PetName;
@@ -475,34 +475,34 @@ export type NewPet = {
 };
 /**
  * Format: int64
- * @description Unique identifier, assigned by the service on creation.
+ * @description The unique identifier of an animal, assigned by the service.
  */
 export type PetId = bigint;
-/** @description The animal's name, kept and returned to the letter. */
+/** @description The name of the animal, stored and returned unchanged. */
 export type PetName = string;
 /**
  * Format: int64
- * @description Identifier of the category the animal belongs to.
+ * @description The identifier of the category the animal belongs to.
  */
 export type CategoryId = bigint;
 /**
- * @description Availability status.
+ * @description The availability of the animal.
  * @enum {string}
  */
 export type PetStatus = "available" | "pending" | "sold";
-/** @description The body of every error. */
+/** @description The body of every error response. */
 export type Error = {
     code: ErrorCode;
-    /** @description What is wrong, for a person. Its wording may change. */
+    /** @description A human-readable explanation. Its wording may change. */
     message: string;
     /**
      * Format: int32
-     * @description The HTTP status code of the answer.
+     * @description The HTTP status code of the response.
      */
     status: number;
 };
 /**
- * @description Machine-readable error code. Codes may be added; treat an unknown one as its status says.
+ * @description A machine-readable error code. Codes may be added: handle an unknown one by its HTTP status.
  * @enum {string}
  */
 export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";

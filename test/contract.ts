@@ -1,4 +1,4 @@
-// Every operation of the contract, unasked: what is tested here holds for the next operation too.
+// Tests every operation of the contract, including operations added later.
 
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
@@ -6,7 +6,7 @@ import type { Operation } from '../src/contract/types.js'
 import { isStub } from '../src/handlers/handler.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
-// A path with something in each of its parameters.
+// The operation's path with a value for each parameter.
 function pathOf({ path }: Operation, value = '1'): string {
   return path.replace(/\{\w+\}/g, encodeURIComponent(value))
 }
@@ -21,7 +21,7 @@ t.test('every operation', async (t) => {
 
   for (const operation of contract.operations.values()) {
     const { id, method, name } = operation
-    // Until its handler is written, an operation answers whoever may call it in one way.
+    // A stub responds 501 to every authenticated request.
     const expected = (...statuses: number[]) =>
       isStub(handlers[name as keyof typeof handlers]) ? [501] : statuses
     const refuse = (answer: Answer, statuses: number[], title: string) => {
@@ -32,17 +32,17 @@ t.test('every operation', async (t) => {
         message: String,
         status: answer.status,
       }
-      t.ok(statuses.includes(answer.status), `${id}: ${title} is refused with ${answer.status}`)
+      t.ok(statuses.includes(answer.status), `${id}: ${title} is rejected with ${answer.status}`)
       t.match(
         { ...answer.body, code: shape.code },
         { ...shape, code: true },
-        'in the error body, with a documented code',
+        'with the error body and a documented code',
       )
       t.strictSame(missing, [], 'with every header that the contract requires')
     }
 
     if (operation.security.length > 0) {
-      t.test(`${id} refuses whoever has no valid key`, async (t) => {
+      t.test(`${id} rejects requests without a valid key`, async (t) => {
         for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer nonsense' }]) {
           const answer = await send(
             `${base}${pathOf(operation, 'x')}?x=1`,
@@ -57,7 +57,7 @@ t.test('every operation', async (t) => {
       })
     }
 
-    t.test(`${id} refuses hostile input wherever it can stand`, async () => {
+    t.test(`${id} rejects hostile input in its path, query and body`, async () => {
       const hostile = [
         '',
         ' ',
@@ -141,7 +141,7 @@ t.test('every operation', async (t) => {
       )
     })
 
-    t.test(`${id} refuses other methods and names its own`, async (t) => {
+    t.test(`${id} rejects other methods, and lists its own in Allow`, async (t) => {
       const answer = await send(`${base}${pathOf(operation)}`, 'OPTIONS', auth)
       refuse(answer, [405], 'OPTIONS')
       t.ok(
@@ -151,7 +151,7 @@ t.test('every operation', async (t) => {
     })
 
     if (operation.deprecation) {
-      t.test(`${id} says that it is deprecated, whatever it answers`, async (t) => {
+      t.test(`${id} has deprecation headers on every response`, async (t) => {
         for (const headers of [auth, {}]) {
           for (const value of ['1', 'x']) {
             const answer = await send(
@@ -173,9 +173,5 @@ t.test('every operation', async (t) => {
     }
   }
 
-  t.equal(
-    service.log.filter(({ level }) => Number(level) >= 50).length,
-    0,
-    'and nothing was a fault of the service',
-  )
+  t.equal(service.log.filter(({ level }) => Number(level) >= 50).length, 0, 'and the service logged no error')
 })

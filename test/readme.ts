@@ -1,4 +1,4 @@
-// Whoever pastes the blocks of README.md or of a page of docs/, in the order they stand, sees what is shown.
+// Runs the blocks of README.md and of each page of docs/ in order, and compares their output with the output shown.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,11 +11,11 @@ import { startProcess } from './fixtures/process.js'
 import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
 
-// Where the pages say that the service and its metrics are.
+// The addresses of the service and of its metrics in the pages.
 const shownOrigin = '127.0.0.1:3000'
 const shownMetrics = '127.0.0.1:9464'
 
-// What no checkout has.
+// Files that are not in a checkout.
 const ignored = ['.git', ...readFileSync(path.join(projectRoot, '.gitignore'), 'utf8').split(/\/?\n/)]
 
 t.jobs = 2
@@ -24,7 +24,7 @@ for (const page of pages) {
   const blocks = blocksOf(readPage(page))
   if (blocks.every(({ notRun }) => notRun !== undefined)) continue
 
-  t.test(`${page} shows what its blocks print`, async (t) => {
+  t.test(`${page} shows the output of its blocks`, async (t) => {
     const scratch = temporaryDirectory(t)
     const project = copyProject(scratch)
     const { hide, reveal } = await startFor(t, project, blocks)
@@ -40,11 +40,11 @@ for (const page of pages) {
       else t.equal(printed, asSeen(shown), `${page}:${line}`)
     }
     if (page === 'README.md')
-      t.equal(await shell.run('git status --porcelain'), '', 'it leaves nothing to commit')
+      t.equal(await shell.run('git status --porcelain'), '', 'the checkout is unchanged')
   })
 }
 
-t.test('a fence that nothing can run, or that shows the output of nothing, is refused', async (t) => {
+t.test('a block in an unknown language, or output without a command, is rejected', async (t) => {
   const fenced = (language: string) => `\`\`\`${language}\necho 1\n\`\`\`\n`
   t.match(blocksOf(`${fenced('sh')}${fenced('')}${fenced('text')}`), [
     { text: 'echo 1\n', shown: 'echo 1\n' },
@@ -54,39 +54,43 @@ t.test('a fence that nothing can run, or that shows the output of nothing, is re
   t.throws(() => blocksOf(`${fenced('sh')}It says:\n${fenced('')}`), /line 5: output without a block/)
 })
 
-t.test('what is shown is what is printed, but for what differs from run to run', async (t) => {
+t.test('… in the output shown matches any text within its line', async (t) => {
   t.match('Key 2 is made.', patternOf('Key … is made.'))
   t.notMatch('Key 2 is not made.', patternOf('Key 2 … is made'))
-  t.notMatch('1\n2', patternOf('…'), 'in its line')
+  t.notMatch('1\n2', patternOf('…'), 'but no line break')
   t.notMatch('anything', patternOf(''))
 })
 
-t.test('every link leads somewhere', async (t) => {
+t.test('every link has a target', async (t) => {
   for (const page of allPages) {
     for (const link of linksOf(readPage(page))) {
       const [file = '', anchor] = link.split('#')
       const target = file === '' ? page : path.join(path.dirname(page), file)
       t.ok(existsSync(path.join(projectRoot, target)), `${page}: ${link}`)
       if (anchor === undefined) continue
-      t.ok(anchorsOf(readPage(target)).includes(anchor), `${page}: ${link} is a heading there`)
+      t.ok(anchorsOf(readPage(target)).includes(anchor), `${page}: ${link} is a heading`)
     }
   }
 })
 
-t.test('README.md is short, leads to every page, and names every variable', async (t) => {
-  const text = readPage('README.md')
-  t.ok(text.trimEnd().split('\n').length <= 200)
-  const links = linksOf(text).map((link) => link.replace(/#.*/, ''))
-  t.strictSame(
-    pages.filter((page) => page !== 'README.md' && !links.includes(page)),
-    [],
-  )
-  const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
-  const names = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
-  t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\(\s*'([A-Z_]+)'/g))
-})
+t.test(
+  'README.md has at most 200 lines, links every page, and lists every environment variable',
+  async (t) => {
+    const text = readPage('README.md')
+    t.ok(text.trimEnd().split('\n').length <= 200)
+    const links = linksOf(text).map((link) => link.replace(/#.*/, ''))
+    t.strictSame(
+      pages.filter((page) => page !== 'README.md' && !links.includes(page)),
+      [],
+    )
+    const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
+    const names = (text: string, pattern: RegExp) =>
+      [...text.matchAll(pattern)].map(([, name]) => name).sort()
+    t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\(\s*'([A-Z_]+)'/g))
+  },
+)
 
-// A fresh checkout, but for the packages, which are those of this one.
+// A fresh checkout that shares this one's node_modules.
 function copyProject(scratch: string): string {
   const project = path.join(scratch, 'project')
   cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
@@ -105,7 +109,7 @@ function isIgnored(name: string): boolean {
   return ignored.some((each) => (each.startsWith('*') ? name.endsWith(each.slice(1)) : name === each))
 }
 
-// What a reader's shell would have, whoever runs this: its own settings of npm and git stay out.
+// The environment of a reader's shell, without the npm and git settings of the user who runs the test.
 function environment(scratch: string): Record<string, string> {
   const { PATH = '', TMPDIR } = process.env
   return {
@@ -116,7 +120,7 @@ function environment(scratch: string): Record<string, string> {
   }
 }
 
-/** Starts the service where a page calls it, and puts its addresses in the place of those that are shown, and back. */
+/** Starts the service if a page calls it. `reveal` replaces the addresses shown with the real ones, `hide` does the reverse. */
 async function startFor(t: Test, project: string, blocks: readonly Block[]) {
   const text = blocks.map((block) => (block.notRun === undefined ? block.text : '')).join('')
   if (!text.includes(shownOrigin)) return { hide: same, reveal: same }
@@ -135,12 +139,12 @@ function same(text: string): string {
   return text
 }
 
-// Without what a terminal does not show, and with columns of any width.
+// Normalizes line ends and the width of columns.
 function asSeen(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(/ +/g, ' ').trim()
 }
 
-// `…` stands for what differs from run to run, within a line.
+// `…` matches any text within a line.
 function patternOf(shown: string): RegExp {
   const parts = asSeen(shown).split('…')
   return new RegExp(`^${parts.map(escaped).join('.*')}$`)

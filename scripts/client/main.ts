@@ -1,4 +1,4 @@
-// `npm run build:client`: the client as a package of its own, in dist/client, for `npm pack ./dist/client`.
+// `npm run build:client`: builds the client's package in dist/client, for `npm pack ./dist/client`.
 
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,9 +8,9 @@ import { buildPackage } from './package.js'
 
 const usage = `Usage: npm run build:client
 
-Compiles src/client into dist/client, a package for import and require that needs nothing of the server.
+Compiles src/client into dist/client, a package for import and require, without code of the server.
 
-Exit codes: 0 done, 1 it does not compile, 2 wrong usage.
+Exit codes: 0 success, 1 compile errors, 2 wrong usage.
 `
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-// The client's package: ES modules and CommonJS, their types, and in the maps their sources.
+// The client's package: ES modules and CommonJS with types, and source maps that include the sources.
 
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import ts from 'typescript'
 
 const source = 'src/client'
 
-/** Makes the package of a project's client in a folder. Returns what is wrong, a line each; then nothing is written. */
+/** Builds the package in a folder. Returns the compile errors, one line each; with errors it writes nothing. */
 export function buildPackage(root: string, folder: string): string[] {
   const program = ts.createProgram([path.join(root, source, 'index.ts')], optionsFor(root))
   const problems = ts.getPreEmitDiagnostics(program)
@@ -33,7 +33,7 @@ export function buildPackage(root: string, folder: string): string[] {
   return []
 }
 
-// The server's, without Node's types: what runs in browsers can use nothing else.
+// The options of the server without Node's types, because the client also runs in browsers.
 function optionsFor(root: string): ts.CompilerOptions {
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)

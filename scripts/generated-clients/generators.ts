@@ -1,5 +1,5 @@
-// The generators that are tried: what each needs, how it makes a client of the contract, and how the session with it is run. The
-// commands are those of docs/generated-clients.md.
+// The generators: the tools each needs, and the commands that generate a client and run its session. The commands are those of
+// docs/generated-clients.md.
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -8,20 +8,20 @@ import { contractFile } from '../../src/paths.js'
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]
 
-/** One generator, with the folder of this one that holds its session. */
+/** A generator, and the folder with its session. */
 export interface Generator {
   readonly name: string
   readonly folder: string
-  /** The programs that it needs in PATH. */
+  /** The programs it needs in PATH. */
   readonly programs: readonly string[]
   /** Whether it needs the jar of openapi-generator. */
-  readonly isOfJar: boolean
-  /** What is done in a directory that begins as a copy of the folder; the last step is the session. */
+  readonly needsJar: boolean
+  /** The commands to run in a copy of the folder; the last one is the session. */
   steps(jar: string): readonly Step[]
 }
 
-// Answers may gain fields, and sets of values may gain some.
-const growing = 'disallowAdditionalPropertiesIfNotPresent=false'
+// Allows new fields in responses.
+const allowNewFields = 'disallowAdditionalPropertiesIfNotPresent=false'
 
 const compileWithMaven: Step = [
   'mvn',
@@ -30,8 +30,8 @@ const compileWithMaven: Step = [
 
 const installPackages: Step = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund']
 
-// The session is compiled for its types, and run.
-const inTypeScript: readonly Step[] = [
+// Type-checks the session and runs it.
+const runTypeScript: readonly Step[] = [
   [
     'npx',
     ...['tsc', '--noEmit', '--strict', '--target', 'es2023'],
@@ -40,18 +40,17 @@ const inTypeScript: readonly Step[] = [
   ['npx', 'tsx', 'session.ts'],
 ]
 
-/** All of them. */
 export const generators: readonly Generator[] = [
   {
     name: 'openapi-generator, go',
     folder: 'go',
     programs: ['java', 'go'],
-    isOfJar: true,
+    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'go', 'animals'),
         ...['--template-dir', 'templates', '--model-name-mappings', 'NewPet=PetInput'],
-        ...properties(growing, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
+        ...properties(allowNewFields, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
       ],
       ['go', 'run', '.'],
     ],
@@ -60,26 +59,26 @@ export const generators: readonly Generator[] = [
     name: 'openapi-generator, python',
     folder: 'python',
     programs: ['java', 'python3'],
-    isOfJar: true,
+    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'python', 'client'),
         ...['--template-dir', 'templates'],
-        ...properties(growing, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
+        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
       ],
-      ...inEnvironment('./client'),
+      ...runInEnvironment('./client'),
     ],
   },
   {
     name: 'openapi-generator, java',
     folder: 'java',
     programs: ['java', 'javac', 'mvn'],
-    isOfJar: true,
+    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'java', '.'),
         ...['--library', 'native'],
-        ...properties(growing, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
+        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
       ],
       compileWithMaven,
       ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" Session.java'],
@@ -89,7 +88,7 @@ export const generators: readonly Generator[] = [
     name: 'openapi-generator, kotlin',
     folder: 'kotlin',
     programs: ['java', 'mvn'],
-    isOfJar: true,
+    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'kotlin', '.'),
@@ -104,8 +103,8 @@ export const generators: readonly Generator[] = [
     name: 'openapi-generator, rust',
     folder: 'rust',
     programs: ['java', 'cargo'],
-    isOfJar: true,
-    // It adds the value for those to come, and reads none as it.
+    needsJar: true,
+    // The generator adds a value for unknown ones, but does not map them to it: sed does.
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'rust', 'client'),
@@ -119,21 +118,21 @@ export const generators: readonly Generator[] = [
     name: 'openapi-generator, typescript-fetch',
     folder: 'typescript-fetch',
     programs: ['java', 'npm'],
-    isOfJar: true,
+    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'typescript-fetch', 'client'),
         ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
       ],
       installPackages,
-      ...inTypeScript,
+      ...runTypeScript,
     ],
   },
   {
     name: 'oapi-codegen',
     folder: 'oapi-codegen',
     programs: ['curl', 'oapi-codegen', 'go'],
-    isOfJar: false,
+    needsJar: false,
     steps: () => [
       ['sh', '-c', 'mkdir animals && curl -fsS "$ORIGIN/openapi-3.0.yaml" -o openapi-3.0.yaml'],
       [
@@ -156,8 +155,8 @@ export const generators: readonly Generator[] = [
     name: 'progenitor',
     folder: 'progenitor',
     programs: ['curl', 'cargo'],
-    isOfJar: false,
-    // It takes `default` for a good answer.
+    needsJar: false,
+    // progenitor treats `default` as a success.
     steps: () => [
       [
         'sh',
@@ -171,33 +170,33 @@ export const generators: readonly Generator[] = [
     name: 'openapi-python-client',
     folder: 'openapi-python-client',
     programs: ['openapi-python-client', 'python3'],
-    isOfJar: false,
+    needsJar: false,
     steps: () => [
       [
         'openapi-python-client',
         ...['generate', '--path', contractFile, '--output-path', 'client', '--meta', 'setup'],
         ...['--custom-template-path', 'templates'],
       ],
-      ...inEnvironment('./client'),
+      ...runInEnvironment('./client'),
     ],
   },
   {
     name: 'orval',
     folder: 'orval',
     programs: ['npm'],
-    isOfJar: false,
-    steps: () => [['cp', contractFile, 'openapi.yaml'], installPackages, ['npx', 'orval'], ...inTypeScript],
+    needsJar: false,
+    steps: () => [['cp', contractFile, 'openapi.yaml'], installPackages, ['npx', 'orval'], ...runTypeScript],
   },
   {
     name: 'hey-api',
     folder: 'hey-api',
     programs: ['npm'],
-    isOfJar: false,
+    needsJar: false,
     steps: () => [
       ['cp', contractFile, 'openapi.yaml'],
       installPackages,
       ['npx', 'openapi-ts'],
-      ...inTypeScript,
+      ...runTypeScript,
     ],
   },
 ]
@@ -211,8 +210,8 @@ function properties(...each: string[]): string[] {
   return ['--additional-properties', each.join(',')]
 }
 
-// A virtual environment with a client in it, and the session there.
-function inEnvironment(client: string): Step[] {
+// Installs a client in a virtual environment and runs the session there.
+function runInEnvironment(client: string): Step[] {
   return [
     ['python3', '-m', 'venv', 'venv'],
     ['venv/bin/pip', 'install', '--quiet', client],
@@ -220,14 +219,14 @@ function inEnvironment(client: string): Step[] {
   ]
 }
 
-/** Why a generator cannot be tried here; nothing where it can. */
-export function missing({ programs, isOfJar }: Generator, jar: string | undefined): string | undefined {
+/** Returns what a generator lacks here, or undefined. */
+export function missing({ programs, needsJar }: Generator, jar: string | undefined): string | undefined {
   const absent = programs.filter((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error)
   if (absent.length > 0) return `no ${absent.join(', ')} in PATH`
-  return isOfJar && jar === undefined ? 'no --jar' : undefined
+  return needsJar && jar === undefined ? 'no --jar' : undefined
 }
 
-/** The folder of a generator's session. */
+/** Returns the folder of a generator's session. */
 export function folderOf(generator: Generator): string {
   return path.join(import.meta.dirname, generator.folder)
 }

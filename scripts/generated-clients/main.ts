@@ -1,4 +1,4 @@
-// Clients that generators make of the contract, each in a session with a service: whether what docs/generated-clients.md says is so.
+// Generates clients from the contract and runs a session with each, to verify docs/generated-clients.md.
 
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -13,23 +13,23 @@ import type { Contract } from '../../src/contract/types.js'
 import { contractFile } from '../../src/paths.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, startService } from '../lib/service.js'
+import { startFutureService } from './future-service.js'
 import { folderOf, type Generator, generators, missing } from './generators.js'
-import { startGrown } from './grown.js'
 
 const usage = `Usage: npm run generated-clients [-- --jar FILE] [--only WORD] [--verbose]
 
-Makes clients of openapi.yaml with the generators whose tools are installed, in a temporary directory, and runs a session with each:
-list, next page, create, read, 400, 401, 404, 429, and answers of a later version. Go needs no network; Maven, pip, npm and cargo may.
+Generates clients from openapi.yaml with the installed generators, in a temporary directory, and runs a session with each: list, next
+page, create, read, 400, 401, 404, 429, and responses of a future version. Maven, pip, npm and cargo may need a network; Go does not.
 
   --jar FILE    openapi-generator-cli, version 7
-  --only WORD   those whose name has the word
-  --verbose     what each session has seen
-  --help        this
+  --only WORD   only generators whose name contains WORD
+  --verbose     print the output of each session
+  --help        print this help
 
 Examples:
   npm run generated-clients -- --jar openapi-generator-cli.jar
 
-Exit codes: 0 each that was tried works, 1 one does not, 2 wrong usage, 130 interrupted.
+Exit codes: 0 all sessions passed, 1 a session failed, 2 wrong usage, 130 interrupted.
 `
 
 const options = {
@@ -38,43 +38,43 @@ const options = {
   verbose: { type: 'boolean' },
 } as const
 
-// A step may fetch what a client depends on.
+// Long, because a step may download dependencies.
 const stepTimeoutMs = 300_000
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values
   const chosen = generators.filter(({ name }) => name.includes(only))
-  if (chosen.length === 0) throw new UsageError(`--only: no generator's name has ${only}`)
+  if (chosen.length === 0) throw new UsageError(`--only: no generator's name contains ${only}`)
   const { directory, remove } = await makeTemporaryDirectory()
   const own = { DATA_DIR: path.join(directory, 'data') }
   const service = await startService(own)
-  const grown = await startGrown()
+  const future = await startFutureService()
   const contract = await readContract(contractFile)
-  const [url, grownUrl] = [service, grown].map(({ origin }) => origin + contract.prefix)
-  const addresses = { ORIGIN: service.origin, URL: url ?? '', GROWN_URL: grownUrl ?? '' }
+  const [url, futureUrl] = [service, future].map(({ origin }) => origin + contract.prefix)
+  const addresses = { ORIGIN: service.origin, URL: url ?? '', FUTURE_URL: futureUrl ?? '' }
   let failures = 0
   try {
     for (const generator of chosen) {
-      const why = missing(generator, jar)
-      if (why !== undefined) {
-        await print(`${generator.name}: skipped: ${why}\n`)
+      const reason = missing(generator, jar)
+      if (reason !== undefined) {
+        await print(`${generator.name}: skipped: ${reason}\n`)
         continue
       }
       const session = { ...addresses, ...(await makeKeys(contract, own)) }
-      const said = await run(generator, path.resolve(jar ?? ''), directory, session, interruption)
-      if (said.failed) failures += 1
-      await print(`${generator.name}: ${said.failed ? `failed: ${said.text}` : 'works'}\n`)
-      if (verbose && !said.failed) await print(said.text.replace(/^(?=.)/gm, '  '))
+      const outcome = await run(generator, path.resolve(jar ?? ''), directory, session, interruption)
+      if (outcome.failed) failures += 1
+      await print(`${generator.name}: ${outcome.failed ? `failed: ${outcome.text}` : 'works'}\n`)
+      if (verbose && !outcome.failed) await print(outcome.text.replace(/^(?=.)/gm, '  '))
     }
   } finally {
-    grown.close()
+    future.close()
     await service.stop()
     await remove()
   }
   return failures === 0 ? 0 : 1
 }
 
-// A key that is not used up, one that is soon, and one for a creation.
+// An API key with a large quota, one with a small quota, and an idempotency key.
 async function makeKeys(contract: Contract, own: Environment): Promise<Environment> {
   const create = (name: string, terms: readonly string[]) =>
     runKeys(['create', '--name', name, ...terms], own)
@@ -86,7 +86,7 @@ async function makeKeys(contract: Contract, own: Environment): Promise<Environme
   }
 }
 
-/** What the session has printed, or what the step that failed said. */
+/** Runs the steps. Returns the output of the session, or of the step that failed. */
 async function run(
   generator: Generator,
   jar: string,

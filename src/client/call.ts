@@ -1,16 +1,21 @@
-// The types of a call: what an operation is given, and what it resolves with.
+// The types of a call: its arguments and its result.
 
 import type { RequestBodyOption } from 'openapi-fetch'
-import type { CallOptions } from './client.js'
 
-/** What an operation takes: its parameters by where they stand, and its body. An int64 is a bigint. */
+/** Options of a single call. */
+export interface CallOptions {
+  /** Aborts the call, at any point. */
+  readonly signal?: AbortSignal
+}
+
+/** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type RequestOf<Operation, Body> = (Operation extends { parameters: infer Parameters }
   ? Parameters
   : unknown) &
   Body &
   CallOptions
 
-/** A body as it is sent: fields of these names have a default, and may be left out. */
+/** A request body in which the fields with these names are optional, because they have a default. */
 export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
   ? { [Index in keyof Body]: Unfilled<Body[Index], Names> }
   : Body extends Uint8Array | Blob
@@ -21,16 +26,16 @@ export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly un
         }
       : Body
 
-/** An optional argument, where nothing in it is required. */
+/** The arguments of a call: the request is optional if nothing in it is required. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
 
-/** What a call resolves with: the body, and the whole answer for its headers and status. */
-export interface Answer<Data> {
+/** The result of a call: the decoded body, and the response with its status and headers. */
+export interface CallResult<Data> {
   readonly data: Data
   readonly response: Response
 }
 
-/** Calls one operation. Rejects with an ApiError, and with nothing else. `Body`: where it is another than JSON. */
+/** Calls an operation. Rejects only with an ApiError. `Body` is given if the request body is not plain JSON. */
 export type Call<Operation, Data, Body = RequestBodyOption<Operation>> = (
   ...args: Arguments<RequestOf<Operation, Body>>
-) => Promise<Answer<Data>>
+) => Promise<CallResult<Data>>

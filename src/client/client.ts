@@ -1,41 +1,36 @@
-// A client of any contract whose table is given: a function for each operation. Types are the business of index.ts.
+// An untyped client for the contract that a table describes: a function for each operation. index.ts adds the types.
 
 import createFetchClient from 'openapi-fetch'
-import { readAnswer } from './answer.js'
-import { writeBody } from './body.js'
-import { createNotice } from './deprecation.js'
+import type { CallOptions, CallResult } from './call.js'
+import { createDeprecationWarner } from './deprecation.js'
 import { ApiError } from './error.js'
 import { type ExchangeOptions, exchange } from './exchange.js'
 import { linkTo } from './links.js'
 import { writeParameters } from './parameters.js'
+import { writeRequestBody } from './request-body.js'
+import { readResponseBody } from './response-body.js'
 import { type Clock, systemClock } from './retry.js'
 import type { ClientOperation, ClientTable } from './table.js'
 
-/** How a client is made. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** The server's address with the contract's prefix: `https://api.example.com/v1`. */
+  /** The URL of the service, including the contract's prefix: `https://api.example.com/v1`. */
   readonly baseUrl: string
-  /** The API key; blanks and line breaks around it are left out. */
+  /** The API key; surrounding whitespace is removed. */
   readonly key: string
-  /** For one attempt, its body included. 30,000 unless given. */
+  /** Time limit of one attempt, including its body. Default: 30,000. */
   readonly timeoutMs?: number
-  /** How often a call is tried at most, the first time included. 5 unless given. */
+  /** Maximum number of attempts, including the first. Default: 5. */
   readonly attemptsMax?: number
-  /** Where the service asks for a longer wait, the call fails at once. 90,000 unless given. */
+  /** The call fails at once if `Retry-After` is longer than this. Default: 90,000. */
   readonly waitMaxMs?: number
-  /** Where warnings go; `console.warn` unless given. */
+  /** Receives warnings about deprecated operations. Default: `console.warn`. */
   readonly warn?: (message: string) => void
-  /** In place of the global `fetch`. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-/** Of one call. */
-export interface CallOptions {
-  /** Ends the call, whatever it waits for. */
-  readonly signal?: AbortSignal
-}
-
-/** What an operation is called with. */
+/** The request of a call. */
 export interface CallRequest extends CallOptions {
   readonly path?: object
   readonly query?: object
@@ -44,14 +39,9 @@ export interface CallRequest extends CallOptions {
   readonly body?: unknown
 }
 
-/** What an operation answers with. */
-export interface CallAnswer {
-  readonly data: unknown
-  readonly response: Response
-}
-
+/** A client of any contract. */
 export interface AnyClient {
-  readonly operations: Readonly<Record<string, (request?: CallRequest) => Promise<CallAnswer>>>
+  readonly operations: Readonly<Record<string, (request?: CallRequest) => Promise<CallResult<unknown>>>>
   pages(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
   items(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
 }
@@ -59,8 +49,8 @@ export interface AnyClient {
 const idempotencyKey = 'Idempotency-Key'
 
 /**
- * Makes the client of a table.
- * @throws {TypeError} when `baseUrl` is no address that a path can be added to, or `key` is none
+ * Creates the client for a table.
+ * @throws {TypeError} if `baseUrl` is not a URL that a path can be appended to, or `key` cannot be sent in a header
  */
 export function buildClient(
   table: ClientTable,
@@ -71,16 +61,16 @@ export function buildClient(
   checkBaseUrl(baseUrl)
   checkKey(key)
   const exchangeOptions = withDefaults(options, clock)
-  const notice = createNotice(options.warn ?? ((message) => console.warn(message)))
+  const warnIfDeprecated = createDeprecationWarner(options.warn ?? ((message) => console.warn(message)))
   const headers = { Authorization: `Bearer ${key.trim()}` }
   const http = createFetchClient({ baseUrl, headers })
-  // The paths are a table's here, not types.
+  // openapi-fetch types its paths; here they come from the table.
   const request = http.request as unknown as (method: string, path: string, init: object) => Promise<Raw>
 
   const send = (id: string, operation: ClientOperation, sent: Request): Promise<Response> => {
     const fetch = async (each: Request) => {
       const response = await exchangeOptions.fetch(each)
-      notice(id, response.headers) // an error's too
+      warnIfDeprecated(id, response.headers) // errors have the headers, too
       return response
     }
     return exchange(sent, operation, { ...exchangeOptions, fetch })
@@ -89,8 +79,8 @@ export function buildClient(
   const call = async (
     id: string,
     { path, query, header, cookie, body, signal, ...others }: CallRequest = {},
-  ): Promise<CallAnswer> => {
-    for (const name of Object.keys(others)) throw new TypeError(`a call takes no ${name}`)
+  ): Promise<CallResult<unknown>> => {
+    for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
     const operation = operationOf(table, id)
     const keyed = operation.idempotent ? withIdempotencyKey(header) : header
     const { header: written = keyed, ...serializers } =
@@ -105,17 +95,21 @@ export function buildClient(
       parseAs: 'arrayBuffer',
       fetch: (sent: Request) => send(id, operation, sent),
     })
-    return { data: readAnswer(table, operation, response, data), response }
+    return { data: readResponseBody(table, operation, response, data), response }
   }
 
-  // A link is followed as it is, with the key, so it must not lead to another server.
-  const follow = async (id: string, target: string, signal: AbortSignal | undefined): Promise<CallAnswer> => {
+  // Sends the key, so the link must not lead to another origin.
+  const follow = async (
+    id: string,
+    target: string,
+    signal: AbortSignal | undefined,
+  ): Promise<CallResult<unknown>> => {
     const operation = operationOf(table, id)
     const url = new URL(target, baseUrl)
     if (url.origin !== new URL(baseUrl).origin)
-      throw new ApiError('unexpected_answer', `The next page is at ${url.origin}.`)
+      throw new ApiError('unexpected_answer', `The next page is on another origin, ${url.origin}.`)
     const response = await send(id, operation, new Request(url, { headers, ...(signal && { signal }) }))
-    return { data: readAnswer(table, operation, response, await response.arrayBuffer()), response }
+    return { data: readResponseBody(table, operation, response, await response.arrayBuffer()), response }
   }
 
   async function* pages(id: string, sent: CallRequest = {}): AsyncGenerator<unknown, void, undefined> {
@@ -128,7 +122,7 @@ export function buildClient(
   }
 
   async function* items(id: string, sent?: CallRequest): AsyncGenerator<unknown, void, undefined> {
-    // The types have it that pages are lists.
+    // The types of index.ts allow only operations that return arrays.
     for await (const page of pages(id, sent)) yield* page as readonly unknown[]
   }
 
@@ -140,14 +134,14 @@ export function buildClient(
   }
 }
 
-// What openapi-fetch makes of an answer; it reads none that is empty.
+// The result of openapi-fetch; without data if the body is empty.
 interface Raw {
   readonly data?: ArrayBuffer
   readonly response: Response
 }
 
 function withBody(value: unknown, { body }: ClientOperation) {
-  const { content, mediaType } = writeBody(value, body)
+  const { content, mediaType } = writeRequestBody(value, body)
   return { body: content, bodySerializer: () => content, headers: { 'Content-Type': mediaType } }
 }
 
@@ -156,14 +150,14 @@ function checkBaseUrl(baseUrl: string): void {
   const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
   if (isWeb && !/[?#]/.test(baseUrl) && url.username === '' && url.password === '') return
   throw new TypeError(
-    `baseUrl must be an http or https address without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`,
+    `baseUrl must be an http or https URL without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`,
   )
 }
 
-// A variable that is not set would be sent as `undefined`, and the error of a header that cannot be sent has the key in it.
+// Without this check an unset variable would be sent as `undefined`, and fetch's error for an invalid header would contain the key.
 function checkKey(key: unknown): void {
   if (typeof key === 'string' && /^[!-~]*$/.test(key.trim())) return
-  throw new TypeError('key must be a string of printable ASCII without blanks')
+  throw new TypeError('key must be a string of printable ASCII characters without spaces')
 }
 
 function withDefaults(options: ClientOptions, clock: Clock): ExchangeOptions {
@@ -173,11 +167,11 @@ function withDefaults(options: ClientOptions, clock: Clock): ExchangeOptions {
 
 function operationOf({ operations }: ClientTable, id: string): ClientOperation {
   const operation = Object.hasOwn(operations, id) ? operations[id] : undefined
-  if (operation === undefined) throw new TypeError(`${id} is no operation of the contract`)
+  if (operation === undefined) throw new TypeError(`unknown operation: ${id}`)
   return operation
 }
 
-// By getRandomValues: browsers keep randomUUID for pages that came over TLS.
+// Not crypto.randomUUID, which browsers restrict to secure contexts.
 function withIdempotencyKey(header: object | undefined): object {
   const given = Object.keys(header ?? {}).some((name) => name.toLowerCase() === idempotencyKey.toLowerCase())
   if (given) return header ?? {}

@@ -1,22 +1,22 @@
-// Tells of deprecated operations, once each.
+// Warns about deprecated operations.
 
 import { linkTo } from './links.js'
 
-/** Looks at the headers of an operation's answer. */
-export type NoticeDeprecation = (operation: string, headers: Headers) => void
+/** Inspects the response headers of an operation. */
+export type WarnIfDeprecated = (operation: string, headers: Headers) => void
 
-/** Makes what warns when an operation is deprecated (RFC 9745), of its sunset (RFC 8594) and successor. */
-export function createNotice(warn: (message: string) => void): NoticeDeprecation {
-  const told = new Set<string>()
+/** Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and successor. */
+export function createDeprecationWarner(warn: (message: string) => void): WarnIfDeprecated {
+  const warned = new Set<string>()
   return (operation, headers) => {
     const since = /^@(-?\d+)/.exec(headers.get('Deprecation') ?? '')?.[1]
-    if (since === undefined || told.has(operation)) return
-    told.add(operation)
+    if (since === undefined || warned.has(operation)) return
+    warned.add(operation)
     const sunset = Date.parse(headers.get('Sunset') ?? '')
     const successor = linkTo('successor-version', headers.get('Link'))
     const parts = [
-      `${operation} is deprecated since ${day(Number(since) * 1000)}`,
-      Number.isNaN(sunset) ? '' : ` and ends on ${day(sunset)}`,
+      `${operation} has been deprecated since ${day(Number(since) * 1000)}`,
+      Number.isNaN(sunset) ? '' : ` and will be removed on ${day(sunset)}`,
       successor === undefined ? '' : `; use ${successor} instead`,
     ]
     warn(`${parts.join('')}.`)

@@ -1,47 +1,47 @@
-// The one error of the client.
+// The error of the client.
 
 import type { ErrorBody, ErrorCode } from '../../generated/operations.js'
 
-/** What the client itself finds wrong. */
+/** Errors that the client detects. */
 export type ClientErrorCode =
   /** The caller's signal was aborted; `cause` is its reason. */
   | 'aborted'
-  /** No answer within `timeoutMs`. */
+  /** No response within `timeoutMs`. */
   | 'timeout'
-  /** No connection, or one that broke. */
+  /** The connection failed or broke. */
   | 'unreachable'
-  /** An answer that the contract knows nothing of: a proxy's, perhaps. */
+  /** A response that the contract does not declare, for example from a proxy. */
   | 'unexpected_answer'
 
-/** A code of the contract, of the client, or one that the contract gained since. */
+/** A code of the contract or of the client, or one added to the contract later. */
 export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
-/** Why a call failed. It is all that a call rejects with, unless it cannot be written: a header with a line break, for one. */
+/** Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with a line break). */
 export class ApiError extends Error {
   override name = 'ApiError'
 
   constructor(
     readonly code: ApiErrorCode,
     message: string,
-    /** The answer, where there was one; its body has been read. */
+    /** The response, if there was one; its body has been read. */
     readonly response?: Response,
     cause?: unknown,
   ) {
     super(message, { cause })
   }
 
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   get status(): number | undefined {
     return this.response?.status
   }
 
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   get requestId(): string | undefined {
     return this.response?.headers.get('X-Request-Id') ?? undefined
   }
 }
 
-/** The error that an answer tells of. */
+/** Converts an error response. */
 export function errorOf(response: Response, text: string): ApiError {
   const body = parseError(text)
   if (body !== undefined) return new ApiError(body.code, body.message, response)

@@ -1,10 +1,10 @@
-// One call over HTTP: attempts, each within its time, until an answer stands.
+// One call over HTTP: attempts with a time limit each, until one succeeds or the call fails.
 
 import { ApiError, errorOf } from './error.js'
 import { asksForRetry, type Clock, isRepeatable, type RetryLimits, waitBefore } from './retry.js'
 import type { ClientOperation } from './table.js'
 
-/** What every call of a client is made with. */
+/** Options of every exchange of a client. */
 export interface ExchangeOptions extends RetryLimits {
   readonly fetch: (request: Request) => Promise<Response>
   readonly timeoutMs: number
@@ -12,8 +12,8 @@ export interface ExchangeOptions extends RetryLimits {
 }
 
 /**
- * Sends a request, and again as the answers ask, until one is good; it has been read whole.
- * @throws {ApiError} the last attempt's
+ * Sends a request, with retries, and returns the successful response. Its body has been buffered.
+ * @throws {ApiError} of the last attempt
  */
 export async function exchange(
   request: Request,
@@ -32,22 +32,22 @@ export async function exchange(
 }
 
 function waitAfter({ code, response }: ApiError, attempts: number, options: ExchangeOptions) {
-  const isPassing = response === undefined ? code === 'unreachable' : asksForRetry(response)
-  return isPassing
+  const isTransient = response === undefined ? code === 'unreachable' : asksForRetry(response)
+  return isTransient
     ? waitBefore(attempts, response?.headers.get('Retry-After'), options, options.clock)
     : undefined
 }
 
-// The time covers the body too. A timer of its own, for AbortSignal.any may be collected with its timeout
-// before that has passed, in the Node versions we support.
+// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported versions of Node may
+// garbage-collect the latter before it fires.
 async function attempt(
   request: Request,
   { fetch, timeoutMs }: ExchangeOptions,
 ): Promise<Response | ApiError> {
   const controller = new AbortController()
-  const passOn = () => controller.abort(request.signal.reason)
+  const forwardAbort = () => controller.abort(request.signal.reason)
   if (request.signal.aborted) return aborted(request.signal.reason)
-  request.signal.addEventListener('abort', passOn)
+  request.signal.addEventListener('abort', forwardAbort)
   const timer = setTimeout(() => controller.abort(), timeoutMs)
   try {
     const response = await fetch(new Request(request, { signal: controller.signal }))
@@ -57,15 +57,15 @@ async function attempt(
   } catch (error) {
     if (request.signal.aborted) return aborted(request.signal.reason)
     if (controller.signal.aborted)
-      return new ApiError('timeout', `No answer within ${timeoutMs} ms.`, undefined, error)
+      return new ApiError('timeout', `No response within ${timeoutMs} ms.`, undefined, error)
     return new ApiError('unreachable', 'The service cannot be reached.', undefined, error)
   } finally {
     clearTimeout(timer)
-    request.signal.removeEventListener('abort', passOn)
+    request.signal.removeEventListener('abort', forwardAbort)
   }
 }
 
-// One that can be read again. A status such as 204 allows no body, not even an empty one.
+// A response that can be read again. The constructor accepts no body for a status such as 204, not even an empty one.
 function copyOf({ status, statusText, headers }: Response, body: ArrayBuffer): Response {
   return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
 }

@@ -1,42 +1,43 @@
-// The typed client, for Node and browsers: `import { createClient } from 'animal-store-client'`. It knows the contract
-// by what is generated from it, and nothing of the server.
+// The typed client: `import { createClient } from 'animal-store-client'`. It uses code generated from the contract, and no code of
+// the server.
 
 import { type Calls, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
-import type { Answer, Arguments } from './call.js'
+import type { Arguments, CallResult } from './call.js'
 import { buildClient, type ClientOptions } from './client.js'
 import { decode, decodeAny, encode } from './json.js'
 
 export type { Calls } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
-// The schemas, by their names.
+// The contract's schemas, by name.
 export type * from '../../generated/types.js'
-export type { Answer } from './call.js'
-export type { CallOptions, ClientOptions } from './client.js'
+export type { CallOptions, CallResult } from './call.js'
+export type { ClientOptions } from './client.js'
 export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
 
+/** The names of the operations. */
 export type OperationId = keyof Calls
 
-/** What an operation takes: its parameters by where they stand, and its body. An int64 is a bigint. */
+/** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type CallRequest<Id extends OperationId> = NonNullable<Parameters<Calls[Id]>[0]>
 
-/** The body of an operation's good answer. */
+/** The body of an operation's successful response. */
 export type CallData<Id extends OperationId> =
-  ReturnType<Calls[Id]> extends Promise<Answer<infer Data>> ? Data : never
+  ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>> ? Data : never
 
-/** The operations that answer with lists. */
+/** The operations that return arrays. */
 export type PagedId = {
   [Id in OperationId]: CallData<Id> extends readonly unknown[] ? Id : never
 }[OperationId]
 
 /** A function for each operation of the contract, and `pages` and `items` for lists. */
 export interface Client extends Calls {
-  /** The pages of a list, from the first to the last: each is read when it is asked for. */
+  /** Iterates over the pages of a list. Each page is requested when the iteration reaches it. */
   pages<Id extends PagedId>(
     operation: Id,
     ...args: Arguments<CallRequest<Id>>
   ): AsyncGenerator<CallData<Id>, void, undefined>
-  /** What is on the pages of a list, one after the other. */
+  /** Iterates over the items of a list, across its pages. */
   items<Id extends PagedId>(
     operation: Id,
     ...args: Arguments<CallRequest<Id>>
@@ -44,9 +45,9 @@ export interface Client extends Calls {
 }
 
 /**
- * Makes a client. On 429 and 503 a call waits as long as `Retry-After` says, else with exponential backoff and jitter,
- * and is tried again; unless doing it twice might do it twice.
- * @throws {TypeError} when `baseUrl` is not an http or https address, or `key` is no key
+ * Creates a client. On 429 and 503 a call waits for `Retry-After`, or with exponential backoff and jitter, and retries, unless a
+ * repetition could take effect twice.
+ * @throws {TypeError} if `baseUrl` is not an http or https URL, or `key` cannot be sent in a header
  */
 export function createClient(options: ClientOptions): Client {
   const { operations, pages, items } = buildClient(table, options)
@@ -56,15 +57,15 @@ export function createClient(options: ClientOptions): Client {
 
 type Schemas = components['schemas']
 
-/** The JSON of a value with a bigint anywhere in it, which `JSON.stringify` refuses: written digit by digit. */
+/** Like `JSON.stringify`, but writes a bigint as an exact number. */
 export function stringify(value: unknown): string {
   return encode(value)
 }
 
 /**
- * The value of a JSON text, with no digit lost. With the name of a schema, each int64 in it is a bigint, as in an answer; without, an
- * integer is one where a number would round it.
- * @throws {SyntaxError} when the text is not JSON
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Without, an integer is a bigint if
+ * a number would round it.
+ * @throws {SyntaxError} if the text is not JSON
  */
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]
 export function parse(text: string): unknown

@@ -1,23 +1,22 @@
-// JSON without rounding. An int64 is a bigint however small it is, so that its type does not depend on its value; any
-// other number is a number.
+// JSON without rounding. An int64 is always a bigint, so that its type does not depend on its value; any other number is a number.
 
 import { parse, stringify } from 'lossless-json'
 import { exactNumber } from '../lib/exact-number.js'
 import type { ClientTable, Place, Places } from './table.js'
 
-/** The text of a value; a bigint is written digit by digit. */
+/** Converts a value to JSON; a bigint becomes an exact number. */
 export function encode(value: unknown): string {
   return stringify(value) ?? ''
 }
 
-/** The value of a JSON text, with a bigint in each of the places. */
+/** Parses JSON, with a bigint wherever the schema at `place` has an int64. */
 export function decode(text: string, place: Place | undefined, schemas: ClientTable['schemas']): unknown {
   return exact(decodeAny(text), place === undefined ? [] : [place], schemas)
 }
 
-/** The value of a JSON text, with a bigint for each integer that a number would round. */
+/** Parses JSON, with a bigint for each integer that a number would round. */
 export function decodeAny(text: string): unknown {
-  // Which are int64 only their place tells, and the parser does not know it yet: no digit may be lost until then.
+  // The parser does not know yet which integers are int64, so it must not lose any digit.
   return parse(text, undefined, { parseNumber: exactNumber })
 }
 
@@ -40,7 +39,7 @@ function integer(value: number | bigint, places: readonly Place[], schemas: Clie
   return typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value) : value
 }
 
-// Without `$ref` and `each`.
+// Resolves `$ref` and `each`.
 function resolved(places: readonly Place[], schemas: ClientTable['schemas']): Place[] {
   return places.flatMap((place) => {
     if (place === 'int64') return [place]

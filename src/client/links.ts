@@ -1,8 +1,8 @@
-// Links of an answer (RFC 8288).
+// The `Link` header (RFC 8288).
 
-/** Where the link of that relation leads, as it is written. */
+/** Returns the target of the link with a relation, unresolved. */
 export function linkTo(relation: string, header: string | null): string | undefined {
-  // Targets hold no angle brackets, and a quoted value may hold commas.
+  // Targets contain no angle brackets, and quoted values may contain commas.
   for (const [, target, parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>((?:"[^"]*"|[^",<])*)/g)) {
     const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
     const relations = (quoted ?? bare ?? '').toLowerCase().split(/\s+/)

@@ -1,4 +1,4 @@
-// Parameters as a contract wants them written (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570): lists, objects, JSON, cookies.
+// Serializes parameters by their `style` and `explode` (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570), JSON and cookies.
 
 import { encode } from './json.js'
 import type { ClientParameter } from './table.js'
@@ -6,7 +6,7 @@ import type { ClientParameter } from './table.js'
 type Form = Pick<ClientParameter, 'style' | 'explode'>
 type Values = Readonly<Record<string, unknown>>
 
-/** The parameters of a request as openapi-fetch takes them, each written by its form; those without one are texts. */
+/** Serializes the parameters of a request, in the form that openapi-fetch accepts. */
 export function writeParameters(
   parameters: readonly ClientParameter[],
   { header, cookie }: { readonly header?: object | undefined; readonly cookie?: object | undefined },
@@ -19,7 +19,7 @@ export function writeParameters(
     parameters.find((each) => each.in === location && each.name.toLowerCase() === name.toLowerCase()) ?? plain
   const simple: Form = { style: 'simple', explode: false }
   const form: Form = { style: 'form', explode: true }
-  // JSON is one text, in every place.
+  // The JSON of a `content` parameter is a single value, in every location.
   const writeIn = (location: string, name: string, value: unknown, plain: Form, one: Write): string => {
     const its = formOf(location, name, plain)
     return its.style === 'json' ? write(name, json(value), plain, one) : write(name, value, its, one)
@@ -27,7 +27,7 @@ export function writeParameters(
   const headers = given(header).map(([name, value]) => [name, writeIn('header', name, value, simple, bare)])
   const cookies = given(cookie).map(([name, value]) => writeIn('cookie', name, value, form, encoded))
   return {
-    // A browser sends the cookies that it has, and no others.
+    // Browsers ignore this header and send their own cookies.
     header: { ...Object.fromEntries(headers), ...(cookies.length > 0 && { Cookie: cookies.join('; ') }) },
     pathSerializer: (path, values) =>
       path.replace(/\{([^{}]+)\}/g, (_, name) => writeIn('path', name, values[name], simple, encoded)),
@@ -39,7 +39,7 @@ export function writeParameters(
   }
 }
 
-// In ASCII, for a header takes nothing else.
+// Escaped to ASCII, because headers allow nothing else.
 function json(value: unknown): string {
   return encode(value).replace(
     /[^\x20-\x7e]/g,
@@ -57,7 +57,7 @@ function encoded(value: unknown): string {
   return encodeURIComponent(String(value))
 }
 
-// A header has no escapes.
+// Headers are not percent-encoded.
 const bare: Write = String
 
 function write(name: string, value: unknown, { style, explode }: Form, one: Write): string {

@@ -1,18 +1,18 @@
-// Whether a call is tried again, and after how long.
+// Whether a call is retried, and after how long.
 
 import type { ClientOperation } from './table.js'
 
-/** Time and chance, for tests to take the place of. */
+/** Time and randomness, replaceable in tests. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Rejects with the signal's reason when it is aborted. */
+  /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>
   /** From 0 to 1. */
   random(): number
 }
 
-/** How long the client goes on trying. */
+/** Bounds of the retries. */
 export interface RetryLimits {
   readonly attemptsMax: number
   readonly waitMaxMs: number
@@ -20,25 +20,25 @@ export interface RetryLimits {
 
 const backoffFirstMs = 250
 const backoffMaxMs = 10_000
-// So that clients that were told the same second do not all come in the same instant.
+// Spreads clients with the same `Retry-After`.
 const spreadMs = 250
 
 /**
- * Whether doing it twice is the same as doing it once: by its method (RFC 9110, section 9.2.2), or by its idempotency
- * key. Nothing else is ever sent again, for its answer may have been lost after it was done.
+ * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2), or by its idempotency key. Other requests are never
+ * repeated, because they may have taken effect although their response was lost.
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
   return idempotent === true || ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'].includes(method)
 }
 
-/** Whether an answer asks for another try: 409 when it says when, as it does of a twin that is still at work. */
+/** Whether a response invites a retry: 429, 503, or 409 with `Retry-After` (the first request with the idempotency key is in flight). */
 export function asksForRetry({ status, headers }: Response): boolean {
   return status === 429 || status === 503 || (status === 409 && headers.has('Retry-After'))
 }
 
 /**
- * How long to wait before the next attempt, or undefined where there is to be none.
- * @param attempt how many there were
+ * Returns the milliseconds to wait before the next attempt, or undefined for no further attempt.
+ * @param attempt the number of attempts made
  */
 export function waitBefore(
   attempt: number,
@@ -50,7 +50,7 @@ export function waitBefore(
   const asked = readRetryAfter(retryAfter, clock.now())
   const backoff = Math.min(backoffFirstMs * 2 ** attempt, backoffMaxMs)
   const wait = asked === undefined ? backoff * clock.random() : asked + spreadMs * clock.random()
-  // To come back earlier than asked would only be refused, and may get the key banned.
+  // A retry before `Retry-After` would be refused, and could get the key banned.
   return asked !== undefined && asked > waitMaxMs ? undefined : wait
 }
 
@@ -58,12 +58,12 @@ export function waitBefore(
 function readRetryAfter(text: string | null | undefined, now: number): number | undefined {
   if (!text) return undefined
   if (/^\d+$/.test(text)) return Number(text) * 1000
-  // Date.parse takes much for a date: `1.5` is the fifth of January.
+  // Date.parse is lenient: it reads `1.5` as January 5.
   const time = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
   return Number.isNaN(time) ? undefined : Math.max(0, time - now)
 }
 
-/** The real ones. */
+/** The system's time, timers and randomness. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),

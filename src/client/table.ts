@@ -1,63 +1,67 @@
-// What the client knows of the contract at run time: generated/client.ts is of this form.
+// The table of the contract that the client uses at run time. generated/client.ts contains it.
 
-/** Where int64 stand in a value: right here, where a `$ref` leads, or further in. */
+/** Where int64 occurs in a value: the value itself, the target of a `$ref`, or nested. */
 export type Place = 'int64' | `#/${string}` | Places
 
+/** Where int64 occurs inside an object or an array. */
 export interface Places {
-  /** Null: none there. */
+  /** Null: no int64 in this property. */
   readonly properties?: Readonly<Record<string, Place | null>>
-  /** Of every other property. */
+  /** In every other property. */
   readonly additional?: Place
-  /** Of an array, by position. */
+  /** In the first elements of an array, by position. */
   readonly prefix?: readonly (Place | null)[]
-  /** Of every other element. */
+  /** In every other element. */
   readonly items?: Place
-  /** Of a value that is held to several schemas, or to one of several. */
+  /** In the alternatives of `allOf`, `anyOf` and `oneOf`. */
   readonly each?: readonly Place[]
 }
 
-/** How the body of an answer is read. */
+/** How the body of a response is decoded. */
 export type ContentKind = 'json' | 'text' | 'bytes'
 
 /** A body that is not `application/json`. */
 export interface ClientBody {
   readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
-  /** Undefined of a range, which the body itself has to tell. */
+  /** Undefined for a range: the type comes from the body. */
   readonly mediaType?: string
-  /** Of a form: the fields that are not simply text, or a file of any type. */
+  /** In a form: the fields that are neither plain text nor a file of any type. */
   readonly fields?: Readonly<Record<string, ClientField>>
 }
 
+/** How a field of a form is encoded. */
 export interface ClientField {
   readonly isJson?: true
-  /** Between the elements of a list that is one text. */
+  /** Separates the elements of an array that is sent as a single value. */
   readonly separator?: string
-  /** Of a file. */
+  /** The type of a file. */
   readonly mediaType?: string
 }
 
-/** A parameter that is written in another way than as one text by its name. */
+/** A parameter that is not a single plain value. */
 export interface ClientParameter {
   readonly name: string
   readonly in: string
-  /** OpenAPI's, or `json`. */
+  /** A style of OpenAPI, or `json`. */
   readonly style: string
   readonly explode: boolean
 }
 
+/** How an operation is called. */
 export interface ClientOperation {
   readonly method: string
   readonly path: string
-  /** It takes an `Idempotency-Key`: a repeated request does nothing twice. */
+  /** Accepts an `Idempotency-Key`: a repeated request takes effect once. */
   readonly idempotent?: true
   readonly parameters?: readonly ClientParameter[]
   readonly body?: ClientBody
-  /** Of an operation that answers with more than JSON: by status, `2xx` or `default`, the media types of its body. */
+  /** If responses are not only JSON: the media types of the body, by status, `2xx` or `default`. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
-  /** Where int64 stand in the body, by status, `2xx` or `default`. */
+  /** Where int64 occurs in the response body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>
 }
 
+/** The operations of a contract, and its schemas that contain int64. */
 export interface ClientTable {
   readonly operations: Readonly<Record<string, ClientOperation>>
   /** By `$ref`. */

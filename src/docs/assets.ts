@@ -1,25 +1,25 @@
-// What the documentation serves: files that change with the contract or with a version alone.
+// Static files of the documentation, with entity tags and gzip. They change only with the contract or a release.
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** What is the same for everybody, as it is and compressed. */
+/** A file, uncompressed and compressed. */
 export interface Asset {
   readonly type: string
   readonly identity: Representation
   readonly gzip: Representation
 }
 
-// Each has an entity tag of its own, for the tags are strong: RFC 9110, section 8.8.3.
+// Strong entity tags differ between representations (RFC 9110, section 8.8.3).
 interface Representation {
   readonly bytes: Buffer
   readonly etag: string
 }
 
-/** An asset that the first who asks makes, for most instances are never asked; the next where that fails. */
-export function kept(make: () => Promise<Asset>): () => Promise<Asset> {
+/** Creates an asset on the first request, because most instances are never asked for it. A failure is not cached. */
+export function lazyAsset(make: () => Promise<Asset>): () => Promise<Asset> {
   let asset: Promise<Asset> | undefined
   return () => {
     asset ??= make().catch((error) => {
@@ -30,20 +30,20 @@ export function kept(make: () => Promise<Asset>): () => Promise<Asset> {
   }
 }
 
-/** Makes an asset of bytes, whose entity tag tells of every change. */
+/** Compresses the bytes and derives the entity tags from their hash. */
 export async function toAsset(type: string, bytes: Buffer): Promise<Asset> {
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  const zipped = await promisify(gzip)(bytes)
+  const compressed = await promisify(gzip)(bytes)
   return {
     type,
     identity: { bytes, etag: `"${hash}"` },
-    gzip: { bytes: zipped, etag: `"${hash}-gzip"` },
+    gzip: { bytes: compressed, etag: `"${hash}-gzip"` },
   }
 }
 
 /**
- * Answers with an asset, or with 304 to who has it (RFC 9110, section 13.1.2). `no-cache`: kept, but asked about each time, so that a new
- * version is never mixed with an old one.
+ * Sends an asset, or 304 if the client has it (RFC 9110, section 13.1.2). `no-cache` makes browsers revalidate each time, so that assets
+ * of different versions are never mixed.
  */
 export async function sendAsset(
   { headers, method }: FastifyRequest,
@@ -54,13 +54,14 @@ export async function sendAsset(
   const { bytes, etag } = asset[coding]
   const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
   reply.headers({ 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(asset.type)
-  // Fastify tells the length of what it is given to who asks by HEAD, and it is to be that of a 200 (RFC 9110, section 8.6).
-  if (has(headers['if-none-match'], etag)) return reply.code(304).send(method === 'HEAD' ? bytes : undefined)
+  // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110, section 8.6).
+  if (matches(headers['if-none-match'], etag))
+    return reply.code(304).send(method === 'HEAD' ? bytes : undefined)
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
   return bytes
 }
 
-// RFC 9110, section 12.5.3: weights; `*` is any coding that is not named, and one without a weight has 1.
+// RFC 9110, section 12.5.3: `*` stands for any coding not listed; the default weight is 1.
 function prefersGzip(accepted: string | string[] = ''): boolean {
   const weights = new Map<string, number>()
   for (const each of String(accepted).toLowerCase().split(',')) {
@@ -71,7 +72,7 @@ function prefersGzip(accepted: string | string[] = ''): boolean {
   return gzip > 0 && gzip >= (weights.get('identity') ?? 0)
 }
 
-// RFC 9110, section 13.1.2: `*`, or a list of tags, of which the weak ones are as good.
-function has(ifNoneMatch = '', etag: string): boolean {
+// RFC 9110, section 13.1.2: `*` or a list of tags, compared weakly.
+function matches(ifNoneMatch = '', etag: string): boolean {
   return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
 }

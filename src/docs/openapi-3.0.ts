@@ -1,9 +1,10 @@
-// The contract in OpenAPI 3.0, for tools that read no 3.1. What 3.0 has no words for is left out: it may allow more than the service does.
+// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot express are dropped, so the
+// result may allow more than the service does.
 
 import { type Node, nodeOf } from '../contract/reader.js'
 import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../contract/upgrade.js'
 
-// Where `true` and `false` are schemas.
+// Keywords whose value may be a boolean schema.
 const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
 const otherReferences = [...referenceObjectKeywords, 'examples', 'paths', 'securitySchemes']
 const unknownKeywords = [
@@ -13,7 +14,7 @@ const unknownKeywords = [
   ...['const', 'contentEncoding', 'contentMediaType', 'contentSchema', 'examples'],
 ]
 
-/** A document of OpenAPI 3.1 as one of 3.0; one of 3.0 is itself. */
+/** Converts an OpenAPI 3.1 document to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (String((document as Node).openapi).startsWith('3.0')) return document
   const {
@@ -26,8 +27,10 @@ export function toOpenApi30(document: object): object {
   } = document as Node
   const { pathItems, schemas, securitySchemes, ...kept } = components as Node
   const schemes = Object.entries(nodeOf(securitySchemes))
-  const strange = schemes.filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS').map(([name]) => name)
-  const convert = createConvert(nodeOf(pathItems), strange)
+  const unsupported = schemes
+    .filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS')
+    .map(([name]) => name)
+  const convert = createConvert(nodeOf(pathItems), unsupported)
   return {
     openapi: '3.0.3',
     info: infoOf(nodeOf(info)),
@@ -35,12 +38,12 @@ export function toOpenApi30(document: object): object {
     components: convert({
       ...kept,
       ...(schemas !== undefined && { schemas: withDefinitions(nodeOf(schemas)) }),
-      ...(schemes.length > 0 && { securitySchemes: without(nodeOf(securitySchemes), strange) }),
+      ...(schemes.length > 0 && { securitySchemes: without(nodeOf(securitySchemes), unsupported) }),
     }),
   }
 }
 
-// `#/components/schemas/A/$defs/B` is `#/components/schemas/A.B`.
+// `#/components/schemas/A/$defs/B` becomes `#/components/schemas/A.B`.
 function withDefinitions(schemas: Node): Node {
   const all = Object.entries(schemas).flatMap(([name, schema]) => {
     const own = Object.entries(nodeOf(nodeOf(schema).$defs)).map(([other, each]) => [
@@ -63,37 +66,37 @@ function infoOf({ summary: _, license, ...info }: Node): Node {
   return { ...info, license: { ...known, url: `https://spdx.org/licenses/${identifier}.html` } }
 }
 
-function createConvert(pathItems: Node, strange: readonly string[]): (value: unknown) => unknown {
+function createConvert(pathItems: Node, unsupported: readonly string[]): (value: unknown) => unknown {
   const convert = (value: unknown, of = '', isMap = false): unknown => {
     if (typeof value === 'boolean' && schemaPlaces.includes(of)) return value ? {} : { not: {} }
     if (Array.isArray(value)) return value.map((each) => convert(each, of))
     if (typeof value !== 'object' || value === null) return value
     const entries = Object.entries(value).map(([key, each]) => {
       if (isMap) return [key, convert(each, of)]
-      const isExamples = key === 'examples' && !Array.isArray(each) // by their names, elsewhere than in a schema
+      const isExamples = key === 'examples' && !Array.isArray(each) // a map of Example Objects, outside schemas
       const isData = (dataKeywords.has(key) && !isExamples) || key.startsWith('x-')
       return [key, isData ? each : convert(each, key, mapKeywords.has(key) || isExamples)]
     })
     const node: Node = Object.fromEntries(entries)
     if (isMap) return node
-    if (of === 'security') return without(node, strange)
-    return node.$ref === undefined ? modest(node) : reference(node, of)
+    if (of === 'security') return without(node, unsupported)
+    return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
-  // Beside a `$ref`, 3.0 has nothing count.
+  // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
   const reference = ({ $ref, ...siblings }: Node, of: string): Node => {
     const pathItem = /^#\/components\/pathItems\/(.*)$/.exec(String($ref))?.[1]
     if (pathItem !== undefined) return { ...nodeOf(convert(pathItems[pathItem], of)), ...siblings }
     const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
     if (of === 'paths') return { ...target, ...siblings }
     if (otherReferences.includes(of) || Object.keys(siblings).length === 0) return target
-    const { allOf = [], ...others } = modest(siblings)
+    const { allOf = [], ...others } = withKeywordsOf30(siblings)
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
   return convert
 }
 
-// In the keywords that 3.0 has. Most nodes are no schemas, and have none of these.
-function modest(node: Node): Node {
+// Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
+function withKeywordsOf30(node: Node): Node {
   const { examples, contentEncoding, contentMediaType } = node
   const format = /^base64/.test(String(contentEncoding)) ? 'byte' : contentMediaType && 'binary'
   const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
@@ -109,7 +112,7 @@ function modest(node: Node): Node {
   })
 }
 
-// 3.0 says beside a bound that it is exclusive; of two, the tighter counts.
+// In 3.0 `exclusiveMinimum` is a flag of `minimum`. With both bounds in 3.1, the tighter one applies.
 function bound(
   node: Node,
   name: string,
@@ -122,7 +125,7 @@ function bound(
   return { [name]: exclusive, [exclusiveName]: true }
 }
 
-// 3.0 has one type a schema, a list has items, and null is no type.
+// In 3.0 a schema has one type, an array requires `items`, and null is not a type.
 function withTypes(node: Node): Node {
   const types = [node.type].flat()
   const others = types.filter((each) => each !== 'null')
@@ -143,7 +146,7 @@ function withTypes(node: Node): Node {
   })
 }
 
-// `anyOf: [it, {type: 'null'}]`, as generators know it.
+// Turns `anyOf: [A, {type: 'null'}]` into a nullable A, which generators understand.
 function withoutNull(node: Node): Node {
   const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
   if (keyword === undefined) return node

@@ -1,21 +1,22 @@
-// The contract as the page shows it: what stands in numbers and extensions becomes tables, and nothing is filled in that would do harm.
+// The contract as `/docs` shows it: the description gains tables of plans, limits, error codes and deprecations, and optional
+// parameters lose their examples.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/types.js'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** The document for the page alone, as JSON. */
+/** Returns the contract's document, adapted to the page, as JSON. */
 export function pageDocument(contract: Contract): string {
   const document = contract.document as Node & { readonly info: Node }
   const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
-  // The page may speak to its own origin alone, whatever servers the contract names beside it.
+  // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract names.
   const servers = [{ url: contract.prefix || '/', description: 'This service' }]
   const shown = { ...document, info: { ...document.info, description }, servers }
   return stringify(shown, withoutOptionalExamples) ?? ''
 }
 
-// The example of an optional parameter would be sent: a filter that nobody asked for, or, of an `Idempotency-Key`, the key of an earlier request.
+// Scalar would send an optional parameter's example: an unwanted filter, or an `Idempotency-Key` that an earlier request has used.
 function withoutOptionalExamples(_key: string, value: unknown): unknown {
   const { in: location, required, example, examples, ...others } = (value ?? {}) as Node
   const isOptional = ['query', 'header', 'cookie'].includes(String(location)) && required !== true
@@ -28,35 +29,36 @@ function sections(contract: Contract): readonly string[] {
   const { plans, anonymous, ban } = rateLimits
   const quotas = [...plans].map(([name, quota]) =>
     quota === 'custom'
-      ? [name, 'agreed per key', 'agreed per key']
+      ? [name, 'set per key', 'set per key']
       : [name, count(quota.perMinute), count(quota.perDay)],
   )
   return [
-    'The contract itself: [openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [in OpenAPI 3.0](openapi-3.0.yaml).',
+    '## OpenAPI document',
+    '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
     ...(hasRateLimits
       ? [
           '## Plans and quotas',
           table(
-            ['plan', 'requests a minute', 'requests a day'],
-            [...quotas, ['no valid key, by address', count(anonymous.perMinute), '']],
+            ['Plan', 'Requests per minute', 'Requests per day'],
+            [...quotas, ['no valid key, per address', count(anonymous.perMinute), '']],
           ),
-          `A key with more than ${count(ban.rejections)} rejections within ${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+          `A key with more than ${count(ban.rejections)} rejected requests within ${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
         ]
       : []),
     '## Limits',
     table(
-      ['what', 'limit'],
+      ['Request', 'Limit'],
       [
         ['body', `${count(limits.body)} bytes`],
         ['URL', `${count(limits.url)} bytes`],
         ['header section', `${count(limits.header)} bytes`],
         ...(all.some(({ isIdempotent }) => isIdempotent)
-          ? [['first answer to an Idempotency-Key is kept', `${count(idempotency.keepHours)} hours`]]
+          ? [['Idempotency-Key', `response stored for ${count(idempotency.keepHours)} hours`]]
           : []),
       ],
     ),
     '## Error codes',
-    table(['code and status', 'meaning'], errors(contract)),
+    table(['Code and status', 'Meaning'], errors(contract)),
     ...deprecations(all, contract),
   ]
 }
@@ -81,7 +83,7 @@ function deprecations(all: readonly Operation[], { prefix }: Contract): readonly
     ]
   })
   return rows.length > 0
-    ? ['## Deprecations', table(['operation', 'deprecated', 'ends', 'use instead'], rows)]
+    ? ['## Deprecated operations', table(['Operation', 'Since', 'Sunset', 'Successor'], rows)]
     : []
 }
 

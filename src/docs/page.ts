@@ -1,5 +1,5 @@
-// `/docs`: the contract as a page where one can try it. It is Scalar, as @scalar/fastify-api-reference ships it; nothing comes from
-// anywhere else, and the page's Content-Security-Policy lets nothing else in.
+// `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in @scalar/fastify-api-reference; the page's
+// Content-Security-Policy allows nothing from other origins.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import { docsFolder } from '../paths.js'
-import { kept, sendAsset, toAsset } from './assets.js'
+import { lazyAsset, sendAsset, toAsset } from './assets.js'
 import { pageDocument } from './page-document.js'
 
-// Scalar writes styles into the page and into its elements, and draws some icons from `data:`.
+// Scalar uses inline styles and `data:` icons.
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,17 +22,17 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Adds `/docs` with all that it loads, and leads `/` there; what the contract has at either comes first. */
+/** Adds `/docs` and its assets, and redirects `/` to it. An operation of the contract at either path takes precedence. */
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
   if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (isTaken('/docs', contract)) return
-  const html = kept(() => toAsset('text/html; charset=utf-8', Buffer.from(page(contract))))
+  const html = lazyAsset(() => toAsset('text/html; charset=utf-8', Buffer.from(page(contract))))
   app.get('/docs', async (request, reply) => {
     reply.header('Content-Security-Policy', policy)
     return sendAsset(request, reply, await html())
   })
   for (const [name, type, read] of files) {
-    const asset = kept(async () => toAsset(type, await read(contract)))
+    const asset = lazyAsset(async () => toAsset(type, await read(contract)))
     app.get(`/docs/${name}`, async (request, reply) => sendAsset(request, reply, await asset()))
   }
 }
@@ -58,7 +58,7 @@ const files: readonly [name: string, type: string, read: (contract: Contract) =>
   ],
 ]
 
-// Addresses are relative, for the service may stand behind a proxy that adds a path of its own.
+// URLs are relative: a proxy in front of the service may add a path prefix.
 function page({ title }: Contract): string {
   return `<!doctype html>
 <html lang="en">
@@ -70,9 +70,9 @@ function page({ title }: Contract): string {
 <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
-<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows an answer.</p>
+<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows a response.</p>
 <div id="documentation"></div>
-<noscript>This page needs JavaScript. The contract itself: <a href="openapi.yaml">openapi.yaml</a></noscript>
+<noscript>This page needs JavaScript. The OpenAPI document is at <a href="openapi.yaml">openapi.yaml</a></noscript>
 <script src="docs/scalar.js"></script>
 <script src="docs/page.js"></script>
 </body>

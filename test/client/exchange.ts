@@ -1,4 +1,4 @@
-// What a client meets on the way, by servers that do just that.
+// Failures of the network and of servers, each produced by a small server.
 
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,24 +31,24 @@ async function errorFrom(promise: Promise<unknown>): Promise<ApiError> {
   throw new Error(`not an ApiError: ${error}`)
 }
 
-t.test('a server that does not answer in time is given up, and not asked again', async (t) => {
+t.test('an attempt without a response in time fails and is not retried', async (t) => {
   let requests = 0
   const url = await listen(t, () => {
     requests++
   })
   const error = await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })))
-  t.match(error, { code: 'timeout', message: 'No answer within 50 ms.', status: undefined })
-  t.ok(requests <= 1) // none, where it was given up before it was there
+  t.match(error, { code: 'timeout', message: 'No response within 50 ms.', status: undefined })
+  t.ok(requests <= 1) // none if the attempt timed out before it arrived
 })
 
-t.test('the time covers the body too', async (t) => {
+t.test('the time limit includes the body', async (t) => {
   const url = await listen(t, (_, response) => void response.write('['))
   t.match(await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 }))), {
     code: 'timeout',
   })
 })
 
-t.test('a call is aborted while the server works on it', async (t) => {
+t.test('a call can be aborted while the server handles it', async (t) => {
   const controller = new AbortController()
   const reason = new Error('enough')
   const url = await listen(t, () => controller.abort(reason))
@@ -56,7 +56,7 @@ t.test('a call is aborted while the server works on it', async (t) => {
   t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'aborted', cause: reason })
 })
 
-t.test('a connection that breaks is made anew for what may be sent twice', async (t) => {
+t.test('a broken connection is retried only for idempotent requests', async (t) => {
   let requests = 0
   const url = await listen(t, (request, response) => {
     requests++
@@ -69,10 +69,10 @@ t.test('a connection that breaks is made anew for what may be sent twice', async
   requests = 0
   const creation = new Request(url, { method: 'POST', body: '{}' })
   t.match(await errorFrom(exchange(creation, post, optionsOf(waits))), { code: 'unreachable' })
-  t.equal(requests, 1, 'and for nothing else')
+  t.equal(requests, 1, 'a POST is sent once')
 })
 
-t.test('a body is sent whole at each attempt', async (t) => {
+t.test('each attempt sends the whole body', async (t) => {
   const bodies: string[] = []
   const url = await listen(t, async (request, response) => {
     let body = ''
@@ -85,26 +85,26 @@ t.test('a body is sent whole at each attempt', async (t) => {
   t.strictSame(bodies, Array(3).fill('{"name":"Rex"}'))
 })
 
-t.test('where nothing listens, that is said', async (t) => {
+t.test('a refused connection is reported as unreachable', async (t) => {
   const request = new Request(`http://127.0.0.1:${await freePort()}/`)
   t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'unreachable', cause: Error })
 })
 
 const strange: [title: string, status: number, body: string, message: RegExp][] = [
-  ['a page of a proxy', 502, '<html>Bad Gateway</html>', /HTTP status 502/],
-  ['nothing', 500, '', /HTTP status 500/],
+  ['an HTML page of a proxy', 502, '<html>Bad Gateway</html>', /HTTP status 502/],
+  ['an empty body', 500, '', /HTTP status 500/],
   ['other JSON', 404, '[1]', /HTTP status 404/],
   ['null', 404, 'null', /HTTP status 404/],
 ]
 for (const [title, status, body, message] of strange) {
-  t.test(`an error that says ${title} is named by its status`, async (t) => {
+  t.test(`an error response with ${title} is reported by its status`, async (t) => {
     const url = await listen(t, (_, response) => void response.writeHead(status).end(body))
     const error = await errorFrom(exchange(new Request(url), get, optionsOf([])))
     t.match(error, { code: 'unexpected_answer', status, message })
   })
 }
 
-t.test('an answer without a body is one', async (t) => {
+t.test('a response without a body succeeds', async (t) => {
   const url = await listen(t, (_, response) => void response.writeHead(204).end())
   const answer = await exchange(new Request(url), get, optionsOf([]))
   t.strictSame([answer.status, await answer.text()], [204, ''])

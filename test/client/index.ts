@@ -17,7 +17,7 @@ function clientOf({ base, key }: Service, options: Partial<ClientOptions> = {}):
   return createClient({ baseUrl: base, key, ...options })
 }
 
-// Notes how long it was asked to wait, and waits for nothing but what it is given to do meanwhile.
+// Records the waits instead of waiting, and runs `meanwhile` in each.
 function fakeClock(meanwhile: (ms: number) => unknown = () => {}): Clock & { waits: number[] } {
   const waits: number[] = []
   const wait = async (ms: number) => {
@@ -45,7 +45,7 @@ async function addPets({ sql }: Service, count: number): Promise<void> {
   await sql`insert into pets ${sql(rows)}`
 }
 
-t.test('an animal is added and read, with int64 exact and always a bigint', async (t) => {
+t.test('an animal is added and read, with every int64 as an exact bigint', async (t) => {
   const store = clientOf(await startService(t), { warn: () => {} })
   const { data: rex, response } = await store.createPet({
     body: { name: 'Rex', categoryId: max, status },
@@ -57,7 +57,7 @@ t.test('an animal is added and read, with int64 exact and always a bigint', asyn
   t.strictSame((await store.listPets({ query: { status: otherStatus } })).data, [])
 })
 
-t.test('an id of any size is asked for as it is', async (t) => {
+t.test('an id of any size is sent exactly', async (t) => {
   const service = await startService(t)
   const store = clientOf(service, { warn: () => {} })
   await service.sql`alter table pets alter column id restart with 9223372036854775806`
@@ -66,7 +66,7 @@ t.test('an id of any size is asked for as it is', async (t) => {
   t.equal((await store.getPet({ path: { petId: max - 1n } })).data.id, max - 1n)
 })
 
-t.test('pages are read one after the other, to the last', async (t) => {
+t.test('pages are read in order, to the last', async (t) => {
   const service = await startService(t)
   await addPets(service, 7)
   const asked: string[] = []
@@ -84,13 +84,13 @@ t.test('pages are read one after the other, to the last', async (t) => {
     t.match(first, { id: 1n, name: 'pet 0', categoryId: 0n })
     break
   }
-  t.equal(asked.length, 1, 'whoever stops early asks for no more')
+  t.equal(asked.length, 1, 'stopping early requests no further page')
   const none: unknown[] = []
   for await (const page of store.pages('listPets', { query: { status: otherStatus } })) none.push(page)
-  t.strictSame(none, [[]], 'no animals are one empty page')
+  t.strictSame(none, [[]], 'an empty list is one empty page')
 })
 
-t.test('a link to another server is not followed: the key stays here', async (t) => {
+t.test('a link to another origin is not followed, so the key is not sent there', async (t) => {
   const service = await startService(t)
   const store = clientOf(service, {
     fetch: async (request) => {
@@ -104,7 +104,7 @@ t.test('a link to another server is not followed: the key stays here', async (t)
   t.match(await errorFrom(pages.next()), { code: 'unexpected_answer', message: /evil\.example/ })
 })
 
-t.test('an error tells its code, status and request', async (t) => {
+t.test('an error has a code, a status and a request id', async (t) => {
   const service = await startService(t)
   const store = clientOf(service, { warn: () => {} })
   const error = await errorFrom(store.getPet({ path: { petId: 5n } }))
@@ -122,7 +122,7 @@ t.test('an error tells its code, status and request', async (t) => {
   t.match(await errorFrom(store.listPets({ query: { limit: 0 } })), { code: 'invalid_request', status: 400 })
 })
 
-t.test('a deprecated operation is told of once, with its sunset', async (t) => {
+t.test('a deprecated operation is reported once, with its sunset', async (t) => {
   const service = await startService(t)
   const warnings: string[] = []
   const store = clientOf(service, { warn: (message) => warnings.push(message) })
@@ -133,17 +133,17 @@ t.test('a deprecated operation is told of once, with its sunset', async (t) => {
   t.strictSame(warnings, [deprecationWarning])
 })
 
-// A service whose operation fails so often before it works again.
+// A service whose operation responds 503 a number of times before it works.
 async function startFailing(t: Test, operation: 'listPets' | 'createPet', failures: number) {
   let left = failures
   const failing = async (...args: [never, never]) => {
-    if (left-- > 0) throw unavailable(new Error('away'))
+    if (left-- > 0) throw unavailable(new Error('unavailable'))
     return (handlers[operation] as (...args: unknown[]) => Promise<never>)(...args)
   }
   return startService(t, { handlers: { ...handlers, [operation]: failing } })
 }
 
-t.test('a service that is away for a moment is asked again when it says', async (t) => {
+t.test('a 503 is retried after Retry-After', async (t) => {
   const { base, key } = await startFailing(t, 'listPets', 3)
   const clock = fakeClock()
   const store = buildClient(table, { baseUrl: base, key }, clock)
@@ -151,7 +151,7 @@ t.test('a service that is away for a moment is asked again when it says', async 
   t.strictSame(clock.waits, [1_000, 1_000, 1_000])
 })
 
-t.test('a service that stays away is asked so often and no more', async (t) => {
+t.test('retries end after attemptsMax', async (t) => {
   const { base, key } = await startFailing(t, 'listPets', 99)
   const clock = fakeClock()
   const store = buildClient(table, { baseUrl: base, key, attemptsMax: 3 }, clock)
@@ -168,7 +168,7 @@ t.test('a creation without an idempotency key is never sent twice', async (t) =>
   t.strictSame(clock.waits, [])
 })
 
-t.test('a creation that takes an idempotency key has one, the same at each attempt', async (t) => {
+t.test('a creation that accepts an idempotency key gets one, the same at each attempt', async (t) => {
   const service = await startFailing(t, 'createPet', 2)
   const keys: (string | null)[] = []
   const watch = (request: Request) => {
@@ -182,20 +182,20 @@ t.test('a creation that takes an idempotency key has one, the same at each attem
   const [first, second, third, other] = keys
   t.match(first, /^[0-9a-f]{32}$/)
   t.strictSame([second, third], [first, first])
-  t.not(other, first, 'another call has another')
+  t.not(other, first, 'another call has another key')
   await call(store, 'createPet', { ...rex, header: { 'idempotency-key': 'mine' } })
-  t.equal(keys.at(-1), 'mine', 'unless the caller gives one')
+  t.equal(keys.at(-1), 'mine', 'a key of the caller is used instead')
 })
 
-t.test('what a call does not take is told of, not left out', async (t) => {
+t.test('an unknown call option is rejected, not ignored', async (t) => {
   const store = buildClient(table, { baseUrl: 'http://127.0.0.1:1/v1', key: '' }, fakeClock())
   const request = { body: { name: 'Rex', categoryId: 1n }, headers: { 'Idempotency-Key': 'mine' } }
-  const error = { name: 'TypeError', message: 'a call takes no headers' }
+  const error = { name: 'TypeError', message: 'unknown call option: headers' }
   await t.rejects(call(store, 'createPet', request), error)
   await t.rejects(store.pages('listPets', request).next(), error)
 })
 
-t.test('a creation whose answer is lost is sent again, and done once', async (t) => {
+t.test('a creation whose response is lost is sent again and takes effect once', async (t) => {
   const { base, key, sql } = await startService(t)
   let isLost = false
   const losing = async (request: Request) => {
@@ -212,10 +212,10 @@ t.test('a creation whose answer is lost is sent again, and done once', async (t)
   t.match(await sql`select count(*)::int as count from pets`, [{ count: 1 }])
 })
 
-t.test('a key whose minute is used up waits for the next', async (t) => {
+t.test('a call over the quota of the minute waits for the next window', async (t) => {
   const first = await startService(t)
   const { key } = await first.createKey({ perMinute: 2, perDay: 100 })
-  // Its place is taken by an instance that has counted nothing yet, as the next minute would.
+  // The next window is simulated by a second instance, which has counted no requests yet.
   let current = first
   const redirect = (request: Request) =>
     fetch(new Request(request.url.replace(first.origin, current.origin), request))
@@ -230,7 +230,7 @@ t.test('a key whose minute is used up waits for the next', async (t) => {
   t.strictSame(others, [])
 })
 
-t.test('a key whose day is used up is told at once', async (t) => {
+t.test('a call over the quota of the day fails at once', async (t) => {
   const service = await startService(t)
   const { key } = await service.createKey({ perMinute: 9, perDay: 1 })
   const clock = fakeClock()
@@ -242,7 +242,7 @@ t.test('a key whose day is used up is told at once', async (t) => {
   t.strictSame(clock.waits, [])
 })
 
-t.test('a call is aborted while it waits to try again', async (t) => {
+t.test('a call can be aborted while it waits to retry', async (t) => {
   const { base, key } = await startFailing(t, 'listPets', 99)
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -259,7 +259,7 @@ t.test('a call is aborted while it waits to try again', async (t) => {
   })
 })
 
-// As the contract has it without the mark, and with it.
+// createPet without and with `x-idempotent`.
 const { createPet } = table.operations
 const { idempotent: _, ...unmarked } = createPet ?? { method: '', path: '' }
 const plain: ClientTable = { ...table, operations: { ...table.operations, createPet: unmarked } }

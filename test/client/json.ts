@@ -1,7 +1,7 @@
 import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
-import { readAnswer } from '../../src/client/answer.js'
 import { decode, encode } from '../../src/client/json.js'
+import { readResponseBody } from '../../src/client/response-body.js'
 import type { ClientOperation } from '../../src/client/table.js'
 import type { Operation } from '../../src/contract/types.js'
 
@@ -20,7 +20,7 @@ const operation = {
   responses: new Map(),
 } as object as Operation
 
-// Reads a body as the client of a contract with that answer and those schemas would.
+// Decodes a body like a client of a contract with this response schema and these schemas.
 function read(text: string, schema: object, schemas: object = {}): unknown {
   const responses = { 200: { content: { 'application/json': { schema } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
@@ -35,26 +35,26 @@ const cases: [title: string, schema: object, text: string, value: unknown, schem
   ['an int64, however small', int64, '1', 1n],
   ['an int64 at its upper end', int64, '9223372036854775807', max],
   ['an int64 at its lower end', int64, '-9223372036854775808', -max - 1n],
-  ['an int64 beyond what a double keeps', int64, '9007199254740993', 9007199254740993n],
+  ['an int64 beyond the exact range of a double', int64, '9007199254740993', 9007199254740993n],
   ['an int64 that may be null, as a number', { type: ['integer', 'null'], format: 'int64' }, '5', 5n],
   ['an int64 that may be null, as null', { type: ['integer', 'null'], format: 'int64' }, 'null', null],
   ['an int32', { type: 'integer', format: 'int32' }, '7', 7],
   ['a number of any size', { type: 'number' }, '100000000000000000000', 1e20],
   ['a fraction', { type: 'number' }, '0.5', 0.5],
   ['a field', { properties: { a: int64, b: { type: 'integer' } } }, '{"a":1,"b":1}', { a: 1n, b: 1 }],
-  ['a field that is named like a method', { properties: { a: int64 } }, '{"toString":1}', { toString: 1 }],
+  ['a field named like a method', { properties: { a: int64 } }, '{"toString":1}', { toString: 1 }],
   [
     'any other field',
     { additionalProperties: int64, properties: { a: {} } },
     '{"a":1,"b":1}',
     { a: 1, b: 1n },
   ],
-  ['a field by a pattern', { patternProperties: { '^x': int64 } }, '{"x1":1}', { x1: 1n }],
+  ['a pattern property', { patternProperties: { '^x': int64 } }, '{"x1":1}', { x1: 1n }],
   ['an element', { items: { items: int64 } }, '[[1,2],[]]', [[1n, 2n], []]],
   ['an element by position', { prefixItems: [{}, int64], items: {} }, '[1,1,1]', [1, 1n, 1]],
   ['elements after those by position', { prefixItems: [{ type: 'object' }], items: int64 }, '[1,1]', [1, 1n]],
   [
-    'what one of several schemas says',
+    'fields of several alternatives',
     { allOf: [{ properties: { a: int64 } }, { properties: { b: { oneOf: [{ type: 'string' }, int64] } } }] },
     '{"a":1,"b":2,"c":3}',
     { a: 1n, b: 2n, c: 3 },
@@ -69,7 +69,7 @@ const cases: [title: string, schema: object, text: string, value: unknown, schem
   ],
   ['a schema whose name is escaped', { $ref: '#/components/schemas/a~1b%20c' }, '1', 1n, { 'a/b c': int64 }],
   [
-    'a schema that leads back to itself',
+    'a recursive schema',
     ref('Tree'),
     '{"id":1,"children":[{"id":2,"children":[{"id":3}]}]}',
     { id: 1n, children: [{ id: 2n, children: [{ id: 3n }] }] },
@@ -78,12 +78,12 @@ const cases: [title: string, schema: object, text: string, value: unknown, schem
 ]
 
 for (const [title, schema, text, value, schemas] of cases) {
-  t.test(`${title} is read exactly, and as its type says`, async (t) => {
+  t.test(`${title} is decoded exactly, with the type of its schema`, async (t) => {
     t.strictSame(read(text, schema, schemas), value)
   })
 }
 
-t.test('what holds no int64 takes no room in the table', async (t) => {
+t.test('schemas without int64 are not in the table', async (t) => {
   const schemas = { A: { properties: { a: { type: 'string' } } }, B: { items: ref('B') } }
   const responses = { 200: { content: { 'application/json': { schema: { anyOf: [ref('A'), ref('B')] } } } } }
   const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
@@ -94,18 +94,23 @@ t.test('what holds no int64 takes no room in the table', async (t) => {
   })
 })
 
-t.test('a status without int64 is no case of a class that has some', async (t) => {
+t.test('the declaration of a status takes precedence over that of its class', async (t) => {
   const content = (schema: object) => ({ content: { 'application/json': { schema } } })
   const responses = { 200: content({ type: 'number' }), '2XX': content(int64) }
   const document = { paths: { '/x': { get: { responses } } } }
   const table = clientTable({ document, operations: new Map([['x', operation]]) })
   const answer = (status: number) =>
-    readAnswer(table, table.operations.x as ClientOperation, new Response(null, { status }), bytesOf('1'))
+    readResponseBody(
+      table,
+      table.operations.x as ClientOperation,
+      new Response(null, { status }),
+      bytesOf('1'),
+    )
   t.equal(answer(200), 1)
   t.equal(answer(201), 1n)
 })
 
-t.test('a bigint is written digit by digit', async (t) => {
+t.test('a bigint is written as an exact number', async (t) => {
   t.equal(
     encode({ id: max, list: [-1n, 1, 'x', null], left: undefined }),
     `{"id":${max},"list":[-1,1,"x",null]}`,

@@ -11,7 +11,7 @@ const cases: [title: string, header: string | null, next: string | undefined][] 
   ['one of several relations', '</b>; rel="last Next"', '/b'],
   ['other parameters', '</b>; title="a, b; <c>"; REL="next"; type=x', '/b'],
   ['commas in the target', '</b?x=1,2>; rel="next"', '/b?x=1,2'],
-  ['a relation that only begins so', '</b>; rel="nextish"', undefined],
+  ['a relation with the prefix next', '</b>; rel="nextish"', undefined],
   ['nonsense', 'next', undefined],
 ]
 for (const [title, header, next] of cases) {

@@ -1,4 +1,4 @@
-// The client as others get it: its tarball, installed by npm, in each runtime and by each way of resolving modules.
+// The client as its users get it: the tarball, installed by npm, in each runtime and with each module resolution.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ function problemsOf(program: ts.Program): string[] {
     )
 }
 
-// Not in dist/, for another run of the tests may be building this checkout.
+// Not in dist/, because another test run may be building this checkout.
 const built = temporaryDirectory(t)
 t.strictSame(buildPackage(projectRoot, built), [], 'it compiles')
 const folder = temporaryDirectory(t, { 'package.json': '{}' })
@@ -64,7 +64,7 @@ const names = '{ ApiError, createClient, parse, stringify }'
 writeFileSync(path.join(folder, 'sample.mjs'), `import ${names} from 'animal-store-client'\n${sample}`)
 writeFileSync(path.join(folder, 'sample.cjs'), `const ${names} = require('animal-store-client')\n${sample}`)
 
-t.test('it brings two packages, the types of one of them, and no script', async (t) => {
+t.test('it depends on two packages and has no install script', async (t) => {
   t.strictSame(
     readdirSync(path.join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
     ['animal-store-client', 'lossless-json', 'openapi-fetch', 'openapi-typescript-helpers'],
@@ -83,12 +83,12 @@ t.test('it brings two packages, the types of one of them, and no script', async 
   t.match(
     { ...server.dependencies, ...server.devDependencies },
     own.dependencies,
-    'the same as the tests have',
+    'in the versions that the tests use',
   )
-  t.equal(server.exports, undefined, 'and the server is no client')
+  t.equal(server.exports, undefined, 'the server package exports nothing')
 })
 
-t.test('its maps hold its sources', async (t) => {
+t.test('its source maps contain the sources', async (t) => {
   for (const kind of ['esm', 'cjs']) {
     const file = path.join(folder, 'node_modules/animal-store-client', kind, 'src/client/client.js.map')
     const source = readFileSync(path.join(projectRoot, 'src/client/client.ts'), 'utf8')
@@ -96,7 +96,7 @@ t.test('its maps hold its sources', async (t) => {
   }
 })
 
-// Those beside Node where they are installed.
+// Bun and Deno are optional.
 const runtimes: [title: string, program: string, ...args: string[]][] = [
   ['Node imports it', process.execPath, 'sample.mjs'],
   ['Node requires it', process.execPath, 'sample.cjs'],
@@ -107,7 +107,7 @@ for (const [title, program, ...args] of runtimes) {
   const isThere = (process.env.PATH ?? '')
     .split(path.delimiter)
     .some((at) => existsSync(path.resolve(at, program)))
-  t.test(title, { skip: !isThere && `there is no ${program} here` }, async (t) => {
+  t.test(title, { skip: !isThere && `${program} is not installed` }, async (t) => {
     const { base, key } = await startService(t)
     const env = { PATH: process.env.PATH ?? '', HOME: folder, NO_COLOR: '1', KEY: key, URL: base }
     const { stdout } = await run('sh', ['-c', '"$0" "$@" 2>&1', program, ...args], { cwd: folder, env })
@@ -144,49 +144,46 @@ const resolutions = [
   ['nodenext', { module: ts.ModuleKind.NodeNext, moduleResolution: NodeNext }],
 ] as const
 for (const [name, resolution] of resolutions) {
-  t.test(`its types fit modules of both kinds, found by ${name}`, async (t) => {
+  t.test(`its types work in ES modules and CommonJS with the resolution ${name}`, async (t) => {
     const files = ['typed.mts', 'typed.cts'].map((file) => path.join(folder, file))
     for (const file of files) writeFileSync(file, typed)
     const lib = ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
-    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // its declarations, and not TypeScript's
+    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // check its declarations, but not TypeScript's
     const options = { ...strict, ...resolution, ...own, types: [], lib }
     t.strictSame(problemsOf(ts.createProgram(files, options)), [])
   })
 }
 
-t.test(
-  'editors tell what the contract says of an operation, and strike a deprecated one through',
-  async (t) => {
-    const file = path.join(folder, 'editor.mts')
-    const text = `import { createClient } from 'animal-store-client'\ncreateClient({ baseUrl: '', key: '' }).getPet`
-    writeFileSync(file, text)
-    const service = ts.createLanguageService({
-      getCompilationSettings: () => ({ ...strict, types: [] }),
-      getScriptFileNames: () => [file],
-      getScriptVersion: () => '1',
-      getScriptSnapshot: (name) => {
-        const content = ts.sys.readFile(name)
-        return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content)
-      },
-      getCurrentDirectory: () => folder,
-      getDefaultLibFileName: ts.getDefaultLibFilePath,
-      fileExists: ts.sys.fileExists,
-      readFile: ts.sys.readFile,
-      readDirectory: ts.sys.readDirectory,
-    })
-    const info = service.getQuickInfoAtPosition(file, text.length - 1)
-    const { summary = '', deprecation } = (await readContract(contractFile)).operations.get('getPet') ?? {}
-    t.match(ts.displayPartsToString(info?.documentation), summary)
-    const deprecated = info?.tags?.find(({ name }) => name === 'deprecated')
-    const date = deprecation?.deprecatedAt.toISOString().slice(0, 10) ?? ''
-    t.match(ts.displayPartsToString(deprecated?.text), `since ${date}`)
-    t.match(ts.displayPartsToString(deprecated?.text), `Use \`${deprecation?.successor}\` instead.`)
-    const struck = service.getSuggestionDiagnostics(file).filter(({ reportsDeprecated }) => reportsDeprecated)
-    t.equal(struck.length, 1)
-  },
-)
+t.test('editors show the description of an operation, and strike through a deprecated one', async (t) => {
+  const file = path.join(folder, 'editor.mts')
+  const text = `import { createClient } from 'animal-store-client'\ncreateClient({ baseUrl: '', key: '' }).getPet`
+  writeFileSync(file, text)
+  const service = ts.createLanguageService({
+    getCompilationSettings: () => ({ ...strict, types: [] }),
+    getScriptFileNames: () => [file],
+    getScriptVersion: () => '1',
+    getScriptSnapshot: (name) => {
+      const content = ts.sys.readFile(name)
+      return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content)
+    },
+    getCurrentDirectory: () => folder,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+    readDirectory: ts.sys.readDirectory,
+  })
+  const info = service.getQuickInfoAtPosition(file, text.length - 1)
+  const { summary = '', deprecation } = (await readContract(contractFile)).operations.get('getPet') ?? {}
+  t.match(ts.displayPartsToString(info?.documentation), summary)
+  const deprecated = info?.tags?.find(({ name }) => name === 'deprecated')
+  const date = deprecation?.deprecatedAt.toISOString().slice(0, 10) ?? ''
+  t.match(ts.displayPartsToString(deprecated?.text), `since ${date}`)
+  t.match(ts.displayPartsToString(deprecated?.text), `Use \`${deprecation?.successor}\` instead.`)
+  const struck = service.getSuggestionDiagnostics(file).filter(({ reportsDeprecated }) => reportsDeprecated)
+  t.equal(struck.length, 1)
+})
 
-t.test('a baseUrl that is no address is told of at once', async (t) => {
+t.test('an invalid baseUrl is rejected at once', async (t) => {
   for (const baseUrl of [
     '',
     '/v1',
@@ -195,19 +192,22 @@ t.test('a baseUrl that is no address is told of at once', async (t) => {
     'http://a/v1?x=1',
     'http://a:b@c/v1',
   ]) {
-    const message = `baseUrl must be an http or https address without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`
+    const message = `baseUrl must be an http or https URL without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`
     t.throws(() => createClient({ baseUrl, key: '' }), { name: 'TypeError', message }, baseUrl)
   }
 })
 
-t.test('a key that cannot be sent is told of at once, and not told', async (t) => {
+t.test('a key that cannot be sent is rejected at once, without its text in the error', async (t) => {
   const make = (key: unknown) => createClient({ baseUrl: 'http://a/v1', key: key as string })
-  const error = { name: 'TypeError', message: 'key must be a string of printable ASCII without blanks' }
+  const error = {
+    name: 'TypeError',
+    message: 'key must be a string of printable ASCII characters without spaces',
+  }
   for (const key of [undefined, null, 3, 'a\nb', 'a b', 'é']) t.throws(() => make(key), error, String(key))
   for (const key of ['', 'ask_1', ' ask_1\r\n']) t.doesNotThrow(() => make(key))
 })
 
-t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
+t.test('it runs in a browser without a build step', { skip: browserIsMissing }, async (t) => {
   const { origin, base, key } = await startService(t)
   const page = await openPage(t)
   const names = ['openapi-fetch', 'lossless-json']
@@ -216,7 +216,7 @@ t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
     import.meta.resolve(name).replace(/.*\/node_modules/, '/node_modules'),
   ])
   const map = JSON.stringify({ imports: Object.fromEntries(imports) })
-  // From the service's origin, which lets no other in.
+  // Served from the service's origin, because no other origin is allowed.
   await page.route(/\/node_modules\//, (route) =>
     route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname) }),
   )
@@ -224,7 +224,7 @@ t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
     route.fulfill({ contentType: 'text/html', body: `<script type="importmap">${map}</script>` }),
   )
   await page.goto(`${origin}/client`)
-  const told = await page.evaluate(`(async () => {
+  const results = await page.evaluate(`(async () => {
     const { createClient } = await import('/node_modules/animal-store-client/esm/src/client/index.js')
     const store = createClient({ baseUrl: '${base}', key: '${key}' })
     const { data } = await store.createPet({ body: { name: 'Rex', categoryId: 9223372036854775807n } })
@@ -233,10 +233,10 @@ t.test('a browser runs it as it is', { skip: browserIsMissing }, async (t) => {
     const error = await store.getPet({ path: { petId: 9n } }).catch(({ code }) => code)
     return [typeof data.id, String(data.categoryId), pages, error]
   })()`)
-  t.strictSame(told, ['bigint', '9223372036854775807', [1], 'pet_not_found'])
+  t.strictSame(results, ['bigint', '9223372036854775807', [1], 'pet_not_found'])
 })
 
-t.test('the client needs neither Node nor the server', async (t) => {
+t.test('the client uses neither Node nor code of the server', async (t) => {
   const program = ts.createProgram([path.join(projectRoot, 'src/client/index.ts')], {
     ...strict,
     lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
@@ -248,7 +248,7 @@ t.test('the client needs neither Node nor the server', async (t) => {
   t.strictSame(
     own.filter(
       (file) =>
-        !/^(src\/client\/\w+|src\/lib\/exact-number|generated\/(client|types|operations))\.ts$/.test(file),
+        !/^(src\/client\/[\w-]+|src\/lib\/exact-number|generated\/(client|types|operations))\.ts$/.test(file),
     ),
     [],
   )

@@ -1,4 +1,4 @@
-// What the client writes, the service reads: parameters of every form that a contract can give them.
+// Parameters of every style, sent by the client and received by the service.
 
 import path from 'node:path'
 import t from 'tap'
@@ -67,7 +67,7 @@ const forms: [location: string, form: object, shape: keyof typeof schemas, value
 
 const parts = { path: 'params', query: 'query', header: 'headers', cookie: 'cookies' } as const
 
-t.test('what a client is called with reaches the handler', async (t) => {
+t.test('parameters reach the handler unchanged', async (t) => {
   const document = parseDocument(contract.text)
   for (const [index, [location, form, shape]] of forms.entries()) {
     const schema = 'content' in form ? {} : { schema: schemas[shape] }
@@ -91,7 +91,7 @@ t.test('what a client is called with reaches the handler', async (t) => {
   }
   const { base, key } = await startService(t, {
     contract: wider,
-    // The generated types know nothing of this contract.
+    // The generated types do not include these operations.
     handlers: {
       ...handlers,
       ...Object.fromEntries(forms.map((_, index) => [`take${index}`, take])),
@@ -102,7 +102,7 @@ t.test('what a client is called with reaches the handler', async (t) => {
     t.test(`${location} ${JSON.stringify(form)}: ${shape}`, async (t) => {
       await operations[`take${index}`]?.({ [location]: { p: value } })
       const taken = requests.pop()?.[parts[location as keyof typeof parts]]?.p
-      // Objects of parameters have no prototype.
+      // Parsed objects have no prototype.
       const isObject = typeof taken === 'object' && !Array.isArray(taken)
       t.same(isObject ? { ...taken } : taken, value)
     })

@@ -16,14 +16,14 @@ const asked: [retryAfter: string, ms: number | undefined][] = [
   ['Fri, 20 Nov 2026 12:30:00 GMT', undefined],
 ]
 for (const [retryAfter, ms] of asked) {
-  t.test(`"Retry-After: ${retryAfter}" is waited for, not less, and not for ever`, async (t) => {
+  t.test(`"Retry-After: ${retryAfter}" is honoured up to waitMaxMs`, async (t) => {
     t.equal(waitBefore(1, retryAfter, limits, clock(0)), ms)
     const spread = waitBefore(1, retryAfter, limits, clock(1))
-    t.equal(spread, ms === undefined ? undefined : ms + 250, 'and spread a little')
+    t.equal(spread, ms === undefined ? undefined : ms + 250, 'plus jitter')
   })
 }
 
-t.test('without a Retry-After the wait doubles, to a bound, and is drawn by lot', async (t) => {
+t.test('without Retry-After the backoff is exponential, bounded and random', async (t) => {
   for (const header of [null, undefined, '', 'soon', '-1', '1.5']) {
     const longest = Array.from({ length: 8 }, (_, i) => waitBefore(i + 1, header, limits, clock(1)))
     t.strictSame(longest, [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000], `${header}`)
@@ -32,12 +32,12 @@ t.test('without a Retry-After the wait doubles, to a bound, and is drawn by lot'
   }
 })
 
-t.test('attempts are bounded', async (t) => {
+t.test('there is no wait after the last attempt', async (t) => {
   t.equal(waitBefore(2, '1', { ...limits, attemptsMax: 3 }, clock(0)), 1_000)
   t.equal(waitBefore(3, '1', { ...limits, attemptsMax: 3 }, clock(0)), undefined)
 })
 
-t.test('only what does the same twice is sent twice', async (t) => {
+t.test('only idempotent requests are repeated', async (t) => {
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
     t.ok(isRepeatable({ method, path: '/' }), method)
   for (const method of ['POST', 'PATCH']) {
@@ -46,14 +46,14 @@ t.test('only what does the same twice is sent twice', async (t) => {
   }
 })
 
-t.test('429 and 503 ask for another try, 409 when it says when, and nothing else', async (t) => {
+t.test('429, 503, and 409 with Retry-After are retried, and no other status', async (t) => {
   const answer = (status: number, headers = {}) => new Response('', { status, headers })
   for (const status of [429, 503]) t.ok(asksForRetry(answer(status)), `${status}`)
   t.ok(asksForRetry(answer(409, { 'Retry-After': '1' })))
   for (const status of [400, 401, 404, 409, 500, 501, 502]) t.notOk(asksForRetry(answer(status)), `${status}`)
 })
 
-t.test('the system clock waits until its time, or until it is told to stop', async (t) => {
+t.test('the system clock waits for the given time, or until it is aborted', async (t) => {
   const before = systemClock.now()
   await systemClock.wait(5, undefined)
   t.ok(systemClock.now() - before >= 4)

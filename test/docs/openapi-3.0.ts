@@ -12,13 +12,13 @@ async function problemsOf(document: object): Promise<unknown> {
   return valid ? [] : errors
 }
 
-// The validator looks for references in extensions, too.
+// Removes extensions, in which the validator would also look for references.
 function known(key: string, value: unknown): unknown {
   if (key.startsWith('x-')) return undefined
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-t.test('the contract in OpenAPI 3.0 says what the contract says', async (t) => {
+t.test('the contract in OpenAPI 3.0 describes the same operations', async (t) => {
   const { origin } = await startService(t)
   const { status, headers, text } = await send(`${origin}/openapi-3.0.yaml`)
   t.match(
@@ -32,12 +32,12 @@ t.test('the contract in OpenAPI 3.0 says what the contract says', async (t) => {
   t.strictSame(read.operations, contract.operations)
 })
 
-t.test('what a feature of OpenAPI 3.1 allows, its rendition in 3.0 allows', async (t) => {
+t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
   for (const feature of await readFeatures()) {
     if (feature.refused !== undefined || feature.files !== undefined) continue
-    if (feature.feature.startsWith('contentEncoding')) continue // says what 3.0 checks
+    if (feature.feature.startsWith('contentEncoding')) continue // 3.0 validates its counterpart, `format: byte`
     const document = toOpenApi30(parse(contractOf(feature), { intAsBigInt: true, merge: true }))
-    const isRead = !feature.feature.includes('called $ref') // the validator takes such a field for a reference
+    const isRead = !feature.feature.includes('called $ref') // the validator mistakes such a field for a reference
     if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
     const { outcomes, refused } = await runFeature({ ...feature, text: stringify(document) })
     t.strictSame(refused, undefined, feature.feature)
@@ -50,7 +50,7 @@ t.test('what a feature of OpenAPI 3.1 allows, its rendition in 3.0 allows', asyn
   }
 })
 
-// A schema of 3.1, and what 3.0 has for it.
+// Schemas in 3.1, and their conversion to 3.0.
 const schemas: [title: string, schema: unknown, old: object][] = [
   [
     'a type or null',
@@ -104,7 +104,7 @@ const schemas: [title: string, schema: unknown, old: object][] = [
   ['bytes in base64', { type: 'string', contentEncoding: 'base64' }, { format: 'byte', type: 'string' }],
   ['a condition', { if: { const: 1 }, else: false }, {}],
   [
-    'a field that is called like a keyword',
+    'a field named like a keyword',
     { properties: { const: { type: 'string' }, if: true } },
     { properties: { const: { type: 'string' }, if: {} } },
   ],
@@ -122,7 +122,7 @@ for (const [title, schema, old] of schemas) {
   })
 }
 
-// Of the document, what it has beside schemas.
+// Parts of a document other than schemas.
 const documents: [title: string, document: object, old: object][] = [
   [
     'info',
@@ -182,7 +182,7 @@ for (const [title, document, old] of documents) {
   })
 }
 
-t.test('a document of 3.0 is itself', async (t) => {
+t.test('a document in 3.0 is returned unchanged', async (t) => {
   const document = { openapi: '3.0.1' }
   t.equal(toOpenApi30(document), document)
 })

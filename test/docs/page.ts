@@ -12,7 +12,7 @@ import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecation, fixedPlan, prefix, status } from '../fixtures/facts.js'
 import { contract, type Service, send, startService } from '../fixtures/service.js'
 
-t.test('the root leads to the page, and all that the page names is there', async (t) => {
+t.test('the root redirects to the page, and all assets of the page exist', async (t) => {
   const { origin } = await startService(t)
   t.match(await send(`${origin}/`), { status: 302, text: '' })
   t.equal((await send(`${origin}/`)).headers.get('location'), 'docs')
@@ -38,7 +38,7 @@ function inHtml(text: string): string {
   return entities.reduce((all, [character, entity]) => all.replaceAll(character, entity), text)
 }
 
-t.test('what the contract has at the root comes first', async (t) => {
+t.test('an operation of the contract at the root takes precedence', async (t) => {
   const text = `openapi: 3.1.0
 info: { title: Small, version: 1.0.0 }
 paths:
@@ -53,14 +53,14 @@ paths:
   t.match((await send(`${origin}/docs`)).text, '<title>Small</title>')
 })
 
-t.test('a browser may load nothing from elsewhere', async (t) => {
+t.test('the Content-Security-Policy allows no other origin', async (t) => {
   const { origin } = await startService(t)
   const policy = (await send(`${origin}/docs`)).headers.get('content-security-policy') ?? ''
   t.match(policy, /^default-src 'none'; /)
   t.notMatch(policy, /https?:|\*|unsafe-eval|script-src [^;]*unsafe/)
 })
 
-t.test('what a browser has is not sent again', async (t) => {
+t.test('an unchanged asset is not sent again', async (t) => {
   const { origin } = await startService(t)
   for (const path of ['/docs', '/docs/page.js', '/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml']) {
     const get = (headers: Record<string, string>) => send(origin + path, 'GET', headers)
@@ -71,7 +71,11 @@ t.test('what a browser has is not sent again', async (t) => {
       t.match(await get({ 'if-none-match': known }), { status: 304, text: '' }, `${path} ${known}`)
       const head = await send(origin + path, 'HEAD', { 'if-none-match': known })
       t.equal(head.status, 304)
-      t.equal(head.headers.get('content-length'), first.headers.get('content-length'), 'no other length')
+      t.equal(
+        head.headers.get('content-length'),
+        first.headers.get('content-length'),
+        'HEAD has the length of the full response',
+      )
     }
     for (const other of ['"other"', 'W/"other", "b"', etag.slice(1, -1), '']) {
       t.match(await get({ 'if-none-match': other }), { status: 200 }, `${path} ${other}`)
@@ -93,19 +97,27 @@ const codings: [accepted: string, coding: string | null][] = [
   ['deflate, *;q=0.5', 'gzip'],
 ]
 
-t.test('who takes it gets it zipped, and nobody else', async (t) => {
+t.test('only a client that accepts gzip gets it', async (t) => {
   const { origin } = await startService(t)
   const etags = new Map<string | null, string | null>()
   for (const [accepted, expected] of codings) {
     const { headers } = await send(`${origin}/docs/page.js`, 'GET', { 'accept-encoding': accepted })
     t.equal(headers.get('content-encoding'), expected, accepted)
     t.equal(headers.get('vary'), 'Accept-Encoding')
-    t.equal(headers.get('etag'), etags.get(expected) ?? headers.get('etag'), 'each has its tag')
+    t.equal(
+      headers.get('etag'),
+      etags.get(expected) ?? headers.get('etag'),
+      'each encoding has one entity tag',
+    )
     etags.set(expected, headers.get('etag'))
   }
-  t.not(etags.get('gzip'), etags.get(null), 'and not the same')
-  const zipped = { 'accept-encoding': 'gzip', 'if-none-match': etags.get(null) ?? '' }
-  t.equal((await send(`${origin}/docs/page.js`, 'GET', zipped)).status, 200, 'nor taken for one another')
+  t.not(etags.get('gzip'), etags.get(null), 'and they differ')
+  const compressed = { 'accept-encoding': 'gzip', 'if-none-match': etags.get(null) ?? '' }
+  t.equal(
+    (await send(`${origin}/docs/page.js`, 'GET', compressed)).status,
+    200,
+    'and do not match each other',
+  )
   const response = await fetch(`${origin}/docs/scalar.js`, {
     headers: { 'accept-encoding': 'gzip' },
   })
@@ -113,7 +125,7 @@ t.test('who takes it gets it zipped, and nobody else', async (t) => {
   await response.arrayBuffer()
 })
 
-t.test('each is read and zipped once, unless that fails', async (t) => {
+t.test('an asset is read and compressed once, unless that fails', async (t) => {
   const { origin } = await startService(t)
   const { readFile } = fs.promises
   const { gzip } = zlib
@@ -135,37 +147,40 @@ t.test('each is read and zipped once, unless that fails', async (t) => {
   t.equal(reads, 2)
 
   await send(`${origin}/docs`)
-  Object.assign(zlib, { gzip: () => t.fail('it is zipped already') })
+  Object.assign(zlib, { gzip: () => t.fail('it is compressed already') })
   syncBuiltinESMExports()
   t.match(await send(`${origin}/docs`), { status: 200 })
 })
 
-t.test('the page has tables of what the contract states, and fills in nothing that does harm', async (t) => {
-  const { origin } = await startService(t)
-  const { body } = await send(`${origin}/docs/contract.json`)
-  const { description } = body.info
-  const { name, perMinute, perDay } = fixedPlan
-  t.match(description, `| ${name} | ${perMinute} | ${perDay.toLocaleString('en')} |`)
-  for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
-  t.match(
-    description,
-    `| ${new Date(Number(deprecation.deprecation.slice(1)) * 1000).toISOString().slice(0, 10)} |`,
-  )
-  t.match(description, '(openapi.yaml)')
-  t.strictSame(body.servers, [{ url: prefix, description: 'This service' }])
-  const { get, post } = body.paths['/pets']
-  for (const parameter of [...get.parameters, body.components.parameters.IdempotencyKey])
-    t.notOk('example' in parameter, parameter.name)
-  t.ok('example' in body.paths['/pets/{petId}'].get.parameters[0], 'what has to be given keeps its own')
-  t.ok(post.requestBody.content['application/json'].examples)
-})
+t.test(
+  'the page has tables of plans, errors and deprecations, and no examples for optional parameters',
+  async (t) => {
+    const { origin } = await startService(t)
+    const { body } = await send(`${origin}/docs/contract.json`)
+    const { description } = body.info
+    const { name, perMinute, perDay } = fixedPlan
+    t.match(description, `| ${name} | ${perMinute} | ${perDay.toLocaleString('en')} |`)
+    for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
+    t.match(
+      description,
+      `| ${new Date(Number(deprecation.deprecation.slice(1)) * 1000).toISOString().slice(0, 10)} |`,
+    )
+    t.match(description, '(openapi.yaml)')
+    t.strictSame(body.servers, [{ url: prefix, description: 'This service' }])
+    const { get, post } = body.paths['/pets']
+    for (const parameter of [...get.parameters, body.components.parameters.IdempotencyKey])
+      t.notOk('example' in parameter, parameter.name)
+    t.ok('example' in body.paths['/pets/{petId}'].get.parameters[0], 'a required parameter keeps its example')
+    t.ok(post.requestBody.content['application/json'].examples)
+  },
+)
 
-// But for what moves for ever, like a caret.
+// Waits for animations to finish, except endless ones such as a caret.
 const untilStill = `Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => effect.getComputedTiming().endTime < Infinity)
   .map(({ finished }) => finished)).then(() => {})`
 
-// Of what is well it would tell of each of the page's elements.
+// Only violations: by default, axe also returns every element that passes.
 const findViolations = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`
 
 const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
@@ -176,7 +191,7 @@ for (const [width, height, colorScheme] of [
   [390, 844, 'light'],
   [390, 844, 'dark'],
 ] as const) {
-  const title = `at ${width} px, ${colorScheme}, a key is given once, and two animals are added`
+  const title = `at ${width} px, ${colorScheme}, a visitor enters a key once and adds two animals`
   t.test(title, { skip: browserIsMissing }, async (t) => {
     const service = await startService(t)
     const { page, elsewhere, complaints } = await open(t, service, {
@@ -192,28 +207,28 @@ for (const [width, height, colorScheme] of [
       const found = (await page.evaluate(findViolations)) as Violation[]
       return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
     }
-    t.strictSame(await violations(), [], 'anybody can use it')
+    t.strictSame(await violations(), [], 'the page is accessible')
     const overhang = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
-    t.equal(overhang, 0, 'nothing hangs over the edge')
+    t.equal(overhang, 0, 'the page does not scroll sideways')
     const broken = await page
       .locator('.markdown td code')
       .evaluateAll((all) => all.filter((each) => each.getClientRects().length > 1).map((e) => e.textContent))
     const brokenCodes = broken.filter((text) => contract.errorStatuses.has(text ?? ''))
-    if (width > 1000) t.strictSame(brokenCodes, [], 'each error code is in one piece')
+    if (width > 1000) t.strictSame(brokenCodes, [], 'error codes do not wrap')
 
     await page.getByPlaceholder('Token').first().fill(service.key)
     await page.locator('button:has-text("Test Request")').nth(1).focus()
     await page.keyboard.press('Enter')
     const client = page.locator('[role=dialog]').first()
     const send = client.locator('button:has-text("Send")').first()
-    t.strictSame(await violations(), [], 'and the request')
+    t.strictSame(await violations(), [], 'the request dialog is accessible')
     await send.click()
     await client.getByText('"id": 1,').first().waitFor()
-    t.strictSame(await violations(), [], 'and the answer')
+    t.strictSame(await violations(), [], 'the response is accessible')
     await client.locator('.cm-content[contenteditable=true]').last().click()
     await page.keyboard.press('Control+A')
     await page.keyboard.insertText(`{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`)
-    // What is typed is taken over a little later.
+    // The editor passes on its text with a delay.
     let shown = ''
     for (let id = 2; !shown.includes('"categoryId": 9223372036854775807,'); id++) {
       await send.click()
@@ -222,18 +237,18 @@ for (const [width, height, colorScheme] of [
     }
     t.match(shown, '201 Created')
     await page.keyboard.press('Escape')
-    await page.keyboard.press('Escape') // the first is for the field
+    await page.keyboard.press('Escape') // the first one leaves the field
     await client.waitFor({ state: 'hidden' })
-    t.strictSame(await violations(), [], 'and the page again')
-    t.match(await page.evaluate('document.activeElement.innerText'), 'Test Request', 'where it was left')
+    t.strictSame(await violations(), [], 'the page is accessible after the dialog closes')
+    t.match(await page.evaluate('document.activeElement.innerText'), 'Test Request', 'the focus returns')
     const rows = await service.sql`select distinct category_id from pets order by 1`
     t.strictSame(
       rows.map((row) => row.category_id),
       [3n, 9223372036854775807n],
-      'the integer is exact on its way there, too',
+      'the integer is exact in the request, too',
     )
-    t.strictSame(elsewhere, [], 'nothing is asked of anybody else')
-    t.strictSame(complaints, [], 'and the browser has nothing to complain of')
+    t.strictSame(elsewhere, [], 'no request to another origin')
+    t.strictSame(complaints, [], 'no errors in the console')
   })
 }
 
@@ -242,7 +257,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-t.test('a browser that cannot help rounding says so', { skip: browserIsMissing }, async (t) => {
+t.test('the page warns in a browser that rounds integers', { skip: browserIsMissing }, async (t) => {
   const service = await startService(t)
   const { page } = await open(t, service, { viewport: { width: 1280, height: 900 } })
   await page.addInitScript('delete JSON.rawJSON')
@@ -251,7 +266,7 @@ t.test('a browser that cannot help rounding says so', { skip: browserIsMissing }
   t.ok(await page.locator('#rounding').isVisible())
 })
 
-// A page, with what it asks of anybody but the service, and what the browser has to complain of.
+// Opens a page, and records its requests to other origins and the errors of the browser.
 async function open(t: Test, { origin }: Service, options: BrowserContextOptions) {
   const page = await openPage(t, options)
   const elsewhere: string[] = []
@@ -261,7 +276,7 @@ async function open(t: Test, { origin }: Service, options: BrowserContextOptions
       elsewhere.push(request.url())
   })
   page.on('pageerror', (error) => complaints.push(error.message))
-  // What is refused on purpose is told in the console, too.
+  // The console also lists the 4xx responses that the test provokes.
   page.on('console', (message) => {
     const isRefusal = /status of 4\d\d/.test(message.text())
     if (message.type() === 'error' && !isRefusal) complaints.push(message.text())

@@ -1,4 +1,4 @@
-// A session with the client that openapi-generator makes for Go, in the package `animals`: its first surprise ends it with 1.
+// A session with the client that openapi-generator generates for Go, in the package `animals`. Exits with 1 at the first unexpected result.
 package main
 
 import (
@@ -57,12 +57,12 @@ func main() {
 	refused("429", response, err, 429, animals.ERRORCODE_RATE_LIMIT_EXCEEDED)
 	expect("Retry-After", response.Header.Get("Retry-After") != "", response.Header)
 
-	grown := open("GROWN_URL")
-	page, _, err = grown.ListPets(mine).Execute()
+	future := open("FUTURE_URL")
+	page, _, err = future.ListPets(mine).Execute()
 	must(err)
-	expect("a field and a status that are new", page[0].Name == "Rex" && *page[0].Status == "reserved", page)
-	_, response, err = grown.GetPet(mine, 1).Execute()
-	refused("a code that is new", response, err, 404, "pet_reserved")
+	expect("new field and status", page[0].Name == "Rex" && *page[0].Status == "reserved", page)
+	_, response, err = future.GetPet(mine, 1).Execute()
+	refused("new error code", response, err, 404, "pet_reserved")
 }
 
 func open(name string) *animals.AnimalsAPIService {
@@ -77,13 +77,13 @@ func cursorOf(response *http.Response) string {
 	return link.Query().Get("cursor")
 }
 
-func refused(what string, response *http.Response, err error, status int, code animals.ErrorCode) {
+func refused(label string, response *http.Response, err error, status int, code animals.ErrorCode) {
 	var failure *animals.GenericOpenAPIError
 	if !errors.As(err, &failure) {
-		expect(what, false, err)
+		expect(label, false, err)
 	}
 	body, isTyped := failure.Model().(animals.Error)
-	expect(what, isTyped && response.StatusCode == status && body.Code == code, err)
+	expect(label, isTyped && response.StatusCode == status && body.Code == code, err)
 }
 
 func must(err error) {
@@ -92,10 +92,10 @@ func must(err error) {
 	}
 }
 
-func expect(what string, isSo bool, seen ...any) {
-	if !isSo {
-		fmt.Fprintf(os.Stderr, "%s: %+v\n", what, seen)
+func expect(label string, ok bool, actual ...any) {
+	if !ok {
+		fmt.Fprintf(os.Stderr, "%s: %+v\n", label, actual)
 		os.Exit(1)
 	}
-	fmt.Println(what)
+	fmt.Println(label)
 }

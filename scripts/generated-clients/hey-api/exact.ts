@@ -1,10 +1,10 @@
-// What hey-api's client lacks for exact integers. Its transformers make a bigint of a number or of a string: here, an integer that a
-// number would round reaches them as a string.
+// Exact integers for hey-api's client. Its transformers convert a number or a string to a bigint, so an integer that a number would
+// round is passed to them as a string.
 
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json'
 import type { Config } from './client/client'
 
-/** For `createClient`. */
+/** Options for `createClient`. */
 export const exact: Config = {
   bodySerializer: (body) => stringify(body),
   async fetch(input, init) {

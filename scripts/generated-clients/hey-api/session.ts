@@ -1,11 +1,11 @@
-// A session with the client that hey-api makes: its first surprise ends it with 1.
+// A session with the client that hey-api generates. Exits with 1 at the first unexpected result.
 
 import { createPet, getPet, listPets, type Pet } from './client'
 import { type Client, createClient } from './client/client'
 import { exact } from './exact'
 
 const most = 9223372036854775807n
-const { URL: url = '', GROWN_URL: grownUrl = '', KEY: key = '', FREE_KEY: freeKey = '' } = process.env
+const { URL: url = '', FUTURE_URL: futureUrl = '', KEY: key = '', FREE_KEY: freeKey = '' } = process.env
 
 const client = open(url, key)
 const throwOnError = true
@@ -40,11 +40,11 @@ while (answer.error === undefined) answer = await listPets({ client: free })
 refused('429', answer, 429, 'rate_limit_exceeded')
 expect('Retry-After', Number(answer.response?.headers.get('Retry-After')) > 0, answer.response?.headers)
 
-const grown = open(grownUrl, key)
-const list = await listPets({ client: grown, throwOnError })
+const future = open(futureUrl, key)
+const list = await listPets({ client: future, throwOnError })
 const [rex] = list.data
-expect('a field and a status that are new', rex.id === 1n && String(rex.status) === 'reserved', rex)
-refused('a code that is new', await getPet({ client: grown, path: { petId: 1n } }), 404, 'pet_reserved')
+expect('new field and status', rex.id === 1n && String(rex.status) === 'reserved', rex)
+refused('new error code', await getPet({ client: future, path: { petId: 1n } }), 404, 'pet_reserved')
 
 function open(baseUrl: string, auth: string): Client {
   return createClient({ ...exact, baseUrl, auth })
@@ -60,11 +60,11 @@ interface Answer {
   readonly response?: Response
 }
 
-function refused(what: string, { error, response }: Answer, status: number, code: string): void {
-  expect(what, response?.status === status && error?.status === status && error.code === code, error)
+function refused(label: string, { error, response }: Answer, status: number, code: string): void {
+  expect(label, response?.status === status && error?.status === status && error.code === code, error)
 }
 
-function expect(what: string, isSo: boolean, seen: unknown): void {
-  if (!isSo) throw new Error(what, { cause: seen })
-  console.log(what)
+function expect(label: string, ok: boolean, actual: unknown): void {
+  if (!ok) throw new Error(label, { cause: actual })
+  console.log(label)
 }

@@ -1,4 +1,4 @@
-// A session with the client that openapi-generator makes for Java: its first surprise ends it with 1.
+// A session with the client that openapi-generator generates for Java. Exits with 1 at the first unexpected result.
 
 import java.util.regex.Pattern;
 import org.openapitools.client.ApiClient;
@@ -40,10 +40,10 @@ public class Session {
     var error = refused("429", () -> { while (true) free.listPets(null, null, null); }, 429, ErrorCode.RATE_LIMIT_EXCEEDED);
     expect("Retry-After", error.getResponseHeaders().firstValue("Retry-After").isPresent(), error);
 
-    var grown = open("GROWN_URL", "key");
-    var status = grown.listPets(null, null, null).get(0).getStatus();
-    expect("a field and a status that are new", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status);
-    refused("a code that is new", () -> grown.getPet(1L), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API);
+    var future = open("FUTURE_URL", "key");
+    var status = future.listPets(null, null, null).get(0).getStatus();
+    expect("new field and status", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status);
+    refused("new error code", () -> future.getPet(1L), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API);
   }
 
   private static AnimalsApi open(String url, String key) {
@@ -53,19 +53,19 @@ public class Session {
     return new AnimalsApi(client);
   }
 
-  private static ApiException refused(String what, Call call, int status, ErrorCode code) throws Exception {
+  private static ApiException refused(String label, Call call, int status, ErrorCode code) throws Exception {
     try {
       call.run();
     } catch (ApiException error) {
       var body = ApiClient.createDefaultObjectMapper().readValue(error.getResponseBody(), Error.class);
-      expect(what, error.getCode() == status && body.getCode() == code, error.getMessage());
+      expect(label, error.getCode() == status && body.getCode() == code, error.getMessage());
       return error;
     }
-    throw new IllegalStateException(what + ": not refused");
+    throw new IllegalStateException(label + ": not refused");
   }
 
-  private static void expect(String what, boolean isSo, Object seen) {
-    if (!isSo) throw new IllegalStateException(what + ": " + seen);
-    System.out.println(what);
+  private static void expect(String label, boolean ok, Object actual) {
+    if (!ok) throw new IllegalStateException(label + ": " + actual);
+    System.out.println(label);
   }
 }

@@ -1,4 +1,4 @@
-// A session with the client that openapi-generator makes for Kotlin: its first surprise ends it with 1.
+// A session with the client that openapi-generator generates for Kotlin. Exits with 1 at the first unexpected result.
 
 import com.fasterxml.jackson.module.kotlin.readValue
 import org.openapitools.client.apis.AnimalsApi
@@ -38,13 +38,13 @@ fun main() {
     val refusal = refused("429", 429, ErrorCode.rate_limit_exceeded) { while (true) free.listPets() }
     expect("Retry-After", refusal.headers["retry-after"]!!.single().toInt() > 0, refusal.headers)
 
-    val grown = open("GROWN_URL", "key")
-    val rex = grown.listPets().single()
-    expect("a field and a status that are new", rex.status == PetStatus.unknown_default_open_api, rex)
-    refused("a code that is new", 404, ErrorCode.unknown_default_open_api) { grown.getPet(1) }
+    val future = open("FUTURE_URL", "key")
+    val rex = future.listPets().single()
+    expect("new field and status", rex.status == PetStatus.unknown_default_open_api, rex)
+    refused("new error code", 404, ErrorCode.unknown_default_open_api) { future.getPet(1) }
 }
 
-// ApiClient.accessToken is one for all clients, so each has its key in its own OkHttp.
+// ApiClient.accessToken is global, so each client sends its key with its own OkHttp.
 private fun open(url: String, key: String): AnimalsApi {
     val http = OkHttpClient.Builder().addInterceptor { chain ->
         chain.proceed(chain.request().newBuilder().header("Authorization", "Bearer $key").build())
@@ -52,21 +52,21 @@ private fun open(url: String, key: String): AnimalsApi {
     return AnimalsApi(environment(url), http.build())
 }
 
-private fun refused(what: String, status: Int, code: ErrorCode, call: () -> Unit): ClientError<*> {
+private fun refused(label: String, status: Int, code: ErrorCode, call: () -> Unit): ClientError<*> {
     try {
         call()
     } catch (error: ClientException) {
         val refusal = error.response as ClientError<*>
         val body = Serializer.jacksonObjectMapper.readValue<Error>(refusal.body as String)
-        expect(what, error.statusCode == status && body.status == status && body.code == code, body)
+        expect(label, error.statusCode == status && body.status == status && body.code == code, body)
         return refusal
     }
-    throw IllegalStateException("$what: not refused")
+    throw IllegalStateException("$label: not refused")
 }
 
 private fun environment(name: String): String = System.getenv(name) ?: throw IllegalStateException("no $name")
 
-private fun expect(what: String, isSo: Boolean, seen: Any?) {
-    check(isSo) { "$what: $seen" }
-    println(what)
+private fun expect(label: String, ok: Boolean, actual: Any?) {
+    check(ok) { "$label: $actual" }
+    println(label)
 }

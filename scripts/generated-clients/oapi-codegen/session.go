@@ -1,4 +1,4 @@
-// A session with the client that oapi-codegen makes, in the package `animals`: its first surprise ends it with 1.
+// A session with the client that oapi-codegen generates, in the package `animals`. Exits with 1 at the first unexpected result.
 package main
 
 import (
@@ -67,14 +67,14 @@ func main() {
 	refused("429", answer.JSON429, animals.ErrorCodeRateLimitExceeded)
 	expect("Retry-After", answer.Headers429.RetryAfter > 0, answer.Headers429)
 
-	grown := open("GROWN_URL", os.Getenv("KEY"))
-	page, err := grown.ListPetsWithResponse(ctx, nil)
+	future := open("FUTURE_URL", os.Getenv("KEY"))
+	page, err := future.ListPetsWithResponse(ctx, nil)
 	must(err)
 	rex := (*page.JSON200)[0]
-	expect("a field and a status that are new", rex.Name == "Rex" && *rex.Status == "reserved", string(page.Body))
-	reserved, err := grown.GetPetWithResponse(ctx, 1)
+	expect("new field and status", rex.Name == "Rex" && *rex.Status == "reserved", string(page.Body))
+	reserved, err := future.GetPetWithResponse(ctx, 1)
 	must(err)
-	refused("a code that is new", reserved.JSON404, "pet_reserved")
+	refused("new error code", reserved.JSON404, "pet_reserved")
 }
 
 func open(address string, key string) *animals.ClientWithResponses {
@@ -93,8 +93,8 @@ func cursorOf(response *http.Response) string {
 	return link.Query().Get("cursor")
 }
 
-func refused(what string, body *animals.Error, code animals.ErrorCode) {
-	expect(what, body != nil && body.Code == code && body.Message != "", body)
+func refused(label string, body *animals.Error, code animals.ErrorCode) {
+	expect(label, body != nil && body.Code == code && body.Message != "", body)
 }
 
 func must(err error) {
@@ -103,10 +103,10 @@ func must(err error) {
 	}
 }
 
-func expect(what string, isSo bool, seen ...any) {
-	if !isSo {
-		fmt.Fprintf(os.Stderr, "%s: %+v\n", what, seen)
+func expect(label string, ok bool, actual ...any) {
+	if !ok {
+		fmt.Fprintf(os.Stderr, "%s: %+v\n", label, actual)
 		os.Exit(1)
 	}
-	fmt.Println(what)
+	fmt.Println(label)
 }

@@ -1,4 +1,4 @@
-"""A session with the client that openapi-python-client makes: its first surprise ends it with 1."""
+"""A session with the client that openapi-python-client generates. Exits with 1 at the first unexpected result."""
 
 import os
 import re
@@ -16,15 +16,15 @@ def open_store(url, key):
     return AuthenticatedClient(base_url=os.environ[url], token=key)
 
 
-def expect(what, is_so, *seen):
-    if not is_so:
-        sys.exit(f"{what}: {seen}")
-    print(what)
+def expect(label, ok, *actual):
+    if not ok:
+        sys.exit(f"{label}: {actual}")
+    print(label)
 
 
-def refused(what, answer, status, code):
+def refused(label, answer, status, code):
     error = answer.parsed
-    expect(what, isinstance(error, Error) and answer.status_code == status and error.code == code, answer)
+    expect(label, isinstance(error, Error) and answer.status_code == status and error.code == code, answer)
 
 
 store = open_store("URL", os.environ["KEY"])
@@ -51,6 +51,6 @@ while (answer := list_pets.sync_detailed(client=free)).status_code == 200:
 refused("429", answer, 429, ErrorCode.RATE_LIMIT_EXCEEDED)
 expect("Retry-After", int(answer.headers["Retry-After"]) > 0, answer.headers)
 
-grown = open_store("GROWN_URL", "key")
-expect("a field and a status that are new", list_pets.sync(client=grown)[0].status == "reserved")
-refused("a code that is new", get_pet.sync_detailed(1, client=grown), 404, "pet_reserved")
+future = open_store("FUTURE_URL", "key")
+expect("new field and status", list_pets.sync(client=future)[0].status == "reserved")
+refused("new error code", get_pet.sync_detailed(1, client=future), 404, "pet_reserved")

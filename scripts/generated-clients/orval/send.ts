@@ -1,12 +1,12 @@
-// How orval's client sends, in place of axios: integers are exact in both directions, and a refusal is thrown with the contract's Error.
+// Sends the requests of orval's client, instead of axios, with exact integers. Throws error responses with the contract's Error.
 
 import { isLosslessNumber, parse, stringify } from 'lossless-json'
 import type { Error as ErrorBody } from './client'
 
-// The fields that the contract gives the format int64.
+// The fields with the format int64 in the contract.
 const int64 = new Set(['id', 'categoryId'])
 
-/** What an operation of the client asks for. */
+/** A request of the client. */
 interface Call {
   readonly url: string
   readonly method: string
@@ -15,15 +15,15 @@ interface Call {
   readonly data?: unknown
 }
 
-/** Where the service is, and the caller's key. */
+/** The service's URL and an API key. */
 export interface Access {
   readonly url: string
   readonly key: string
 }
 
-const own: Access = { url: process.env.URL ?? '', key: process.env.KEY ?? '' }
+const defaultAccess: Access = { url: process.env.URL ?? '', key: process.env.KEY ?? '' }
 
-/** An answer that is not 2xx; without a body where it is not the service's. */
+/** A response that is not 2xx; without a body if it does not come from the service. */
 export class Refusal extends Error {
   constructor(
     readonly response: Response,
@@ -33,8 +33,8 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends one request; of what it returns, `data` is as the contract says. */
-export async function send<T>(call: Call, access = own): Promise<{ data: T; headers: Headers }> {
+/** Sends a request. `data` has the type that the contract declares. */
+export async function send<T>(call: Call, access = defaultAccess): Promise<{ data: T; headers: Headers }> {
   const url = `${access.url}${call.url}?${new URLSearchParams(given(call.params))}`
   const headers: [string, string][] = [...given(call.headers), ['Authorization', `Bearer ${access.key}`]]
   const body = stringify(call.data) ?? null

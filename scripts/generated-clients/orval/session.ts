@@ -1,10 +1,10 @@
-// A session with the client that orval makes: its first surprise ends it with 1.
+// A session with the client that orval generates. Exits with 1 at the first unexpected result.
 
 import { createPet, ErrorCode, getPet, listPets, PetStatus } from './client'
 import { Refusal } from './send'
 
 const exact = 9223372036854775807n
-const { URL: url = '', GROWN_URL: grownUrl = '', KEY: key = '', FREE_KEY: freeKey = '' } = process.env
+const { URL: url = '', FUTURE_URL: futureUrl = '', KEY: key = '', FREE_KEY: freeKey = '' } = process.env
 
 const zoe = { name: 'Zoë', categoryId: exact, status: PetStatus.sold }
 const once = { 'Idempotency-Key': process.env.IDEMPOTENCY_KEY ?? '' }
@@ -30,25 +30,25 @@ const useUp = async () => {
 const refusal = await refused('429', useUp, 429, ErrorCode.rate_limit_exceeded)
 expect('Retry-After', Number(refusal.headers.get('Retry-After')) > 0, refusal.headers)
 
-const grown = { url: grownUrl, key }
-const [rex] = (await listPets({}, grown)).data
-expect('a field and a status that are new', rex.id === 1n && String(rex.status) === 'reserved', rex)
-await refused('a code that is new', () => getPet(1n, grown), 404, 'pet_reserved')
+const future = { url: futureUrl, key }
+const [rex] = (await listPets({}, future)).data
+expect('new field and status', rex.id === 1n && String(rex.status) === 'reserved', rex)
+await refused('new error code', () => getPet(1n, future), 404, 'pet_reserved')
 
 function cursorOf(headers: Headers): string {
   const link = /<([^>]+)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1] ?? ''
   return new URL(link, url).searchParams.get('cursor') ?? ''
 }
 
-async function refused(what: string, call: () => Promise<unknown>, status: number, code: string) {
+async function refused(label: string, call: () => Promise<unknown>, status: number, code: string) {
   const error: unknown = await call().catch((thrown) => thrown)
-  if (!(error instanceof Refusal)) throw new Error(`${what}: not refused`, { cause: error })
+  if (!(error instanceof Refusal)) throw new Error(`${label}: not refused`, { cause: error })
   const { response, body } = error
-  expect(what, response.status === status && body?.status === status && body.code === code, body)
+  expect(label, response.status === status && body?.status === status && body.code === code, body)
   return response
 }
 
-function expect(what: string, isSo: boolean, seen: unknown): void {
-  if (!isSo) throw new Error(what, { cause: seen })
-  console.log(what)
+function expect(label: string, ok: boolean, actual: unknown): void {
+  if (!ok) throw new Error(label, { cause: actual })
+  console.log(label)
 }

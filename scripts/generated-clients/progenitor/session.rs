@@ -1,11 +1,11 @@
-//! A session with the client that progenitor makes: its first surprise ends it with 1.
+//! A session with the client that progenitor generates. Exits with 1 at the first unexpected result.
 
 use std::env::var;
 use std::fmt::Debug;
 
 use reqwest::header::{HeaderMap, HeaderValue, AUTHORIZATION};
 
-// Enumerations as strings, for answers may have values that are not listed.
+// Enums as strings, because responses may contain new values.
 progenitor::generate_api!(
     spec = "openapi-3.0.yaml",
     interface = Builder,
@@ -91,13 +91,13 @@ async fn main() {
         &headers,
     );
 
-    let grown = open("GROWN_URL", &key);
-    let page = grown.list_pets().send().await.unwrap();
+    let future = open("FUTURE_URL", &key);
+    let page = future.list_pets().send().await.unwrap();
     let is_new = page[0].name.as_str() == "Rex" && page[0].status.as_deref() == Some("reserved");
-    expect("a field and a status that are new", is_new, &page);
+    expect("new field and status", is_new, &page);
     refused(
-        "a code that is new",
-        grown.get_pet().pet_id(1).send().await,
+        "new error code",
+        future.get_pet().pet_id(1).send().await,
         "pet_reserved",
     );
 }
@@ -116,24 +116,24 @@ fn open(address: &str, key: &str) -> Client {
     Client::new_with_client(&value(address), http)
 }
 
-// Its characters are those of URLs.
+// A cursor needs no URL decoding.
 fn cursor_of(headers: &HeaderMap) -> String {
     let link = text(headers, "link");
     let (_, rest) = link.split_once("cursor=").expect(link);
     rest.split(['&', '>']).next().unwrap().to_string()
 }
 
-fn refused<Answer: Debug>(what: &str, answer: Result<Answer, Failure>, code: &str) -> HeaderMap {
+fn refused<Answer: Debug>(label: &str, answer: Result<Answer, Failure>, code: &str) -> HeaderMap {
     match answer {
         Err(Failure::ErrorResponse(error)) => {
             expect(
-                what,
+                label,
                 error.code == code && !error.message.is_empty(),
                 &error,
             );
             error.headers().clone()
         }
-        other => panic!("{what}: {other:?}"),
+        other => panic!("{label}: {other:?}"),
     }
 }
 
@@ -141,7 +141,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers[name].to_str().unwrap()
 }
 
-fn expect(what: &str, is_so: bool, seen: impl Debug) {
-    assert!(is_so, "{what}: {seen:?}");
-    println!("{what}");
+fn expect(label: &str, ok: bool, actual: impl Debug) {
+    assert!(ok, "{label}: {actual:?}");
+    println!("{label}");
 }

@@ -1,4 +1,4 @@
-"""A session with the client that openapi-generator makes for Python: its first surprise ends it with 1."""
+"""A session with the client that openapi-generator generates for Python. Exits with 1 at the first unexpected result."""
 
 import os
 import re
@@ -13,24 +13,24 @@ EXACT = 9223372036854775807
 
 def open_store(url, key):
     configuration = Configuration(host=os.environ[url], access_token=key)
-    configuration.retries = False  # of itself it waits for Retry-After, so that nobody sees a 429
+    configuration.retries = False  # by default it waits for Retry-After, and never returns a 429
     return AnimalsApi(ApiClient(configuration))
 
 
-def expect(what, is_so, *seen):
-    if not is_so:
-        sys.exit(f"{what}: {seen}")
-    print(what)
+def expect(label, ok, *actual):
+    if not ok:
+        sys.exit(f"{label}: {actual}")
+    print(label)
 
 
-def refused(what, call, status, code):
+def refused(label, call, status, code):
     try:
         call()
     except ApiException as error:
         typed = isinstance(error.data, Error)
-        expect(what, typed and error.status == status and error.data.code == code, error)
+        expect(label, typed and error.status == status and error.data.code == code, error)
         return error
-    sys.exit(f"{what}: not refused")
+    sys.exit(f"{label}: not refused")
 
 
 store = open_store("URL", os.environ["KEY"])
@@ -67,7 +67,7 @@ def use_up():
 error = refused("429", use_up, 429, ErrorCode.RATE_LIMIT_EXCEEDED)
 expect("Retry-After", int(error.headers["Retry-After"]) > 0, error.headers)
 
-grown = open_store("GROWN_URL", "key")
-status = grown.list_pets()[0].status
-expect("a field and a status that are new", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status)
-refused("a code that is new", lambda: grown.get_pet(1), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API)
+future = open_store("FUTURE_URL", "key")
+status = future.list_pets()[0].status
+expect("new field and status", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status)
+refused("new error code", lambda: future.get_pet(1), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API)

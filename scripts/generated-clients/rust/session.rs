@@ -1,4 +1,4 @@
-//! A session with the client that openapi-generator makes for Rust: its first surprise ends it with 1.
+//! A session with the client that openapi-generator generates for Rust. Exits with 1 at the first unexpected result.
 
 use std::env::var;
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Client, Request, Response};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 
-/// The headers of the last answer, for the client's functions return none.
+/// The headers of the last response, because the client's functions do not return them.
 #[derive(Clone, Default)]
 struct Headers(Arc<Mutex<HeaderMap>>);
 
@@ -39,7 +39,7 @@ impl Headers {
 }
 
 #[tokio::main]
-#[allow(deprecated)] // of getPet
+#[allow(deprecated)] // getPet
 async fn main() {
     let (store, headers) = open("URL", &value("KEY"));
     let once = value("IDEMPOTENCY_KEY");
@@ -83,13 +83,13 @@ async fn main() {
     let wait: u32 = headers.get("retry-after").parse().unwrap();
     expect("Retry-After", wait > 0, wait);
 
-    let (grown, _) = open("GROWN_URL", "key");
-    let page = list_pets(&grown, None, None, None).await.unwrap();
+    let (future, _) = open("FUTURE_URL", "key");
+    let page = list_pets(&future, None, None, None).await.unwrap();
     let is_new = page[0].status == Some(PetStatus::UnknownDefaultOpenApi);
-    expect("a field and a status that are new", is_new, &page);
-    let reserved = get_pet(&grown, 1).await;
+    expect("new field and status", is_new, &page);
+    let reserved = get_pet(&future, 1).await;
     refused(
-        "a code that is new",
+        "new error code",
         reserved,
         404,
         ErrorCode::UnknownDefaultOpenApi,
@@ -114,28 +114,28 @@ fn open(address: &str, key: &str) -> (Configuration, Headers) {
     (configuration, headers)
 }
 
-// Its characters are those of URLs.
+// A cursor needs no URL decoding.
 fn cursor_of(link: &str) -> String {
     let (_, rest) = link.split_once("cursor=").expect(link);
     rest.split(['&', '>']).next().unwrap().to_string()
 }
 
-// The entity of an error is always the first that fits, `Status400`: the status and the text say more.
+// The entity of an error is always the first variant that fits, `Status400`, so this parses the body.
 fn refused<Answer: Debug, Entity: Debug>(
-    what: &str,
+    label: &str,
     answer: Result<Answer, Error<Entity>>,
     status: u16,
     code: ErrorCode,
 ) {
     let Err(Error::ResponseError(refusal)) = answer else {
-        panic!("{what}: {answer:?}");
+        panic!("{label}: {answer:?}");
     };
     let body: models::Error = serde_json::from_str(&refusal.content).unwrap();
-    let is_so = refusal.status == status && body.status == i32::from(status) && body.code == code;
-    expect(what, is_so, &body);
+    let ok = refusal.status == status && body.status == i32::from(status) && body.code == code;
+    expect(label, ok, &body);
 }
 
-fn expect(what: &str, is_so: bool, seen: impl Debug) {
-    assert!(is_so, "{what}: {seen:?}");
-    println!("{what}");
+fn expect(label: &str, ok: bool, actual: impl Debug) {
+    assert!(ok, "{label}: {actual:?}");
+    println!("{label}");
 }

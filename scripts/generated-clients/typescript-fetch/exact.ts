@@ -1,12 +1,12 @@
-// What openapi-generator's TypeScript lacks for exact integers: a fetch that reads them, and a class that writes them.
+// Exact integers for openapi-generator's TypeScript client: a fetch that reads them, and a class that writes them.
 
 import { isLosslessNumber, parse, stringify } from 'lossless-json'
 import { AnimalsApi, type InitOverrideFunction, type RequestOpts } from './client'
 
-// The fields that the contract gives the format int64.
+// The fields with the format int64 in the contract.
 const int64 = new Set(['id', 'categoryId'])
 
-/** For `fetchApi` of a configuration: an answer's int64 fields are bigints, its other numbers numbers. */
+/** For `fetchApi` of a configuration: int64 fields of a response are bigints, other numbers are numbers. */
 export const fetchExactly: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   response.json = async () => parse(await response.text(), toExact)
@@ -18,9 +18,9 @@ function toExact(key: string, value: unknown): unknown {
   return int64.has(key) ? BigInt(value.value) : Number(value.value)
 }
 
-/** The client, which writes a bigint as the number that it is. */
+/** The client, writing a bigint as an exact number. */
 export class ExactAnimalsApi extends AnimalsApi {
-  // A blob goes out as it is; else the client calls JSON.stringify, which knows no bigint.
+  // The client sends a blob unchanged. It would pass anything else to JSON.stringify, which throws on a bigint.
   protected override request(context: RequestOpts, init?: RequestInit | InitOverrideFunction) {
     if (context.body === undefined) return super.request(context, init)
     return super.request({ ...context, body: new Blob([stringify(context.body) ?? '']) }, init)

@@ -1,10 +1,10 @@
-// A session with the client that openapi-generator makes for TypeScript: its first surprise ends it with 1.
+// A session with the client that openapi-generator generates for TypeScript. Exits with 1 at the first unexpected result.
 
 import { Configuration, ErrorCode, type ModelError, PetStatus, ResponseError } from './client'
 import { ExactAnimalsApi, fetchExactly } from './exact'
 
 const exact = 9223372036854775807n
-const { URL: url, GROWN_URL: grownUrl, KEY: key, FREE_KEY: freeKey } = process.env
+const { URL: url, FUTURE_URL: futureUrl, KEY: key, FREE_KEY: freeKey } = process.env
 
 const store = open(url, key)
 const idempotencyKey = process.env.IDEMPOTENCY_KEY
@@ -33,10 +33,10 @@ const useUp = async () => {
 const refusal = await refused('429', useUp, 429, ErrorCode.RateLimitExceeded)
 expect('Retry-After', Number(refusal.headers.get('Retry-After')) > 0, refusal.headers)
 
-const grown = open(grownUrl, key)
-const [rex] = await grown.listPets()
-expect('a field and a status that are new', rex.id === 1n && String(rex.status) === 'reserved', rex)
-await refused('a code that is new', () => grown.getPet({ petId: 1n }), 404, 'pet_reserved')
+const future = open(futureUrl, key)
+const [rex] = await future.listPets()
+expect('new field and status', rex.id === 1n && String(rex.status) === 'reserved', rex)
+await refused('new error code', () => future.getPet({ petId: 1n }), 404, 'pet_reserved')
 
 function open(basePath: string | undefined, accessToken: string | undefined): ExactAnimalsApi {
   return new ExactAnimalsApi(new Configuration({ basePath, accessToken, fetchApi: fetchExactly }))
@@ -47,15 +47,15 @@ function cursorOf({ headers }: Response): string {
   return new URL(link, url).searchParams.get('cursor') ?? ''
 }
 
-async function refused(what: string, call: () => Promise<unknown>, status: number, code: string) {
+async function refused(label: string, call: () => Promise<unknown>, status: number, code: string) {
   const error: unknown = await call().catch((thrown) => thrown)
-  if (!(error instanceof ResponseError)) throw new Error(`${what}: not refused`, { cause: error })
+  if (!(error instanceof ResponseError)) throw new Error(`${label}: not refused`, { cause: error })
   const body: ModelError = await error.response.json()
-  expect(what, error.response.status === status && body.status === status && body.code === code, body)
+  expect(label, error.response.status === status && body.status === status && body.code === code, body)
   return error.response
 }
 
-function expect(what: string, isSo: boolean, seen: unknown): void {
-  if (!isSo) throw new Error(what, { cause: seen })
-  console.log(what)
+function expect(label: string, ok: boolean, actual: unknown): void {
+  if (!ok) throw new Error(label, { cause: actual })
+  console.log(label)
 }

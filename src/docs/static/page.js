@@ -1,10 +1,10 @@
-// Runs in the browser: Scalar on the contract of the service that this page comes from, and on no other.
+// Runs in the browser: renders the service's own contract with Scalar.
 
 keepIntegersExact()
 show()
 
-// JSON.parse rounds integers beyond 2^53, and Scalar formats every answer by it. Where the browser can (Chrome 114,
-// Firefox 135, Safari 18.4), such an integer is kept as the text it came as; elsewhere the page says that it rounds.
+// Scalar formats responses with JSON.parse, which rounds integers beyond 2^53. Browsers with JSON.rawJSON (Chrome 114,
+// Firefox 135, Safari 18.4) can keep the source text of such an integer; in others the page shows a warning.
 function keepIntegersExact() {
   const { parse } = JSON
   if (JSON.rawJSON === undefined) {
@@ -15,17 +15,17 @@ function keepIntegersExact() {
     typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
       ? JSON.rawJSON(source)
       : value
-  // Most texts hold no such thing, and a reviver takes its time.
+  // A reviver is slow, and most texts have no long integers.
   JSON.parse = (text, reviver) =>
     reviver === undefined && /\d{16}/.test(text) ? parse(text, exact) : parse(text, reviver)
 }
 
 async function show() {
-  mendRoles()
-  const answer = await fetch('docs/contract.json')
+  fixAccessibility()
+  const response = await fetch('docs/contract.json')
   window.Scalar.createApiReference('#documentation', {
-    content: await answer.json(),
-    // Nothing is asked of anybody but the service, and no key outlives the page.
+    content: await response.json(),
+    // Send nothing to other origins, and forget the key when the page closes.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
@@ -33,16 +33,16 @@ async function show() {
     persistAuth: false,
     showDeveloperTools: 'never',
     hideClientButton: true,
-    documentDownloadType: 'none', // the description has both files
+    documentDownloadType: 'none', // the description links the files
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     defaultOpenAllTags: true,
-    hideModels: true, // each operation has its own
+    hideModels: true, // each operation shows its schemas
   })
 }
 
-// What Scalar tells assistive technology that its elements are not, or not by name.
-function mendRoles() {
-  const mend = () => {
+// Scalar's markup has wrong ARIA roles and unnamed controls. Corrects them as elements appear.
+function fixAccessibility() {
+  const fix = () => {
     for (const each of document.querySelectorAll('button[aria-selected]:not([role])')) {
       if (each.ariaSelected === 'true') each.ariaCurrent = 'true'
       else each.ariaCurrent = null
@@ -55,14 +55,14 @@ function mendRoles() {
     for (const each of document.querySelectorAll('button[class*="copy-button"][aria-controls]'))
       if (document.getElementById(each.getAttribute('aria-controls')) === null)
         each.removeAttribute('aria-controls')
-    mendDialog()
+    fixDialog()
   }
   const attributeFilter = ['aria-selected', 'role', 'style']
-  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true, attributeFilter })
+  new MutationObserver(fix).observe(document.body, { childList: true, subtree: true, attributeFilter })
 }
 
-// What it says of the page it says of the dialog again, and its fields have no names.
-function mendDialog() {
+// The dialog repeats the page's landmarks, and its fields have no accessible names.
+function fixDialog() {
   const page = document.querySelector('main.references-rendered')
   const isOpen = document.querySelector('[role=dialog] main')?.checkVisibility() === true
   if (page !== null) page.ariaHidden = isOpen ? 'true' : null

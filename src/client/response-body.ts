@@ -1,14 +1,14 @@
-// The body of a good answer, as the contract declares it: JSON, text or bytes.
+// Decodes the body of a successful response, as the contract declares it: JSON, text or bytes.
 
 import { ApiError } from './error.js'
 import { decode } from './json.js'
 import type { ClientOperation, ClientTable, ContentKind } from './table.js'
 
 /**
- * Reads the body of an operation's answer; undefined where it has none.
- * @throws {ApiError} `unexpected_answer`, when it is not of what is declared
+ * Decodes the body of an operation's response; undefined if it has none.
+ * @throws {ApiError} `unexpected_answer` if the body is not of a declared type
  */
-export function readAnswer(
+export function readResponseBody(
   { schemas }: ClientTable,
   operation: ClientOperation,
   response: Response,
@@ -22,7 +22,7 @@ export function readAnswer(
   try {
     return text === '' ? undefined : decode(text, ofStatus(operation.int64, response), schemas)
   } catch (error) {
-    throw new ApiError('unexpected_answer', 'The answer is not JSON.', response, error)
+    throw new ApiError('unexpected_answer', 'The response is not JSON.', response, error)
   }
 }
 
@@ -32,13 +32,14 @@ function kindOf({ contents }: ClientOperation, response: Response): ContentKind 
   const kinds = Object.values(declared)
   if (kinds.length === 0) return 'none'
   const [type = ''] = (response.headers.get('Content-Type') ?? '').toLowerCase().split(/\s*;/)
-  // A range, such as `image/*`, counts for what is not declared itself.
+  // A range, such as `image/*`, applies to types that are not declared themselves.
   const kind = declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
   if (kind !== undefined) return kind
-  throw new ApiError('unexpected_answer', `The answer is of type ${type || 'none'}.`, response)
+  const message = type === '' ? 'The response has no media type.' : `The media type ${type} is not declared.`
+  throw new ApiError('unexpected_answer', message, response)
 }
 
-// What is declared for a status: for itself, then for its class, then for any.
+// The declaration of a status: its own, then that of its class, then `default`.
 function ofStatus<Each>(
   declared: Readonly<Record<string, Each>> = {},
   { status }: Response,

@@ -1,23 +1,23 @@
-// The body of a request as its operation takes it: JSON, text, a form or bytes.
+// Encodes the body of a request as the contract declares it: JSON, text, a form or bytes.
 
 import { encode } from './json.js'
 import type { ClientBody, ClientField } from './table.js'
 
-/** What `fetch` sends. */
-export interface WrittenBody {
+/** A body that `fetch` can send. */
+export interface EncodedBody {
   readonly content: string | FormData | Uint8Array | Blob
-  /** Undefined: `fetch` says it, for it alone knows what is between the parts of a FormData. */
+  /** Undefined for a FormData: `fetch` chooses its boundary and sets the Content-Type. */
   readonly mediaType: string | undefined
 }
 
 type Form = Readonly<Record<string, unknown>>
 type Entry = readonly [name: string, value: string | Blob]
 
-/** Writes a body; JSON unless the operation takes something else. */
-export function writeBody(
+/** Encodes a body, as JSON by default. */
+export function writeRequestBody(
   value: unknown,
   { kind, mediaType, fields = {} }: ClientBody = { kind: 'json', mediaType: 'application/json' },
-): WrittenBody {
+): EncodedBody {
   if (kind === 'json') return { content: encode(value), mediaType }
   if (kind === 'text') return { content: String(value), mediaType }
   if (kind === 'bytes') return bytes(value as Uint8Array | Blob, mediaType)
@@ -29,13 +29,13 @@ export function writeBody(
   return { content: form, mediaType: undefined }
 }
 
-// What a Blob says of itself counts: of a range, such as `image/*`, nothing else tells.
-function bytes(content: Uint8Array | Blob, mediaType = 'application/octet-stream'): WrittenBody {
+// The type of a Blob takes precedence: if the contract declares a range, such as `image/*`, only the Blob knows the type.
+function bytes(content: Uint8Array | Blob, mediaType = 'application/octet-stream'): EncodedBody {
   const own = content instanceof Blob ? content.type : ''
   return { content, mediaType: own || mediaType }
 }
 
-// OpenAPI 3.1.1, section 4.8.15: an entry for each element of a list, unless they are one text.
+// OpenAPI 3.1.1, section 4.8.15: one entry per array element, or one entry with a separator.
 function entriesOf(form: Form, fields: NonNullable<ClientBody['fields']>): Entry[] {
   const given = Object.entries(form).filter(([, value]) => value !== undefined)
   return given.flatMap(([name, value]): Entry[] => {

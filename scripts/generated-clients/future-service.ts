@@ -1,14 +1,14 @@
-// The service as it may be one day: its answers have fields, and sets of values have values, that today's contract does not name.
+// A future version of the service: its responses have a field, a status and an error code that today's contract does not define.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 const animals = [{ id: 1, name: 'Rex', categoryId: 3, status: 'reserved', bornOn: '2030-01-01' }]
-const refusal = { code: 'pet_reserved', message: 'Somebody has it.', status: 404, until: '2030-01-02' }
+const refusal = { code: 'pet_reserved', message: 'The animal is reserved.', status: 404, until: '2030-01-02' }
 
-/** A server that lists one animal and refuses to give it; `origin` as of the service. */
-export async function startGrown(): Promise<{ readonly origin: string; close(): void }> {
+/** Starts a server that lists one animal and responds 404 to all other requests. */
+export async function startFutureService(): Promise<{ readonly origin: string; close(): void }> {
   const server = createServer(({ url = '' }, response) => {
     const isList = /\/pets(\?|$)/.test(url)
     response.writeHead(isList ? 200 : 404, { 'content-type': 'application/json; charset=utf-8' })

@@ -1,4 +1,4 @@
-// Bodies that are not JSON alone, as the client sends them and a service takes them.
+// Request bodies of every kind, sent by the client and received by a service.
 
 import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
@@ -77,7 +77,7 @@ const cases: [operation: string, sent: unknown, type: RegExp, taken?: unknown][]
   ],
 ]
 
-t.test('a body reaches the handler as it was given', async (t) => {
+t.test('a body reaches the handler unchanged', async (t) => {
   const taken: unknown[] = []
   const handler = async ({ body }: { body: unknown }) => {
     taken.push(body)
@@ -106,13 +106,17 @@ t.test('a body reaches the handler as it was given', async (t) => {
     t.strictSame(plain(taken.pop()), expected, name)
   }
   await client.operations.text?.()
-  t.equal(types.pop(), null, 'none is of no type')
+  t.equal(types.pop(), null, 'no body has no media type')
   t.equal(taken.pop(), undefined)
   const refused = async () => client.operations.image?.({ body: pixels })
-  await t.rejects(refused, { code: 'unsupported_media_type' }, 'of which image they are, bytes do not tell')
+  await t.rejects(
+    refused,
+    { code: 'unsupported_media_type' },
+    'a Uint8Array does not say which kind of image it is',
+  )
 })
 
-// Without what only tells how it was made: files are buffers, and fields have no prototype.
+// Normalizes types that strictSame distinguishes: files arrive as buffers, and objects have no prototype.
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(value)
   if (Array.isArray(value)) return value.map(plain)
