@@ -335,7 +335,7 @@ async function refuseOther(made: string, directory: string): Promise<void> {
   if (made === brought) return
   throw new EmbeddedError(
     `The data in ${directory} is PostgreSQL ${made}'s, and this version of the service brings PostgreSQL ${brought}, which cannot read it. Nothing was changed.
-Dump it with the version of before, and load it with this one: docs/operating.md, "Another PostgreSQL". ${elsewhere}`,
+Dump it with the version of before, and load it with this one: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
   )
 }
 
