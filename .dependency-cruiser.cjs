@@ -1,5 +1,4 @@
-// The arrows between the folders of src/: each may import from those before it in this list, and none from those after it.
-// Folders on one line know nothing of each other.
+// Layers of src/, lowest first: a folder imports only from lower layers, and not from its own layer's other folders.
 
 const layers = [
   ['lib', 'paths', 'operator-error'],
@@ -20,14 +19,14 @@ const place = (names) => `^src/(${names.join('|')})(/|[.]ts$)`
 
 const arrows = layers.flatMap((names, i) => [
   {
-    name: `${names.join('-')}-imports-from-below-alone`,
+    name: `${names.join('-')}-only-imports-lower-layers`,
     severity: 'error',
     from: { path: place(names) },
     to: { path: place(layers.slice(i + 1).flat()) },
   },
   ...names
     .map((name) => ({
-      name: `${name}-knows-no-neighbour`,
+      name: `${name}-not-to-its-own-layer`,
       severity: 'error',
       from: { path: place([name]) },
       to: { path: place(names.filter((other) => other !== name)) },
@@ -37,16 +36,16 @@ const arrows = layers.flatMap((names, i) => [
 
 module.exports = {
   forbidden: [
-    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     ...arrows,
     {
-      name: 'the-service-needs-no-tools',
+      name: 'src-not-to-scripts-or-test',
       severity: 'error',
       from: { path: '^src/' },
       to: { path: '^(scripts|test)/' },
     },
     {
-      name: 'the-process-and-tools-alone-build-the-app',
+      name: 'only-main-and-tools-import-app',
       severity: 'error',
       from: { pathNot: ['^src/serve[.]ts$', '^scripts/lib/server[.]ts$', '^test/'] },
       to: { path: '^src/app[.]ts$' },
@@ -60,7 +59,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    tsPreCompilationDeps: true, // types count, too
+    tsPreCompilationDeps: true, // includes type-only imports
     tsConfig: { fileName: 'tsconfig.json' },
   },
 }

@@ -1,13 +1,13 @@
-# The service alone: the database is elsewhere (DATABASE_URL).
+# The service alone, without a database: set DATABASE_URL.
 
-# Optional packages are the embedded PostgreSQL and tools of the workbench.
+# Optional packages are the embedded PostgreSQL and developer tools.
 FROM node:22-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --omit=dev
 
 FROM dependencies AS build
-# With the compiler, which is one of the optional packages.
+# With development and optional packages: the compiler's binary is optional.
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
@@ -15,8 +15,8 @@ COPY src src
 RUN npx tsc -p tsconfig.build.json
 
 FROM node:22-bookworm-slim
-# A stop is announced for longer than balancers take to notice (HAProxy's three checks, two seconds apart), and over within the ten
-# seconds of `docker stop` where requests are short.
+# The shutdown delay is longer than load balancers take to notice (HAProxy: three checks, two seconds apart), and leaves short
+# requests time to finish within the ten seconds of `docker stop`.
 ENV NODE_ENV=production HOST=0.0.0.0 SHUTDOWN_DELAY_MS=7000
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
@@ -31,5 +31,5 @@ RUN for name in keys migrate seed; do \
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || process.env.PORT || 3000}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || process.env.PORT || 3000}/readyz`).then((response) => process.exit(response.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--enable-source-maps", "dist/src/main.js"]

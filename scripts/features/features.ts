@@ -1,5 +1,4 @@
-// The features of OpenAPI, each as a contract of its own, and what becomes of it: generate refuses it with a line, or a server
-// is built of it and called.
+// Tries each feature of OpenAPI as a contract: generate refuses it with a line, or a server is built from it and called.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,69 +18,68 @@ import { makeTemporaryDirectory } from '../lib/directory.js'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** One feature, as it stands in features.yaml. */
+/** A feature of features.yaml. */
 export interface Feature {
   readonly area: string
   readonly feature: string
-  /** Of OpenAPI 3.1.1, or of JSON Schema. */
+  /** A section of OpenAPI 3.1.1 or of JSON Schema. */
   readonly section: string
-  /** What is put over the smallest contract. */
+  /** Fields that replace those of the smallest contract. */
   readonly document?: Node
-  /** The whole contract, where it matters how it is written. */
+  /** The whole contract, if its notation matters. */
   readonly text?: string
   /** Other files of the contract. */
   readonly files?: Readonly<Record<string, string>>
-  /** For `POST /values`: the schema of a body of JSON. */
+  /** The schema of the JSON body of `POST /values`. */
   readonly schema?: unknown
-  /** For `POST /values`: its body. */
+  /** The body of `POST /values`. */
   readonly requestBody?: unknown
-  /** For `GET /values`, or `GET /values/{v}`: a parameter called `v`, unless it says otherwise. */
+  /** The parameter of `GET /values`, or `GET /values/{v}`, named `v` by default. */
   readonly parameter?: Node
-  /** For `GET /values`: the answers. */
+  /** The responses of `GET /values`. */
   readonly responses?: Node
   readonly components?: Node
   readonly calls?: readonly Call[]
-  /** Its operations are not written. */
-  readonly planned?: boolean
-  /** The line of generate, without its place. */
+  /** Whether its operations have no handler. */
+  readonly isUnwritten?: boolean
+  /** The lines of generate, without their locations. */
   readonly refused?: string
 }
 
-/** A request, and what comes of it: what the handler is given, the answer that it gives, or a refusal. */
+/** A request, and the expected outcome. */
 export interface Call {
-  /** `GET /values`, unless the feature has a body. */
+  /** `POST /values` by default if the feature has a body, else `GET /values`. */
   readonly request?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** A body sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is. */
+  /** A body sent verbatim. */
   readonly text?: string
-  /** What the handler answers; without one, what it was given. */
-  readonly answer?: Node
-  /** Parts of what the handler is given. */
-  readonly given?: Node
-  /** The body of the answer, as text. */
-  readonly answered?: string
-  /** Some of the headers of the answer. */
-  readonly answeredHeaders?: Node
-  /** The message of the refusal. */
+  /** What the handler returns; by default the request that it received. */
+  readonly response?: Node
+  /** Part of the request that the handler receives. */
+  readonly received?: Node
+  readonly responseBody?: string
+  /** Some of the response's headers. */
+  readonly responseHeaders?: Node
+  /** The message of an error response. */
   readonly message?: string
-  /** 200, or 400 with a message. */
+  /** By default 200, or 400 with a message. */
   readonly status?: number
 }
 
-/** What a call came to, in the words of the call. */
-export type Outcome = Pick<Call, 'given' | 'answered' | 'answeredHeaders' | 'message' | 'status'>
+/** The outcome of a call, in the fields that the call expects. */
+export type Outcome = Pick<Call, 'received' | 'responseBody' | 'responseHeaders' | 'message' | 'status'>
 
-/** What became of a feature. */
+/** The outcome of a feature. */
 export interface Result {
-  /** What generate says, if it refuses: each line with its place. */
+  /** The lines of generate, with their locations, if it refuses the contract. */
   readonly refused?: readonly string[]
-  /** Of each call. */
+  /** One for each call. */
   readonly outcomes: readonly Outcome[]
 }
 
-/** The features that are kept beside this file. */
+/** Reads features.yaml. */
 export async function readFeatures(): Promise<Feature[]> {
   const text = await readFile(path.join(import.meta.dirname, 'features.yaml'), 'utf8')
   const areas = exact(parse(text, { intAsBigInt: true, merge: true })) as Record<
@@ -91,7 +89,7 @@ export async function readFeatures(): Promise<Feature[]> {
   return Object.entries(areas).flatMap(([area, rows]) => rows.map((row) => ({ area, ...row })))
 }
 
-/** The contract of a feature, as YAML. */
+/** Returns the contract of a feature, as YAML. */
 export function contractOf({ text, document, components, ...feature }: Feature): string {
   if (text !== undefined) return text
   const contract = {
@@ -123,11 +121,14 @@ function pathsOf({ schema, requestBody, parameter, responses }: Partial<Feature>
 }
 
 const anything = {
-  200: { description: 'What the handler was given.', content: { 'application/json': { schema: {} } } },
-  '4XX': { description: 'A refusal.' },
+  200: {
+    description: 'The request that the handler received.',
+    content: { 'application/json': { schema: {} } },
+  },
+  '4XX': { description: 'An error.' },
 }
 
-/** Runs a feature: generate's own checks, then a server and its calls. */
+/** Runs generate's checks on a feature's contract, then its calls against a server built from it. */
 export async function runFeature(feature: Feature): Promise<Result> {
   const { directory, remove } = await makeTemporaryDirectory()
   try {
@@ -151,22 +152,22 @@ export async function runFeature(feature: Feature): Promise<Result> {
 }
 
 async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
-  let answer: Node | undefined
+  let response: Node | undefined
   const handlerOf = (operation: Operation) =>
-    feature.planned === true || unsupportedSecurity(operation, contract) !== undefined
+    feature.isUnwritten === true || unsupportedSecurity(operation, contract) !== undefined
       ? notImplemented(operation.name as never)
-      : async (request: Node) => answer ?? { status: 200, body: shown(request, operation) }
+      : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
   const app = await readyServer(contract, handlerOf)
   const outcomes: Outcome[] = []
   for (const each of feature.calls ?? []) {
-    answer = each.answer
+    response = each.response
     outcomes.push(outcomeOf(each, await app.inject(requestOf(each, feature))))
   }
   await app.close()
   return outcomes
 }
 
-// Of the headers those that are declared; of bytes their text.
+// Only declared headers, and bytes as text.
 function shown(request: Node, { parameters }: Operation): Node {
   const names = parameters.filter((each) => each.in === 'header').map(({ name }) => name.toLowerCase())
   const headers = Object.entries(request.headers as Node).filter(([name]) => names.includes(name))
@@ -193,22 +194,22 @@ function requestOf({ request, headers, body, text }: Call, feature: Feature): In
   }
 }
 
-// In the words of the call, as much as it speaks of.
+// Only what the call expects.
 function outcomeOf(
-  { given, answered, answeredHeaders }: Call,
+  { received, responseBody, responseHeaders }: Call,
   { statusCode, headers, payload }: LightMyRequestResponse,
 ): Outcome {
   const isRefused = statusCode >= 400
   const read =
-    isRefused || given === undefined
+    isRefused || received === undefined
       ? {}
       : (parseJson(payload, undefined, { parseNumber: exactNumber }) as Node)
   return {
     ...(statusCode !== (isRefused ? 400 : 200) && { status: statusCode }),
     ...(isRefused && { message: String((JSON.parse(payload) as Node).message) }),
-    ...(given && !isRefused && { given: picked(read, Object.keys(given)) }),
-    ...(answered !== undefined && { answered: payload }),
-    ...(answeredHeaders && { answeredHeaders: picked(headers, Object.keys(answeredHeaders)) }),
+    ...(received && !isRefused && { received: picked(read, Object.keys(received)) }),
+    ...(responseBody !== undefined && { responseBody: payload }),
+    ...(responseHeaders && { responseHeaders: picked(headers, Object.keys(responseHeaders)) }),
   }
 }
 
@@ -216,7 +217,7 @@ function picked(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(names.map((name) => [name, node[name]]))
 }
 
-// A bigint where a number would round it.
+// Bigints only for integers that a number would round.
 function exact(value: unknown): unknown {
   if (typeof value === 'bigint') return narrowed(value)
   if (Array.isArray(value)) return value.map(exact)
@@ -224,13 +225,7 @@ function exact(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, exact(each)]))
 }
 
-/** What a call should come to. */
-export function expectedOf({ given, answered, answeredHeaders, message, status }: Call): Outcome {
-  return {
-    ...(status !== undefined && { status }),
-    ...(message !== undefined && { message }),
-    ...(given && { given }),
-    ...(answered !== undefined && { answered }),
-    ...(answeredHeaders && { answeredHeaders }),
-  }
+/** Returns the outcome that a call expects. */
+export function expectedOf({ request, headers, body, text, response, ...expected }: Call): Outcome {
+  return expected
 }

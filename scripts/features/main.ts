@@ -1,5 +1,5 @@
-// The features of OpenAPI -> docs/openapi-features.md: each is tried, and works or is refused with a line. `--check` writes nothing
-// and fails where the page is not what came of it.
+// Tries the features of features.yaml and writes the results to docs/openapi-features.md. With `--check` it writes nothing, and exits
+// with 1 if the page is stale.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -11,12 +11,12 @@ import { toPage } from './page.js'
 
 const usage = `Usage: npm run features [-- --check]
 
-Tries each feature of scripts/features/features.yaml and writes what came of it to docs/openapi-features.md.
+Tries each feature of scripts/features/features.yaml and writes the results to docs/openapi-features.md.
 
-  --check  write nothing; exit 1 where the page is stale
-  --help   this
+  --check  write nothing; exit with 1 if the page is stale
+  --help   print this help
 
-Exit codes: 0 done, 1 --check found the page stale, 2 wrong usage.
+Exit codes: 0 done, 1 the page is stale (--check), 2 wrong usage.
 `
 const page = 'docs/openapi-features.md'
 
@@ -24,7 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { check = false } = parseArgs({ args: [...args], options: { check: { type: 'boolean' } } }).values
   const features = await readFeatures()
   const results = []
-  for (const feature of features) results.push(await runFeature(feature)) // the lint takes one at a time
+  for (const feature of features) results.push(await runFeature(feature)) // Redocly's lint runs one at a time
   const text = toPage(features, results)
   const file = path.join(projectRoot, page)
   const isStale = (await readFile(file, 'utf8').catch(() => '')) !== text

@@ -1,4 +1,4 @@
-// The stack of docker-compose.yml fits the service, and its parts fit each other.
+// docker-compose.yml matches the service, and its parts match each other.
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -30,7 +30,7 @@ const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8'
 const { services, volumes } = parse(read('docker-compose.yml')) as Composed
 const { service, migrations } = services
 
-t.test('every variable that is set is one that is read', async (t) => {
+t.test('every variable that a container sets is one that it reads', async (t) => {
   const cases: [file: string, environment: object | undefined][] = [
     ['src/config.ts', service?.environment],
     ['src/commands/migrate.ts', migrations?.environment],
@@ -42,14 +42,14 @@ t.test('every variable that is set is one that is read', async (t) => {
   }
 })
 
-t.test('a stop has the time that it takes', async (t) => {
+t.test('a graceful shutdown fits into the grace period', async (t) => {
   const delayMs = Number(/:-(\d+)\}/.exec(String(service?.environment?.SHUTDOWN_DELAY_MS))?.[1])
   const graceMs = Number.parseInt(service?.stop_grace_period ?? '', 10) * 1000
   t.ok(graceMs > delayMs + readConfig({}).shutdownTimeoutMs)
 })
 
-t.test('the stack waits for what is there, and for nothing without end', async (t) => {
-  t.equal(migrations?.restart, 'no', 'what fails of a password would fail again')
+t.test('containers wait for a health check, or for a command that does not restart', async (t) => {
+  t.equal(migrations?.restart, 'no', 'a wrong password would fail again')
   for (const { depends_on = {} } of Object.values(services)) {
     for (const [name, { condition }] of Object.entries(depends_on)) {
       if (condition === 'service_healthy') t.ok(services[name]?.healthcheck?.test, name)
@@ -62,7 +62,7 @@ t.test('the stack waits for what is there, and for nothing without end', async (
   }
 })
 
-t.test('callers of this machine alone reach it, and what is mounted is there', async (t) => {
+t.test('ports are published on the loopback address, and mounted files exist', async (t) => {
   for (const { ports = [], volumes: mounted = [] } of Object.values(services)) {
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/)
     for (const [place = ''] of mounted.map((each) => each.split(':')))

@@ -1,4 +1,4 @@
-// The manifests of deploy/kubernetes/ fit the service and its image, and each other.
+// The manifests of deploy/kubernetes/ match the service, its image and each other.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -121,7 +121,7 @@ const config = readConfig(literal)
 const matches = ({ matchLabels }: Selector, labels: Labels) =>
   Object.entries(matchLabels).every(([name, value]) => labels[name] === value)
 
-t.test('every manifest has its place in the kustomization', async (t) => {
+t.test('the kustomization lists every manifest', async (t) => {
   const text = read(`${folder}/kustomization.yaml`)
   const { images } = parse(text) as { images: readonly { readonly name: string }[] }
   for (const name of readdirSync(path.join(projectRoot, folder)))
@@ -130,7 +130,7 @@ t.test('every manifest has its place in the kustomization', async (t) => {
   for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
 })
 
-t.test('every variable that is set is one that is read', async (t) => {
+t.test('every variable that a container sets is one that it reads', async (t) => {
   const known = (file: string): readonly string[] => read(file).match(/[A-Z][A-Z_]+/g) ?? []
   const service = known('src/config.ts')
   const migrate = known('src/commands/migrate.ts')
@@ -139,7 +139,7 @@ t.test('every variable that is set is one that is read', async (t) => {
   t.strictSame(config.misspelt, [])
 })
 
-t.test('the service is not told the password of the owner', async (t) => {
+t.test('the service does not get the owner’s password', async (t) => {
   const secrets = (pod: Pod) => pod.spec.containers[0].env.map(({ valueFrom }) => valueFrom?.secretKeyRef)
   const owner = job.spec.template.spec.containers[0].env.find(({ name }) => name === 'DATABASE_URL')
   const names = secrets(deployment.spec.template).flatMap((each) => each?.name ?? [])
@@ -147,14 +147,14 @@ t.test('the service is not told the password of the owner', async (t) => {
   t.notOk(names.includes(owner?.valueFrom?.secretKeyRef.name ?? ''))
   t.ok(
     secrets(job.spec.template).some((each) => names.includes(each?.name ?? '')),
-    'the migrations make the role that the service is',
+    'the migrations create the service’s role',
   )
   for (const pod of pods)
     for (const { name, value } of pod.spec.containers[0].env)
       if (name.endsWith('_URL')) t.equal(value, undefined, `${name} is from a secret`)
 })
 
-t.test('ports are those of the image, by their names', async (t) => {
+t.test('named ports are the ports of the image', async (t) => {
   const ports = new Map(container.ports?.map(({ name, containerPort }) => [name, containerPort]))
   t.strictSame(
     [...ports],
@@ -177,7 +177,7 @@ t.test('ports are those of the image, by their names', async (t) => {
   for (const name of named) t.ok(ports.has(name), name)
 })
 
-t.test('selectors find the pods that they are for, and no others', async (t) => {
+t.test('selectors match the service’s pods, and not those of the migrations', async (t) => {
   const [service, migrations] = pods.map(({ metadata }) => metadata.labels) as [Labels, Labels]
   const selectors: readonly [name: string, selector: Selector][] = [
     ['Deployment', deployment.spec.selector],
@@ -209,7 +209,7 @@ t.test('selectors find the pods that they are for, and no others', async (t) => 
   )
 })
 
-t.test('a pod has the time that a start and a stop take', async (t) => {
+t.test('probes and grace period allow for startup and graceful shutdown', async (t) => {
   const { terminationGracePeriodSeconds: graceSeconds } = deployment.spec.template.spec
   const forcedMs = Number(/forcedTimeoutMs = ([\d_]+)/.exec(read('src/main.ts'))?.[1]?.replaceAll('_', ''))
   t.ok(graceSeconds * 1000 >= config.shutdownDelayMs + config.shutdownTimeoutMs + forcedMs)
@@ -218,7 +218,7 @@ t.test('a pod has the time that a start and a stop take', async (t) => {
   t.ok(periodSeconds * failureThreshold * 1000 > config.startTimeoutMs)
 })
 
-t.test('no rollout takes more connections than PostgreSQL has by default', async (t) => {
+t.test('a rollout opens no more connections than PostgreSQL allows by default', async (t) => {
   const { minReplicas, maxReplicas } = only<Autoscaler>('HorizontalPodAutoscaler').spec
   const { minReadySeconds, strategy, template, replicas } = deployment.spec
   const { maxSurge, maxUnavailable } = strategy.rollingUpdate
@@ -229,10 +229,10 @@ t.test('no rollout takes more connections than PostgreSQL has by default', async
   t.ok((maxReplicas + maxSurge + 1) * perPod + startConnections <= postgresMax - superuserReserved)
   t.equal(maxUnavailable, 0)
   t.ok(minReplicas >= 2)
-  t.equal(replicas, undefined, 'or each apply would undo what the autoscaler has done')
+  t.equal(replicas, undefined, 'or each apply would reset the autoscaler’s number')
 })
 
-t.test('pods may do no more than they need', async (t) => {
+t.test('pods run with least privilege', async (t) => {
   for (const { spec } of pods) {
     t.match(spec, { enableServiceLinks: false, automountServiceAccountToken: false })
     t.match(spec.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
@@ -244,13 +244,13 @@ t.test('pods may do no more than they need', async (t) => {
   }
 })
 
-t.test('the command of the migrations is one that the image has', async (t) => {
+t.test('the image has the command of the migrations', async (t) => {
   const [name = ''] = job.spec.template.spec.containers[0].args ?? []
   t.ok(existsSync(path.join(projectRoot, `src/commands/${name}.ts`)))
   t.ok(/for name in ([a-z ]+);/.exec(dockerfile)?.[1]?.split(' ').includes(name))
 })
 
-t.test('with the environment of the Deployment a service starts, and the probes are answered', async (t) => {
+t.test('a service starts with the environment of the Deployment, and responds to the probes', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const own = { DATABASE_URL: url, PORT: '0', METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '0' }
   const service = await startProcess(t, { ...literal, ...own })

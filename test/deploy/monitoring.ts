@@ -1,4 +1,4 @@
-// The dashboard and the alert rules of deploy/monitoring/ ask for what the service tells.
+// The dashboard and the alert rules of deploy/monitoring/ query metrics and labels that the service exports.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -42,9 +42,9 @@ const shown = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr
 const alerts = (parse(read('deploy/monitoring/alerts.yaml')) as Rules).groups.flatMap(({ rules }) => rules)
 const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w+/g) ?? []
 
-const asked = [...shown, ...alerts.map(({ expr }) => expr)]
+const queries = [...shown, ...alerts.map(({ expr }) => expr)]
 
-t.test('a service that has answered once', async (t) => {
+t.test('a service that has responded once', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const service = await startProcess(t, { DATABASE_URL: url, METRICS_PORT: '0' })
   const { port } = await service.logged('metrics server listening')
@@ -55,7 +55,7 @@ t.test('a service that has answered once', async (t) => {
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type]),
   )
 
-  t.test('has every metric that a file of deploy/ names', async (t) => {
+  t.test('exports every metric that a file of deploy/ names', async (t) => {
     const files = readdirSync(path.join(projectRoot, 'deploy'), { recursive: true, encoding: 'utf8' })
     for (const file of files.filter((name) => /\.(json|yaml)$/.test(name))) {
       for (const name of new Set(namesIn(read(path.join('deploy', file))))) {
@@ -65,8 +65,8 @@ t.test('a service that has answered once', async (t) => {
     }
   })
 
-  t.test('has the labels that are asked for', async (t) => {
-    const matched = asked.flatMap((expr) => [...expr.matchAll(/\b(animal_store_\w+)\{([^}]*)\}/g)])
+  t.test('exports the labels that queries use', async (t) => {
+    const matched = queries.flatMap((expr) => [...expr.matchAll(/\b(animal_store_\w+)\{([^}]*)\}/g)])
     t.ok(matched.length > 20)
     for (const [, name = '', matchers = ''] of matched) {
       const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(text)?.[1] ?? ''
@@ -75,7 +75,7 @@ t.test('a service that has answered once', async (t) => {
     }
   })
 
-  t.test('has no metric of its own that the dashboard does not show', async (t) => {
+  t.test('exports no metric of its own that the dashboard omits', async (t) => {
     for (const name of [...types.keys()].filter((name) => name.startsWith('animal_store_'))) {
       const isShown = shown.some((expr) => expr.includes(name))
       t.ok(isShown, name)
@@ -83,7 +83,7 @@ t.test('a service that has answered once', async (t) => {
   })
 })
 
-t.test('compose has Prometheus where it is asked for, which asks where the service tells', async (t) => {
+t.test('compose runs Prometheus in the monitoring profile, which scrapes the metrics port', async (t) => {
   const { scrape_configs } = parse(read('deploy/monitoring/prometheus.yml')) as Prometheus
   const { services } = parse(read('docker-compose.yml')) as Composed
   for (const name of ['prometheus', 'grafana']) t.strictSame(services[name]?.profiles, ['monitoring'])
@@ -93,14 +93,15 @@ t.test('compose has Prometheus where it is asked for, which asks where the servi
     for (const name of names) t.equal(services[name]?.environment?.METRICS_PORT, port)
 })
 
-t.test('each alert is one that the rules’ own test has fire', async (t) => {
+t.test('the rules’ test expects every alert to fire', async (t) => {
   const text = read('deploy/monitoring/alerts-test.yaml')
   for (const { alert } of alerts) t.ok(text.includes(`alertname="${alert}"`), alert)
 })
 
-const promtoolIsMissing = spawnSync('promtool', ['--version']).error !== undefined && 'there is no promtool'
+const promtoolIsMissing =
+  spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed'
 
-t.test('promtool takes the rules, and they fire when they should', { skip: promtoolIsMissing }, async (t) => {
+t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMissing }, async (t) => {
   const promtool = (...args: string[]) =>
     execFileSync('promtool', args, { cwd: path.join(projectRoot, 'deploy/monitoring'), encoding: 'utf8' })
   t.match(promtool('check', 'config', 'prometheus.yml'), /SUCCESS/)

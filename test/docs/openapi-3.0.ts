@@ -37,7 +37,7 @@ t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async 
     if (feature.refused !== undefined || feature.files !== undefined) continue
     if (feature.feature.startsWith('contentEncoding')) continue // 3.0 validates its counterpart, `format: byte`
     const document = toOpenApi30(parse(contractOf(feature), { intAsBigInt: true, merge: true }))
-    const isRead = !feature.feature.includes('called $ref') // the validator mistakes such a field for a reference
+    const isRead = !feature.feature.includes('named $ref') // the validator takes such a field for a reference
     if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
     const { outcomes, refused } = await runFeature({ ...feature, text: stringify(document) })
     t.strictSame(refused, undefined, feature.feature)

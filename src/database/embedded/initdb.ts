@@ -59,6 +59,6 @@ async function checkVersion(dataVersion: string, directory: string): Promise<voi
   if (dataVersion === version) return
   throw new EmbeddedError(
     `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
-Dump the data with the previous version of the service and load it with this one: docs/operating.md, "Another PostgreSQL". ${elsewhere}`,
+Dump the data with the previous version of the service and load it with this one: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
   )
 }

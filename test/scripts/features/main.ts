@@ -1,4 +1,4 @@
-// Each feature does what its row says, and the page is what came of them.
+// Each feature has the outcome that its row expects, and the page is up to date.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -17,13 +17,13 @@ for (const feature of features) {
     results.push(result)
     const { refused, outcomes } = result
     t.same(refused?.map(withoutPlace).join('\n'), feature.refused)
-    for (const line of refused ?? []) t.match(line, /^\S+\.yaml(:\d+:\d+|: )/, 'the place is named')
-    if (feature.refused === undefined) t.not(outcomes.length, 0, 'it is called')
+    for (const line of refused ?? []) t.match(line, /^\S+\.yaml(:\d+:\d+|: )/, 'it names the location')
+    if (feature.refused === undefined) t.not(outcomes.length, 0, 'it has calls')
     t.strictSame(outcomes, feature.calls?.map(expectedOf) ?? [])
   })
 }
 
-t.test('the page is what npm run features makes of them', async (t) => {
+t.test('docs/openapi-features.md is up to date', async (t) => {
   const page = await readFile(path.join(projectRoot, 'docs', 'openapi-features.md'), 'utf8')
   t.ok(page === toPage(features, results), 'run npm run features')
 })
