@@ -10,10 +10,16 @@ export interface Signal {
 
 /** A signal for several callers: aborted once all of them are. */
 export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal {
-  return {
-    get aborted() {
-      return signals.every((signal) => signal?.aborted)
-    },
+  return new SharedSignal(signals)
+}
+
+// A class, and not an object with a getter: V8 gives each such object a hidden class of its own, which refers to the getter and so to the
+// requests. Hidden classes live until a full garbage collection, and every request would be kept until then.
+class SharedSignal implements Signal {
+  constructor(readonly signals: readonly (Signal | undefined)[]) {}
+
+  get aborted(): boolean {
+    return this.signals.every((signal) => signal?.aborted)
   }
 }
 

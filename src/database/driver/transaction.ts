@@ -28,13 +28,9 @@ export async function transact<Result>(
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
-  const scope = { isOver: false }
   const control = held.sqlUntil(undefined)
-  const sql = held.sqlUntil({
-    get aborted() {
-      return scope.isOver || signal?.aborted === true
-    },
-  })
+  const scope = new TransactionScope(signal)
+  const sql = held.sqlUntil(scope)
   // Pipelined with the first statement, which fails if BEGIN does.
   const begun = control.unsafe('begin').execute()
   begun.catch(() => {})
@@ -53,6 +49,17 @@ export async function transact<Result>(
     throw error
   } finally {
     scope.isOver = true
+  }
+}
+
+// Aborted once the transaction is over. A class for the reason given at SharedSignal.
+class TransactionScope implements Signal {
+  isOver = false
+
+  constructor(readonly signal: Signal | undefined) {}
+
+  get aborted(): boolean {
+    return this.isOver || this.signal?.aborted === true
   }
 }
 
