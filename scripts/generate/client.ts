@@ -179,7 +179,6 @@ class Tabler {
     const { method, path, parameters: declared } = operation
     const item = this.#node(this.#node(this.document.paths)[path])
     const node = this.#node(item[method.toLowerCase()])
-    const parameters = [...list(item.parameters), ...list(node.parameters)].map((each) => this.#node(each))
     const formed = declared.flatMap(({ name, in: location, form }) => {
       return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
     })
@@ -189,7 +188,7 @@ class Tabler {
     return {
       method,
       path,
-      ...(parameters.some(isIdempotencyKey) && { idempotent: true }),
+      ...(operation.isIdempotent && { idempotent: true }),
       ...(formed.length > 0 && { parameters: formed }),
       ...bodyOf(sentContent(operation)),
       ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
@@ -267,10 +266,6 @@ class Tabler {
     const { $ref } = value as Node
     return typeof $ref === 'string' ? this.#node(resolvePointer(this.document, $ref)) : (value as Node)
   }
-}
-
-function isIdempotencyKey({ name, in: location }: Node): boolean {
-  return location === 'header' && String(name).toLowerCase() === 'idempotency-key'
 }
 
 function contentsOf({ status, contents }: Response) {

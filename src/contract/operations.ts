@@ -121,11 +121,14 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
 
 // The header and responses that clients of an idempotent operation need, and a client to store its keys for.
 function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
-  if (mark === undefined || mark === false) return
   const { method, parameters, responses, security } = operation
   const hasKey = parameters.some(
     (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
   )
+  if (mark === undefined || mark === false) {
+    if (hasKey) reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
+    return
+  }
   const faults: [isFault: boolean, text: string][] = [
     [mark !== true, 'must be true or false'],
     [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],

@@ -718,6 +718,17 @@ t.test('an optional body of GET is ignored, with a warning', async (t) => {
   )
 })
 
+t.test('an Idempotency-Key without x-idempotent is a warning', async (t) => {
+  const { problems, contract } = toContract({
+    document: edited((document) => document.deleteIn([...post, 'x-idempotent'])).toJS(),
+    text: '',
+  })
+  t.strictSame(problems, [])
+  t.strictSame(contract.warnings, [
+    'POST /pets: the header parameter Idempotency-Key has no effect without x-idempotent',
+  ])
+})
+
 t.test('a $ref to a whole map is replaced by the map', async (t) => {
   const { components } = original.toJS()
   const properties = { owner: { type: 'string' } }
