@@ -22,7 +22,9 @@ const {
   scanDiscriminators,
   transformSchema,
   transformSchemaObject,
+  tsLiteral,
   tsRecord,
+  tsUnion,
   NEVER,
   STRING,
 }: typeof import('openapi-typescript') = require('openapi-typescript')
@@ -32,12 +34,27 @@ export async function generateTypes(contract: Contract): Promise<string> {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParameters(withNamedParts(withoutAliases(contract.document))) as OpenAPI3
   const nodes = transformSchema(document, await context(document, contract.hasReadOrWriteOnly))
-  // `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
-  const text = astToString(withNamedSchemas(nodes)).replace(
-    /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
-    '$1 PropertyKey$2 & keyof T]',
-  )
-  return header + text
+  return header + withCorrectHelpers(astToString(withNamedSchemas(nodes)))
+}
+
+// openapi-typescript's helper types, corrected:
+// - `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
+// - `Readable` and `Writable` make a tuple an array.
+// - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends everything.
+function withCorrectHelpers(text: string): string {
+  return text
+    .replace(
+      /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
+      '$1 PropertyKey$2 & keyof T]',
+    )
+    .replace(
+      /T extends \(infer E\)\[\] \? (Readable|Writable)<E>\[\]/g,
+      'T extends readonly unknown[] ? { [I in keyof T]: $1<T[I]> }',
+    )
+    .replace(
+      /NonNullable<T\[K\]> extends (\$Read|\$Write)<any>/g,
+      '([NonNullable<T[K]>] extends [never] ? false : NonNullable<T[K]> extends $1<any> ? true : false) extends true',
+    )
 }
 
 // Exports each schema as a type, so that editors and the compiler show `Pet` and not `components["schemas"]["Pet"]`. A schema whose name is
@@ -148,6 +165,8 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
     transform: (schema, options) => {
+      const values = 'const' in schema ? [schema.const] : (schema.enum ?? [])
+      if (values.some((each) => typeof each === 'bigint')) return tsUnion(values.map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
       return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
@@ -161,6 +180,15 @@ export function hasDefault(reader: Reader, schema: unknown): boolean {
 }
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
+
+// openapi-typescript has no literal for a bigint.
+function literal(value: unknown): TypeNode {
+  if (typeof value !== 'bigint') return tsLiteral(value)
+  const digits = ts.factory.createBigIntLiteral(`${value < 0n ? -value : value}n`)
+  const signed =
+    value < 0n ? ts.factory.createPrefixUnaryExpression(ts.SyntaxKind.MinusToken, digits) : digits
+  return ts.factory.createLiteralTypeNode(signed)
+}
 
 // An object that allows no properties.
 function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
@@ -216,12 +244,14 @@ function withNamedParts(document: object): object {
       if (!isMap && (dataKeywords.has(key) || key.startsWith('x-'))) return [key, each]
       return [key, named(each, isMap ? of : key, !isMap && mapKeywords.has(key))]
     })
-    return Object.fromEntries(entries)
+    // openapi-typescript makes `$defs` a property of the type; what refers to a definition refers to its copy.
+    return Object.fromEntries(isMap ? entries : entries.filter(([key]) => key !== '$defs'))
   }
   const copy = named(document, '') as { readonly components?: Components }
+  if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
-  return refs.size === 0 ? document : { ...copy, components: { ...copy.components, schemas, parameters } }
+  return { ...copy, components: { ...copy.components, schemas, parameters } }
 }
 
 // openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path item's `$ref`.
@@ -282,7 +312,7 @@ function freeName(name: string, taken: object): string {
 // extension in `responses` as a response.
 function withTypedParameters(document: object): object {
   const reader = new Reader(document)
-  const typed = (node: unknown, at = ''): unknown => {
+  const typed = (node: unknown, at = '', isMap = false): unknown => {
     if (Array.isArray(node)) {
       const isIgnored = (each: unknown) => at === 'parameters' && isIgnoredParameter(reader.node(each))
       return node.filter((each) => !isIgnored(each)).map((each) => typed(each))
@@ -291,7 +321,12 @@ function withTypedParameters(document: object): object {
     if (typeof node !== 'object' || node === null) return node
     const isResponse = (each: unknown) => typeof each === 'object' && each !== null
     const entries = Object.entries(node).filter(([, each]) => at !== 'responses' || isResponse(each))
-    const copy = Object.fromEntries(entries.map(([key, each]) => [key, typed(each, key)]))
+    const copy = Object.fromEntries(
+      entries.map(([key, each]) => {
+        if (!isMap && (key === 'const' || key === 'enum')) return [key, each] // exact in the types
+        return [key, typed(each, isMap ? '' : key, !isMap && mapKeywords.has(key))]
+      }),
+    )
     if (typeof copy.propertyName === 'string') return withMappedRefs(copy)
     const { name, in: location, content } = copy
     if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return copy

@@ -1,0 +1,72 @@
+// The types of schemas, as the compiler checks them.
+
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import ts from 'typescript'
+import { generateTypes } from '../../../scripts/generate/types.js'
+import { toContract } from '../../../src/contract/read.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+
+const schemas = {
+  Marked: { type: 'object', properties: { id: { type: 'integer', readOnly: true } } },
+  OnlyNull: { type: 'object', required: ['a'], properties: { a: { type: 'null' } } },
+  Pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], minItems: 2, items: false },
+  Defining: {
+    type: 'object',
+    required: ['a'],
+    properties: { a: { $ref: '#/components/schemas/Defining/$defs/A' } },
+    $defs: { A: { type: 'string' } },
+  },
+  Largest: { const: 9223372036854775807n },
+  Ends: { enum: [-9223372036854775808n, 1, 'a'] },
+  Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
+}
+
+// Each line compiles only if the type is right.
+const right = `import type { Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Writable } from './types.js'
+export const written: Writable<OnlyNull> = { a: null }
+export const read: Readable<OnlyNull> = { a: null }
+export const pair: Readable<Pair> = ['a', 1]
+// @ts-expect-error a tuple has its own number of items
+export const triple: Writable<Pair> = ['a', 1, 2]
+// @ts-expect-error and its own order
+export const reversed: Readable<Pair> = [1, 'a']
+export const defining: Defining = { a: 'a' }
+export const largest: Largest = 9223372036854775807n
+// @ts-expect-error the neighbour, which a double does not tell apart
+export const neighbour: Largest = 9223372036854775806n
+export const ends: Ends[] = [-9223372036854775808n, 1, 'a']
+export const reporting: Reporting = { responses: ['a'] }
+// @ts-expect-error an item of another type
+export const misreporting: Reporting = { responses: [1] }
+`
+
+t.test('schemas have the types of their values', async (t) => {
+  t.strictSame(await problemsOf(t, right), [])
+})
+
+async function problemsOf(t: Test, text: string): Promise<string[]> {
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Types', version: '1.0.0' },
+    paths: { '/': { get: { operationId: 'get', responses: { 204: { description: 'Done.' } } } } },
+    components: { schemas },
+  }
+  const directory = await temporaryDirectory(t)
+  const file = path.join(directory, 'check.ts')
+  writeFileSync(
+    path.join(directory, 'types.ts'),
+    await generateTypes(toContract({ document, text: '' }).contract),
+  )
+  writeFileSync(file, text)
+  const options = {
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    types: [],
+  }
+  const found = ts.getPreEmitDiagnostics(ts.createProgram([file], options))
+  return found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+}
