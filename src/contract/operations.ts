@@ -126,7 +126,8 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
     (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
   )
   if (mark === undefined || mark === false) {
-    if (hasKey) reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
+    if (hasKey)
+      reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
     return
   }
   const faults: [isFault: boolean, text: string][] = [
