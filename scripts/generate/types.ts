@@ -9,7 +9,7 @@ import { isIgnoredParameter } from '../../src/contract/parameters.js'
 import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
-import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../../src/contract/upgrade.js'
+import { dataKeywords, mapKeywords, referenceObjectKeywords, rounded } from '../../src/contract/upgrade.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
@@ -324,6 +324,7 @@ function withTypedParameters(document: object): object {
     const copy = Object.fromEntries(
       entries.map(([key, each]) => {
         if (!isMap && (key === 'const' || key === 'enum')) return [key, each] // exact in the types
+        if (!isMap && dataKeywords.has(key)) return [key, rounded(each)] // only shown in comments
         return [key, typed(each, isMap ? '' : key, !isMap && mapKeywords.has(key))]
       }),
     )

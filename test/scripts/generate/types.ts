@@ -20,11 +20,18 @@ const schemas = {
   },
   Largest: { const: 9223372036854775807n },
   Ends: { enum: [-9223372036854775808n, 1, 'a'] },
+  Coded: {
+    type: 'object',
+    properties: { const: { type: 'integer' }, enum: { type: 'array', items: { type: 'integer' } } },
+    default: { const: 9223372036854775807n },
+    example: { enum: [9223372036854775807n] },
+    examples: [{ const: 9223372036854775807n }],
+  },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Writable } from './types.js'
+const right = `import type { Coded, Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -37,6 +44,7 @@ export const largest: Largest = 9223372036854775807n
 // @ts-expect-error the neighbour, which a double does not tell apart
 export const neighbour: Largest = 9223372036854775806n
 export const ends: Ends[] = [-9223372036854775808n, 1, 'a']
+export const coded: Coded = { const: 1, enum: [1] }
 export const reporting: Reporting = { responses: ['a'] }
 // @ts-expect-error an item of another type
 export const misreporting: Reporting = { responses: [1] }
