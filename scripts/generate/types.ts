@@ -165,7 +165,10 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
     transform: (schema, options) => {
-      const values = 'const' in schema ? [schema.const] : (schema.enum ?? [])
+      const { const: constant, enum: values = [constant] } = nodeOf(schema) as {
+        const?: unknown
+        enum?: unknown[]
+      }
       if (values.some((each) => typeof each === 'bigint')) return tsUnion(values.map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
