@@ -10,6 +10,10 @@ export type ClientErrorCode =
   | 'timeout'
   /** The connection failed or broke. */
   | 'unreachable'
+  /** 304: the representation has not changed, in response to a conditional request (`If-None-Match`). */
+  | 'not_modified'
+  /** Another 3xx response, which `fetch` did not follow, for example because it has no `Location`. */
+  | 'redirect'
   /** A response that the contract does not declare, for example from a proxy. */
   | 'unexpected_answer'
 
@@ -45,6 +49,13 @@ export class ApiError extends Error {
 export function errorOf(response: Response, text: string): ApiError {
   const body = parseError(text)
   if (body !== undefined) return new ApiError(body.code, body.message, response)
+  if (response.status === 304) return new ApiError('not_modified', 'Not modified.', response)
+  if (response.status >= 300 && response.status < 400)
+    return new ApiError(
+      'redirect',
+      `HTTP status ${response.status}: a redirect that was not followed.`,
+      response,
+    )
   return new ApiError('unexpected_answer', `HTTP status ${response.status}, without an error body.`, response)
 }
 

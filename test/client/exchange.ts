@@ -104,6 +104,18 @@ for (const [title, status, body, message] of strange) {
   })
 }
 
+t.test('a 304 and a redirect that is not followed have their own error codes', async (t) => {
+  const url = await listen(t, ({ url: path = '' }, response) => {
+    response.writeHead(Number(path.slice(1)), { ETag: '"1"' }).end()
+  })
+  const fail = (status: number) => errorFrom(exchange(new Request(`${url}${status}`), get, optionsOf([])))
+  const notModified = await fail(304)
+  t.match(notModified, { code: 'not_modified', status: 304 })
+  t.equal(notModified.response?.headers.get('ETag'), '"1"')
+  t.match(await fail(300), { code: 'redirect', status: 300 })
+  t.match(await fail(302), { code: 'redirect', status: 302 })
+})
+
 t.test('a response without a body succeeds', async (t) => {
   const url = await listen(t, (_, response) => void response.writeHead(204).end())
   const answer = await exchange(new Request(url), get, optionsOf([]))
