@@ -71,9 +71,9 @@ const listAll = batched(
   pagesBy(
     (sql, pages) => sql<PageRow[]>`
       select (
-        select json_agg(json_build_array(id, name, category_id, status))::text
+        select json_build_array(json_agg(id), json_agg(name), json_agg(category_id), json_agg(status))::text
         from (select * from pets where id > after_id order by id limit page_limit) as page
-      ) as pets
+      ) as columns
       from json_to_recordset(${pages}::text::json) as asked (after_id bigint, page_limit integer)`,
   ),
   pageLimits,
@@ -83,22 +83,22 @@ const listOfStatus = batched(
   pagesBy(
     (sql, pages) => sql<PageRow[]>`
       select (
-        select json_agg(json_build_array(id, name, category_id, status))::text
+        select json_build_array(json_agg(id), json_agg(name), json_agg(category_id), json_agg(status))::text
         from (
           select * from pets
           where (status, id) > (of_status, after_id) and status <= of_status
           order by status, id
           limit page_limit
         ) as page
-      ) as pets
+      ) as columns
       from json_to_recordset(${pages}::text::json) as asked (after_id bigint, of_status text, page_limit integer)`,
   ),
   pageLimits,
 )
 
-// A page is one JSON text: parsing its rows column by column takes the driver three times as long.
+// A page is one JSON text, column by column: reading it as rows takes the driver three times as long, and PostgreSQL a quarter longer.
 interface PageRow {
-  readonly pets: string | null
+  readonly columns: string
 }
 
 function pagesBy(select: (sql: Sql, pages: string) => Promise<readonly PageRow[]>) {
@@ -108,23 +108,36 @@ function pagesBy(select: (sql: Sql, pages: string) => Promise<readonly PageRow[]
       of_status: status,
       page_limit: limit,
     }))
-    return (await select(sql, JSON.stringify(asked))).map(({ pets }) => readPage(pets ?? '[]'))
+    return (await select(sql, JSON.stringify(asked))).map(({ columns }) => readPage(columns))
   }
 }
 
-type Cells = readonly [id: Integer, name: string, categoryId: Integer, status: Row['status']]
-type Integer = number | bigint
+// Of equal length. Null if the page is empty.
+type PageColumns<Integer> = readonly [
+  ids: readonly Integer[] | null,
+  names: readonly string[],
+  categoryIds: readonly Integer[],
+  statuses: readonly Row['status'][],
+]
+
+function readPage(text: string): Pet[] {
+  const [ids, names, categoryIds, statuses] = readColumns(text)
+  return (ids ?? []).map((id, i) =>
+    toPet({
+      id: BigInt(id),
+      name: names[i] as string,
+      categoryId: BigInt(categoryIds[i] as number | bigint),
+      status: statuses[i] as Row['status'],
+    }),
+  )
+}
 
 // JSON.parse rounds integers beyond 2^53; the rounded value is not a safe integer either, so this detects it.
-function readPage(text: string): Pet[] {
-  const rows: readonly Cells[] = JSON.parse(text)
-  const isExact = rows.every(
-    ([id, , categoryId]) => Number.isSafeInteger(id) && Number.isSafeInteger(categoryId),
-  )
-  const exactRows = isExact ? rows : (parse(text, undefined, { parseNumber: BigInt }) as readonly Cells[])
-  return exactRows.map(([id, name, categoryId, status]) =>
-    toPet({ id: BigInt(id), name, categoryId: BigInt(categoryId), status }),
-  )
+function readColumns(text: string): PageColumns<number | bigint> {
+  const columns: PageColumns<number> = JSON.parse(text)
+  const [ids, , categoryIds] = columns
+  const isExact = ids === null || [ids, categoryIds].every((each) => each.every(Number.isSafeInteger))
+  return isExact ? columns : (parse(text, undefined, { parseNumber: BigInt }) as PageColumns<bigint>)
 }
 
 // A status that was not set is omitted, not null.

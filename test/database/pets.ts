@@ -61,7 +61,7 @@ function page(afterId: bigint, status: Status | undefined, found: number): Query
   const limit = 101
   return {
     run: (sql) => listPets(sql, { afterId, status, limit }),
-    count: ([row]) => JSON.parse(row?.pets ?? '[]').length,
+    count: ([row]) => JSON.parse(row?.columns ?? '[]')[0]?.length ?? 0,
     index: status === undefined ? /^pets_pkey$/ : /^pets_status_id/,
     found,
     removedMax: 2 * limit,
