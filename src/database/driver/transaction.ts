@@ -48,18 +48,28 @@ export async function transact<Result>(
     await control.unsafe('rollback').catch(() => held.destroy())
     throw error
   } finally {
-    scope.isOver = true
+    scope.end()
   }
 }
 
 // Aborted once the transaction is over. A class for the reason given at SharedSignal.
 class TransactionScope implements Signal {
-  isOver = false
+  #isOver = false
+  #signal: Signal | undefined
 
-  constructor(readonly signal: Signal | undefined) {}
+  constructor(signal: Signal | undefined) {
+    this.#signal = signal
+  }
 
   get aborted(): boolean {
-    return this.isOver || this.signal?.aborted === true
+    return this.#isOver || this.#signal?.aborted === true
+  }
+
+  // Lets go of the signal: postgres.js's queries refer to this object, and V8 keeps many of them, and so their requests, until a full
+  // garbage collection.
+  end(): void {
+    this.#isOver = true
+    this.#signal = undefined
   }
 }
 
