@@ -134,7 +134,15 @@ export class Connection {
       }
     }
     query.then(settled, failed)
+    this.#corkUntilNextTick()
     this.#send(query)
+  }
+
+  // Pipelined statements share one write: each is a system call, and wakes PostgreSQL. postgres.js joins only those below 1 kB.
+  #corkUntilNextTick(): void {
+    const socket = this.#socket
+    socket?.cork()
+    process.nextTick(() => socket?.uncork())
   }
 
   /** Takes no new work from now on, and closes when idle. */
