@@ -4,9 +4,18 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import * as jsonc from 'jsonc-parser'
 import { parse as parseLossless } from 'lossless-json'
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml'
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
@@ -131,11 +140,11 @@ function toPath(url: string): string {
 
 function parseText(text: string): object {
   checkUtf8(text)
-  const isJson = looksLikeJson(text) && !text.includes('__proto__')
+  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
   return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
 }
 
-// Whatever reads a file puts U+FFFD in the place of bytes that are no UTF-8.
+// Decoding replaces each byte that is not UTF-8 by U+FFFD.
 function checkUtf8(text: string): void {
   const at = text.indexOf('\ufffd')
   if (at < 0) return
@@ -143,10 +152,6 @@ function checkUtf8(text: string): void {
   throw new Error(
     `the file is not UTF-8, or holds U+FFFD at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}:`,
   )
-}
-
-function looksLikeJson(text: string): boolean {
-  return /^\s*\{/.test(text)
 }
 
 // About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
@@ -159,34 +164,28 @@ function parseJsonText(text: string): object | undefined {
 }
 
 function parseYaml(text: string): object {
-  const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
+  const lines = new LineCounter()
+  const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
   const [error] = parsed.errors
   if (error) throw error
-  let isJson = true
-  const reviver = (_: unknown, each: unknown) => {
-    if (typeof each === 'number' && !Number.isFinite(each)) isJson = false
-    return typeof each === 'bigint' ? narrowed(each) : each
-  }
-  const value: unknown = parsed.toJS({ reviver })
+  const value: unknown = parsed.toJS({
+    reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
+  })
   if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
-  if (!isJson) throw notFinite(text)
+  refuseNotFinite(parsed, lines)
   return value
 }
 
 // OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
 // line and column.
-function notFinite(text: string): Error {
-  const lines = new LineCounter()
-  let message = 'a number is not valid in JSON'
-  visit(parseDocument(text, { lineCounter: lines }), {
-    Scalar(_, { value, source, range }) {
-      if (typeof value !== 'number' || Number.isFinite(value)) return undefined
+function refuseNotFinite(parsed: Document, lines: LineCounter): void {
+  visit(parsed, {
+    Scalar(place, { value, source, range }) {
+      if (place === 'key' || typeof value !== 'number' || Number.isFinite(value)) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
-      message = `${source} is not a JSON number at line ${line}, column ${col}:`
-      return visit.BREAK
+      throw new Error(`${source} is not a JSON number at line ${line}, column ${col}:`)
     },
   })
-  return new Error(message)
 }
 
 interface ParsedFile {
@@ -281,14 +280,18 @@ function explain({ code, message, targetRef }: JSONParserError & { readonly targ
 /** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
 type Place = (file: string, at: Pointer) => string
 
-// Parses each file for locations once.
+// Parses each file for locations once, as YAML, which includes JSON.
 function createPlace(texts: ReadonlyMap<string, string>): Place {
-  const read = new Map<string, Located>()
+  const parsed = new Map<string, { readonly root: unknown; readonly lines: LineCounter }>()
+  const parse = (text: string) => {
+    const lines = new LineCounter()
+    return { root: parseDocument(text, { lineCounter: lines }).contents, lines }
+  }
   return (file, at) => {
     const text = texts.get(file)
     if (text === undefined) return shown(file)
-    const { root, lines } = read.get(file) ?? locatable(text)
-    read.set(file, { root, lines })
+    const { root, lines } = parsed.get(file) ?? parse(text)
+    parsed.set(file, { root, lines })
     const offset = offsetOf(root, at)
     if (offset === undefined) return shown(file)
     const { line, col } = lines.linePos(offset)
@@ -296,57 +299,18 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
   }
 }
 
-/** A parsed text whose parts have offsets. */
-interface Located {
-  readonly root: Part
-  readonly lines: LineCounter
-}
-
-/** A part of a text: the offset of its key, or else of its value, and its children. */
-interface Part {
-  readonly offset: number | undefined
-  child(key: string): Part | undefined
-}
-
-// JSON is YAML, but a JSON parser takes an eighth of the time.
-function locatable(text: string): Located {
-  const lines = new LineCounter()
-  const faults: jsonc.ParseError[] = []
-  const tree = looksLikeJson(text) ? jsonc.parseTree(text, faults) : undefined
-  if (tree === undefined || faults.length > 0) {
-    return { root: yamlPart(parseDocument(text, { lineCounter: lines }).contents), lines }
-  }
-  for (const { index } of text.matchAll(/^|(?<=\n)/g)) lines.addNewLine(index)
-  return { root: jsonPart(tree), lines }
-}
-
-function yamlPart(node: unknown, name?: unknown): Part {
-  const start = isNode(name) ? name : isNode(node) ? node : undefined
-  const child = (key: string) => {
-    if (isSeq(node)) return yamlPart(node.items[Number(key)])
-    const pair =
-      isMap(node) && node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
-    return pair ? yamlPart(pair.value, pair.key) : undefined
-  }
-  return { offset: start?.range?.[0], child }
-}
-
-function jsonPart(node: jsonc.Node | undefined, name = node): Part {
-  const child = (key: string) => {
-    if (node?.type === 'array') return jsonPart(node.children?.[Number(key)])
-    const field = node?.children?.find((each) => each.children?.[0]?.value === key)?.children
-    return field && jsonPart(field[1], field[0])
-  }
-  return { offset: name?.offset, child }
-}
-
-// The offset of a part; if it does not exist, that of the innermost existing part around it.
-function offsetOf(root: Part, at: Pointer): number | undefined {
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing part around it.
+function offsetOf(root: unknown, at: Pointer): number | undefined {
   let offset: number | undefined
-  let part: Part | undefined = root
-  for (const key of at) {
-    part = part?.child(String(key))
-    offset = part?.offset ?? offset
+  let node = root
+  for (const key of at.map(String)) {
+    const pair = isMap(node)
+      ? node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+      : undefined
+    const item = isSeq(node) ? node.items[Number(key)] : undefined
+    const start = pair?.key ?? item
+    if (isNode(start)) offset = start.range?.[0] ?? offset
+    node = pair?.value ?? item
   }
   return offset
 }
