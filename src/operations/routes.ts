@@ -15,7 +15,7 @@ import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
 import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
-import { type SecurityKind, supportedRequirements, unsupportedSecurity } from '../contract/security.js'
+import { isPublic, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
 import type { Pools } from '../database/types.js'
 import { ApiError } from '../errors.js'
@@ -53,8 +53,8 @@ export interface RouteParts {
   readonly loadShedder: LoadShedder
   /** Runs the handler once for each Idempotency-Key. */
   readonly idempotent: Idempotent
-  /** The check of each kind of security scheme. It throws unless the client is authorized. */
-  readonly securityChecks: Readonly<Record<SecurityKind, SecurityCheck>>
+  /** The check of bearer keys. It throws unless the client is authorized. */
+  readonly requireClient: SecurityCheck
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
@@ -222,31 +222,17 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Operation
   return handler
 }
 
-// Passes if any security requirement is met, else throws the error of the first. An operation whose requirements the server cannot
-// check responds 501; once it has a handler, the startup fails rather than leave it open.
-function securityCheck(operation: Operation, isImplemented: boolean, parts: RouteParts): SecurityCheck {
-  const { contract, securityChecks } = parts
+// An operation whose requirements the server cannot check responds 501; once it has a handler, the startup fails rather than leave it
+// open.
+function securityCheck(
+  operation: Operation,
+  isImplemented: boolean,
+  { contract, requireClient }: RouteParts,
+): SecurityCheck {
   const unmet = unsupportedSecurity(operation, contract)
-  if (unmet !== undefined && isImplemented)
-    throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
-  if (unmet !== undefined) {
-    return () => {
-      throw new ApiError('not_implemented', unmet)
-    }
-  }
-  const alternatives = supportedRequirements(operation, contract).map((kinds) =>
-    kinds.map((kind) => securityChecks[kind]),
-  )
-  return (request) => {
-    const errors: unknown[] = []
-    for (const checks of alternatives) {
-      try {
-        for (const check of checks) check(request)
-        return
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    throw errors[0]
+  if (unmet === undefined) return isPublic(operation) ? () => {} : requireClient
+  if (isImplemented) throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
+  return () => {
+    throw new ApiError('not_implemented', unmet)
   }
 }
