@@ -17,9 +17,9 @@ import type { Contract, Operation, Schema } from './types.js'
 
 const unservedMethods = ['trace', 'query']
 
-/** A problem of an operation. Its message starts with the place, by default the operationId. */
-export function problemOf({ id, path, method }: Operation, text: string, place = id): Problem {
-  return { text: `${place}: ${text}`, at: ['paths', path, method.toLowerCase()] }
+/** A problem at the place of an operation. */
+export function problemOf({ path, method }: Operation, text: string): Problem {
+  return { text, at: ['paths', path, method.toLowerCase()] }
 }
 
 /** Reads and checks every operation. */
@@ -224,8 +224,7 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
     else reader.warn(`${text}: it is ignored`)
     return undefined
   }
-  const { contents, skipped } = readContents(reader, `${place}: the request body`, content, true)
-  for (const text of skipped) reader.warn(text)
+  const contents = readContents(reader, `${place}: the request body`, content, true)
   const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
   return { required: required === true, mediaTypes, contents }
 }

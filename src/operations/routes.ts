@@ -79,8 +79,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   await app.register(glue, {
     specification: glueSpecification(contract),
     prefix: decodeURI(contract.prefix),
-    // glue adds method and url
-    operationResolver: (id: string) => routeOptions(operationOf(contract, id)) as RouteOptions,
+    // glue knows only the contract's operations, and adds method and url
+    operationResolver: (id: string) => routeOptions(contract.operations.get(id) as Operation) as RouteOptions,
   })
   app.addHook('onReady', async () => {
     if (problems.size > 0) throw new ContractError([...problems.values()])
@@ -91,13 +91,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
 function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Contract): void {
   const url = decodeURI(prefix) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
-  throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
-}
-
-function operationOf(contract: Contract, id: string): Operation {
-  const operation = contract.operations.get(id)
-  if (operation === undefined) throw new ContractError(`${id} is not an operation of the contract`)
-  return operation
+  const { id, method } = operation
+  throw new ContractError([problemOf(operation, `${id}: ${method} ${url} is a path of the service's own`)])
 }
 
 function createRouteOptions(
@@ -116,7 +111,7 @@ function createRouteOptions(
     const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
 
     if (isImplemented)
-      for (const text of operation.unsupported) problems.set(text, { ...problemOf(operation, text), text })
+      for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
     const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
     if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
     const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
@@ -161,7 +156,9 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
     return run()
   } catch (error) {
     const found =
-      error instanceof ContractError ? error.problems : [problemOf(operation, (error as Error).message)]
+      error instanceof ContractError
+        ? error.problems
+        : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
     for (const problem of found) problems.set(problem.text, problem)
     return undefined
   }
@@ -174,7 +171,7 @@ function noteServerProblems(
   contract: Contract,
 ): void {
   for (const [problem, place] of serverProblems(operation, check, contract)) {
-    if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
+    if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
   }
 }
 
@@ -231,7 +228,7 @@ function securityCheck(
 ): SecurityCheck {
   const unmet = unsupportedSecurity(operation, contract)
   if (unmet === undefined) return isPublic(operation) ? () => {} : requireClient
-  if (isImplemented) throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
+  if (isImplemented) throw new ContractError([problemOf(operation, unmet)])
   return () => {
     throw new ApiError('not_implemented', unmet)
   }
