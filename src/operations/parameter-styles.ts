@@ -8,8 +8,8 @@ import type { Operation, Parameter, ParameterForm } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
-import { errorAt } from '../schemas/messages.js'
-import { decode, exceptFor, invalidText, queryOf } from './parameter-text.js'
+import { errorAt, pointerTo } from '../schemas/messages.js'
+import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -162,9 +162,8 @@ function createRead(
     }
     if (validate === undefined) return []
     // With its parent: the validator replaces numbers by exact ones there.
-    const instancePath = errorAt([name], '').instancePath
     const context = {
-      instancePath,
+      instancePath: pointerTo([name]),
       parentData: values,
       parentDataProperty: name,
       rootData: values,
@@ -276,9 +275,9 @@ function readParts(
 }
 
 function readField(text: string, decode: Decode): [name: string, value: string] {
-  const at = text.indexOf('=')
-  if (at < 0) throw new StyleError('must be fields, each written name=value')
-  return [decode(text.slice(0, at)), decode(text.slice(at + 1))]
+  if (!text.includes('=')) throw new StyleError('must be fields, each written name=value')
+  const [name, value] = splitPair(text)
+  return [decode(name), decode(value)]
 }
 
 function pairsOf(texts: readonly string[]): [name: string, value: string][] {
@@ -292,8 +291,8 @@ function readMatrix(text: string, name: string, form: ParameterForm, decode: Dec
   const fields = text
     .split(';')
     .slice(1)
-    .map((part) => /^([^=]*)=?(.*)$/s.exec(part) ?? [])
-    .map(([, field = '', value = '']): [string, string] => [decode(field), value])
+    .map(splitPair)
+    .map(([field, value]) => [decode(field), value] as const)
   if (explode && shape === 'object' && text.startsWith(';')) {
     return toObject(fields.map(([field, value]) => [field, decode(value)]))
   }
@@ -356,9 +355,8 @@ function readPairs(text: string, delimiter: string, decodeName: Decode): Sent {
   const sent: Sent = new Map()
   for (const pair of text.split(delimiter)) {
     if (pair === '') continue
-    const at = pair.indexOf('=')
-    const name = decodeName(at < 0 ? pair : pair.slice(0, at))
-    const value = at < 0 ? '' : pair.slice(at + 1)
+    const [sentName, value] = splitPair(pair)
+    const name = decodeName(sentName)
     const others = sent.get(name)
     if (others === undefined) sent.set(name, [value])
     else others.push(value)

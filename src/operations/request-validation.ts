@@ -10,7 +10,7 @@ import { ApiError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations, pointerTo } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import type { AnySchema } from '../schemas/subschemas.js'
@@ -161,7 +161,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => errorAt([name], '').instancePath)
+    .map(({ name }) => pointerTo([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }
