@@ -76,7 +76,7 @@ export async function readSource(
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
-    return withoutForeign(value, parsed, { isMap, isData: false, of: '' })
+    return withoutForeign(value, parsed, { isMap, isData: false })
   }
   const options = {
     // JSON is YAML, too.
@@ -85,8 +85,8 @@ export async function readSource(
     continueOnError: true, // to report every problem
   }
   try {
-    const bundle = putBack(await new $RefParser().bundle(path.resolve(file), options), foreign) as object
-    const document = withMaps(bundle, bundle) as object
+    const bundle = await new $RefParser().bundle(path.resolve(file), options)
+    const document = completed(bundle, bundle, foreign) as object
     const isSplit = texts.size > 1
     return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
   } catch (error) {
@@ -101,26 +101,36 @@ function isSelfContained(document: object): boolean {
     if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isInside = (value: unknown, isMap = false, isData = false): boolean => {
+  const isInside = (value: unknown, context: Context): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (Array.isArray(value)) return value.every((each) => isInside(each, false, isData))
-    if (isData && isPlainData(value, resolves)) return true
+    if (context.isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return !isMap && resolves(each)
-      if (isUnknownExtension(key, isMap)) return true
-      return isInside(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
+      if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
+      return isUnknownExtension(key, context) || isInside(each, contextOf(key, context))
     })
   }
-  return isInside(document)
+  return isInside(document, outermost)
+}
+
+/** The context of a value: whether its keys are names, and whether it is data. */
+interface Context {
+  readonly isMap: boolean
+  readonly isData: boolean
+}
+
+const outermost: Context = { isMap: false, isData: false }
+
+// The context of a member, or of an item.
+function contextOf(key: string, { isMap, isData }: Context): Context {
+  return {
+    isMap: !isMap && !isData && mapKeywords.has(key),
+    isData: isData || (!isMap && dataKeywords.has(key)),
+  }
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, isMap: boolean): boolean {
+function isUnknownExtension(key: string, { isMap }: Context): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
-}
-
-function isDataOf(key: string, isMap: boolean): boolean {
-  return !isMap && dataKeywords.has(key)
 }
 
 // An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
@@ -196,25 +206,16 @@ interface ParsedFile {
   resolves(ref: string): boolean
 }
 
-/** The context of a value: whether its keys are names, whether it is data, and the field it belongs to. */
-interface Context {
-  readonly isMap: boolean
-  readonly isData: boolean
-  readonly of: string
-}
-
-// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
-function withoutForeign(value: unknown, file: ParsedFile, { isMap, isData, of }: Context): unknown {
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders. `of` is the field that the
+// value belongs to.
+function withoutForeign(value: unknown, file: ParsedFile, context: Context, of = ''): unknown {
+  const { isMap, isData } = context
   if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
     return file.setAside(value)
   const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
   return mapped(part, (each, key) => {
-    if (isUnknownExtension(key, isMap)) return file.setAside(each)
-    return withoutForeign(each, file, {
-      isMap: !isMap && !isData && mapKeywords.has(key),
-      isData: isData || isDataOf(key, isMap),
-      of: isMap || Array.isArray(part) ? of : key,
-    })
+    if (isUnknownExtension(key, context)) return file.setAside(each)
+    return withoutForeign(each, file, contextOf(key, context), isMap || Array.isArray(part) ? of : key)
   })
 }
 
@@ -227,20 +228,18 @@ function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknow
   return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
 }
 
-function putBack(value: unknown, foreign: readonly unknown[]): unknown {
-  if (foreign.length === 0) return value
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
+// any other.
+function completed(
+  value: unknown,
+  bundle: object,
+  foreign: readonly unknown[],
+  context = outermost,
+): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
-  return mapped(value, (each) => putBack(each, foreign))
-}
-
-// Replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like any other.
-function withMaps(value: unknown, document: object, isMap = false): unknown {
-  const { $ref } = isMap ? nodeOf(value) : {}
-  if (typeof $ref === 'string') return withMaps(resolvePointer(document, $ref), document, true)
-  return mapped(value, (each, key) => {
-    if (!isMap && (dataKeywords.has(key) || isUnknownExtension(key, isMap))) return each
-    return withMaps(each, document, !isMap && mapKeywords.has(key))
-  })
+  const { $ref } = context.isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
+  return mapped(value, (each, key) => completed(each, bundle, foreign, contextOf(key, context)))
 }
 
 // YAML cannot contain NUL.

@@ -33,8 +33,7 @@ const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'm
 const values = ['enum', 'const'] as const
 
 /** A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers. */
-export function withExactNumbers<Each extends AnySchema>(schema: Each): Each
-export function withExactNumbers(schema: AnySchema): AnySchema {
+export function withExactNumbers<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, exact)
 }
 
