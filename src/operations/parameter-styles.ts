@@ -10,18 +10,14 @@ import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, pointerTo } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
+import { noteErrors, type RequestPart } from './request-validation.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The cookies that the operation declares. */
     cookies?: object | undefined
-    /** Errors in parameters that could not be deserialized. */
-    parameterErrors?: ParameterErrors | undefined
   }
 }
-
-/** In the form of Ajv's errors, by the part of the request. */
-export type ParameterErrors = Partial<Record<string, ErrorObject[]>>
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
@@ -31,13 +27,12 @@ type StyledParameter = Parameter & { readonly form: ParameterForm }
 /** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
 interface Location {
   readonly in: string
-  readonly httpPart: string
+  readonly httpPart: RequestPart
   readonly decode: Decode
   /** Returns a function that reads the undecoded values of each name. */
   sent(operation: Operation, prefix: string): (request: FastifyRequest) => Sent
-  /** The object for the deserialized values. */
+  /** Gives the request an object for the deserialized values. */
   values(request: FastifyRequest): Values
-  put(request: FastifyRequest, values: Values): void
 }
 
 const locations: readonly Location[] = [
@@ -47,7 +42,6 @@ const locations: readonly Location[] = [
     decode: decodeURIComponent, // the router has refused a path that is not UTF-8
     sent: ({ path, parameters }, prefix) => createSentInPath(prefix + path, parameters),
     values: ({ params }) => params as Values,
-    put: () => {},
   },
   {
     in: 'query',
@@ -57,8 +51,7 @@ const locations: readonly Location[] = [
       () =>
       ({ url }) =>
         readPairs(queryOf(url), '&', decodeQuery),
-    values: () => Object.create(null),
-    put: (request, query) => Object.assign(request, { query }),
+    values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
   {
     in: 'header',
@@ -69,8 +62,11 @@ const locations: readonly Location[] = [
       ({ headers }) =>
         new Map(Object.entries(headers).map(([name, value]) => [name, [String(value)]])),
     // A copy: the server itself still reads the headers as they were sent.
-    values: ({ headers }) => Object.assign(Object.create(null), headers),
-    put: (request, headers) => Object.defineProperty(request, 'headers', { value: headers }),
+    values: (request) => {
+      const value: Values = Object.assign(Object.create(null), request.headers)
+      Object.defineProperty(request, 'headers', { value })
+      return value
+    },
   },
   {
     in: 'cookie',
@@ -80,8 +76,7 @@ const locations: readonly Location[] = [
       () =>
       ({ headers }) =>
         readPairs(headers.cookie ?? '', ';', (text) => text.trim()),
-    values: () => Object.create(null),
-    put: (request, cookies) => Object.assign(request, { cookies }),
+    values: (request) => Object.assign(request, { cookies: Object.create(null) as Values }).cookies,
   },
 ]
 
@@ -111,7 +106,6 @@ export function createParameterReader(
     return { location, reads, sentIn: location.sent(operation, prefix) }
   })
   return (request) => {
-    const parameterErrors: ParameterErrors = {}
     for (const { location, reads, sentIn } of readers) {
       const sent = sentIn(request)
       const values = location.values(request)
@@ -122,10 +116,8 @@ export function createParameterReader(
       if (location.in === 'cookie' && cookies?.(values) === false) {
         errors.push(...exceptFor(cookies.errors ?? [], errors))
       }
-      location.put(request, values)
-      if (errors.length > 0) parameterErrors[location.httpPart] = errors
+      noteErrors(request, location.httpPart, errors)
     }
-    if (Object.keys(parameterErrors).length > 0) request.parameterErrors = parameterErrors
   }
 }
 

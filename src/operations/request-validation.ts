@@ -20,8 +20,8 @@ import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Errors in a body that could not be parsed, so that its schema cannot find them. */
-    bodyErrors: readonly ErrorObject[] | undefined
+    /** Errors in parts that could not be read, so that their schemas cannot find them. */
+    readErrors: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
   }
 }
 
@@ -32,6 +32,9 @@ const parts = [
   { name: 'cookie', httpPart: 'cookies' },
   { name: 'body', httpPart: 'body' },
 ] as const
+
+/** Fastify's name for a part of a request. */
+export type RequestPart = (typeof parts)[number]['httpPart']
 
 /** Compiles the schema of each part of a request, when Fastify calls it. */
 export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
@@ -111,13 +114,18 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) request.bodyErrors = [errorAt([], 'must be UTF-8 without NUL')]
+    if (text === undefined) noteErrors(request, 'body', [errorAt([], 'must be UTF-8 without NUL')])
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
     request.body = value
-    if (faults.length > 0) request.bodyErrors = faults
+    noteErrors(request, 'body', faults)
   }
+}
+
+/** Adds the errors of a part that could not be read, for checkRequest to report. */
+export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
+  if (errors.length > 0) request.readErrors = { ...request.readErrors, [part]: errors }
 }
 
 /**
@@ -126,16 +134,15 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  const { bodyErrors = [] } = request
-  const isRead = request.validationError === undefined && request.parameterErrors === undefined
-  const isSuspect = bodyErrors.length > 0 || bodyMissing || mayContainInvalidText(request.url)
+  const isRead = request.validationError === undefined && request.readErrors === undefined
+  const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    const parameterErrors = httpPart === 'body' ? bodyErrors : (request.parameterErrors?.[httpPart] ?? [])
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
-    const invalid = exceptFor(errorsOf(request, httpPart), [...parameterErrors, ...repeated])
-    const errors = [...parameterErrors, ...repeated, ...invalid, ...invalidTexts(request, httpPart)]
+    const known = [...(request.readErrors?.[httpPart] ?? []), ...repeated]
+    const invalid = exceptFor(errorsOf(request, httpPart), known)
+    const errors = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     return describeViolations(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
@@ -166,10 +173,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }
 
-function errorsOf(
-  request: FastifyRequest,
-  httpPart: (typeof parts)[number]['httpPart'],
-): readonly ErrorObject[] {
+function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
   const validate = validatorOf(request, httpPart)
   const data = httpPart === 'querystring' ? request.query : request[httpPart]
   return validate === undefined || validate(data) ? [] : (validate.errors ?? [])

@@ -70,8 +70,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const problems: Problems = new Map()
   const routeOptions = createRouteOptions(parts, problems)
   app.decorateRequest('cookies', undefined)
-  app.decorateRequest('parameterErrors', undefined)
-  app.decorateRequest('bodyErrors', undefined)
+  app.decorateRequest('readErrors', undefined)
   app.addHook('preSerialization', validateErrorBody)
   app.addHook('onSend', validateHeaders)
   app.setErrorHandler(app.errorHandler) // Fastify passes an error in sending an error response to the next handler up
