@@ -1,7 +1,7 @@
 // Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6, after RFC 6570), and
 // cookies. Parameters are split as they were sent and decoded afterwards, because an encoded delimiter belongs to a value.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/types.js'
@@ -10,7 +10,8 @@ import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, pointerTo } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
-import { noteErrors, type RequestPart } from './request-validation.js'
+import { parametersSchema } from './request-schemas.js'
+import { type CompileValidator, noteErrors, type RequestPart } from './request-validation.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -80,29 +81,24 @@ const locations: readonly Location[] = [
   },
 ]
 
-/** The validators that Fastify does not call. */
-export interface Validators {
-  /** Of a parameter whose `content` is JSON. */
-  readonly json: (parameter: Parameter) => ValidateFunction
-  /** Of all cookies. */
-  readonly cookies: ValidateFunction | undefined
-}
-
 /**
  * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed. Undefined if the
- * operation has only simple parameters, which Fastify parses correctly.
+ * operation has only simple parameters, which Fastify parses correctly. Fastify validates the others, but not cookies and JSON, whose
+ * validators are compiled here.
  */
 export function createParameterReader(
   operation: Operation,
   prefix: string,
-  { json, cookies }: Validators,
+  compile: CompileValidator,
 ): ((request: FastifyRequest) => void) | undefined {
   const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
   if (styled.length === 0) return undefined
+  const cookieSchema = parametersSchema(operation, 'cookie')
+  const validateCookies = cookieSchema && compile(cookieSchema, 'cookies')
   const readers = locations.flatMap((location) => {
     const here = styled.filter((each) => each.in === location.in)
     if (here.length === 0) return []
-    const reads = here.map((each) => createRead(each, operation, location, json))
+    const reads = here.map((each) => createRead(each, operation, location, compile))
     return { location, reads, sentIn: location.sent(operation, prefix) }
   })
   return (request) => {
@@ -113,8 +109,8 @@ export function createParameterReader(
       // The rest are simple parameters, and unknown ones.
       if (location.in === 'query')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
-      if (location.in === 'cookie' && cookies?.(values) === false) {
-        errors.push(...exceptFor(cookies.errors ?? [], errors))
+      if (location.in === 'cookie' && validateCookies?.(values) === false) {
+        errors.push(...exceptFor(validateCookies.errors ?? [], errors))
       }
       noteErrors(request, location.httpPart, errors)
     }
@@ -133,11 +129,11 @@ function createRead(
   parameter: StyledParameter,
   { parameters }: Operation,
   location: Location,
-  json: Validators['json'],
+  compile: CompileValidator,
 ): Read {
   const { form } = parameter
   const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
-  const validate = form.style === 'json' ? json(parameter) : undefined
+  const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
   const fieldOf = createFieldOf(parameter, parameters)
   return (sent, values) => {
     try {

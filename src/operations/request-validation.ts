@@ -2,7 +2,7 @@
 // dropped, and all violations of a request are reported at once.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Content, Operation, Schema } from '../contract/types.js'
@@ -36,8 +36,11 @@ const parts = [
 /** Fastify's name for a part of a request. */
 export type RequestPart = (typeof parts)[number]['httpPart']
 
-/** Compiles the schema of each part of a request, when Fastify calls it. */
-export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
+/** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
+export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => ValidateFunction
+
+/** Creates the compiler of the request schemas of a document. */
+export function createValidatorCompiler(document: object): CompileValidator {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
@@ -45,7 +48,7 @@ export function createValidatorCompiler(document: object): FastifySchemaCompiler
   const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
   const compileParameters = compileOnce((schema) => parameters.compile(schema))
   const faultyDefaults = createDefaultCheck(document)
-  return ({ schema, httpPart }) => {
+  return (schema, httpPart) => {
     const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)

@@ -1,11 +1,9 @@
 // Mounts the contract: fastify-openapi-glue makes a route of every operation, with the options that createRouteOptions returns. Read
 // them for the life of a request. Whatever the contract or the handlers lack is collected, and stops the startup.
 
-import type { ValidateFunction } from 'ajv'
 import type {
   FastifyInstance,
   FastifyRequest,
-  FastifySchemaCompiler,
   HTTPMethods,
   onRequestHookHandler,
   RouteOptions,
@@ -17,22 +15,19 @@ import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
 import { isPublic, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
-import type { Pools } from '../database/types.js'
 import { ApiError } from '../errors.js'
 import { type Handlers, isStub } from '../handlers/handler.js'
-import type { LoadShedder } from '../http/load-shedding.js'
 import { callbackify } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 import { deprecationHeaders } from './deprecation.js'
 import { glueSpecification } from './glue-specification.js'
-import type { Idempotent } from './idempotency.js'
-import { createParameterReader, type Validators } from './parameter-styles.js'
-import { parametersSchema, requestSchemas } from './request-schemas.js'
+import { createParameterReader } from './parameter-styles.js'
+import { requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseSchemas } from './response-schemas.js'
 import { validateErrorBody, validateHeaders } from './response-serialization.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
-import { createRouteHandler, type OperationHandler } from './route-handler.js'
+import { createRouteHandler, type OperationHandler, type RouteHandlerParts } from './route-handler.js'
 import { serverProblems } from './server-responses.js'
 
 declare module 'fastify' {
@@ -46,13 +41,8 @@ declare module 'fastify' {
   }
 }
 
-export interface RouteParts {
-  readonly contract: Contract
+export interface RouteParts extends RouteHandlerParts {
   readonly handlers: Handlers
-  readonly pools: Pools
-  readonly loadShedder: LoadShedder
-  /** Runs the handler once for each Idempotency-Key. */
-  readonly idempotent: Idempotent
   /** The check of bearer keys. It throws unless the client is authorized. */
   readonly requireClient: SecurityCheck
 }
@@ -125,16 +115,14 @@ function createRouteOptions(
     }
 
     const response = attempt(() => responseSchemasOf(operation))
-    const readParameters = attempt(() =>
-      createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
-    )
+    const readParameters = attempt(() => createParameterReader(operation, contract.prefix, compile))
     return {
       config: { ...config, isExact: response === undefined },
       exposeHeadRoute,
       schema: { ...requestSchemas(operation, specification), ...(response && { response }) },
       // Fastify compiles once all routes are added, and would stop at the first schema that fails.
-      validatorCompiler: (part) =>
-        attempt(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true),
+      validatorCompiler: ({ schema, httpPart }) =>
+        attempt(() => compile(schema as AnySchema, httpPart)) ?? (() => true),
       attachValidation: true, // checkRequest reports what it found
 
       onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
@@ -177,17 +165,6 @@ function noteServerProblems(
 // A synchronous check as a hook. An async hook would cost several microtasks.
 function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
-}
-
-function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySchema>): Validators {
-  const { method, route: url } = operation
-  const compiled = (schema: AnySchema, httpPart: string) =>
-    compile({ schema, method, url, httpPart }) as ValidateFunction
-  const cookies = parametersSchema(operation, 'cookie')
-  return {
-    cookies: cookies && compiled(cookies, 'cookies'),
-    json: ({ schema }) => compiled(schema, 'json'),
-  }
 }
 
 function isDeclared(method: string, path: string, { operations }: Contract): boolean {
