@@ -51,42 +51,35 @@ interface Entry {
 }
 
 function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
-  const read = (entry: Entry, path: readonly (string | number)[]) => {
-    const value = readEntry(entry, field)
-    if (!(value instanceof Refusal)) return value
-    faults.push(errorAt(path, value.problem))
-    return undefined
-  }
+  const read = (entry: Entry, ...at: number[]) =>
+    readEntry(entry, field, (problem) => void faults.push(errorAt([name, ...at], problem)))
   if (field.isList) {
     const items = entries.flatMap((entry) => split(entry, field.separator))
-    return items.map((entry, i) => read(entry, [name, i]))
+    return items.map((entry, i) => read(entry, i))
   }
   if (entries.length > 1) faults.push(errorAt([name], 'must be given once'))
-  return entries[0] && read(entries[0], [name])
+  return entries[0] && read(entries[0])
 }
 
-class Refusal {
-  constructor(readonly problem: string) {}
-}
+type Refuse = (problem: string) => undefined
 
-function readEntry(entry: Entry, { kind, types, mediaTypes }: Field): unknown {
+function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Refuse): unknown {
   const isOther = entry.mediaType !== undefined || kind === 'file'
   const type = entry.mediaType ?? 'text/plain' // RFC 7578, section 4.4
   if (isOther && mediaTypes.length > 0 && !mediaTypes.some((each) => accepts(each, type)))
-    return new Refusal(`must be of type ${mediaTypes.join(' or ')}`)
+    return refuse(`must be of type ${mediaTypes.join(' or ')}`)
   if (kind === 'file') return entry.bytes
-  if (kind === 'json') return readJson(entry)
+  if (kind === 'json') return readJson(entry, refuse)
   const text = entry.text()
-  return text === undefined ? new Refusal('must be UTF-8 without NUL') : readText(text, types)
+  return text === undefined ? refuse('must be UTF-8 without NUL') : readText(text, types)
 }
 
-function readJson(entry: Entry): unknown {
+function readJson(entry: Entry, refuse: Refuse): unknown {
   try {
     return parseJson(entry.bytes)
   } catch (error) {
-    if (error instanceof ApiError)
-      return new Refusal(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    return refuse(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
   }
 }
 
