@@ -30,8 +30,8 @@ interface Location {
   readonly in: string
   readonly httpPart: RequestPart
   readonly decode: Decode
-  /** Returns a function that reads the undecoded values of each name. */
-  sent(operation: Operation, prefix: string): (request: FastifyRequest) => Sent
+  /** Returns a function that reads the undecoded values of each name, in a path those of the given parameters. */
+  sent(parameters: readonly Parameter[], path: string): (request: FastifyRequest) => Sent
   /** Gives the request an object for the deserialized values. */
   values(request: FastifyRequest): Values
 }
@@ -41,7 +41,7 @@ const locations: readonly Location[] = [
     in: 'path',
     httpPart: 'params',
     decode: decodeURIComponent, // the router has refused a path that is not UTF-8
-    sent: ({ path, parameters }, prefix) => createSentInPath(prefix + path, parameters),
+    sent: createSentInPath,
     values: ({ params }) => params as Values,
   },
   {
@@ -99,7 +99,7 @@ export function createParameterReader(
     const here = styled.filter((each) => each.in === location.in)
     if (here.length === 0) return []
     const reads = here.map((each) => createRead(each, operation, location, compile))
-    return { location, reads, sentIn: location.sent(operation, prefix) }
+    return { location, reads, sentIn: location.sent(here, prefix + operation.path) }
   })
   return (request) => {
     for (const { location, reads, sentIn } of readers) {
@@ -313,11 +313,10 @@ function readJson(text: string): unknown {
 
 // Finds each parameter in its path segment, without the text around it, any character of which may be percent-encoded.
 function createSentInPath(
-  template: string,
   parameters: readonly Parameter[],
+  template: string,
 ): (request: FastifyRequest) => Sent {
-  const styled = parameters.filter((each) => each.in === 'path' && each.form !== undefined)
-  const finders = styled.map(({ name }) => {
+  const finders = parameters.map(({ name }) => {
     const segments = template.split('/')
     const index = segments.findIndex((segment) => segment.includes(`{${name}}`))
     const [before = '', after = ''] = (segments[index] ?? '').split(`{${name}}`)
