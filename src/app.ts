@@ -95,7 +95,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       pools,
       loadShedder,
       idempotent: createIdempotent(pools.writes, keepHours),
-      securityChecks: { 'http bearer': requireClient },
+      requireClient,
     })
   })
 

@@ -21,6 +21,8 @@ t.test('every operation', async (t) => {
 
   for (const operation of contract.operations.values()) {
     const { id, method, name } = operation
+    const ask = (target: string, headers: Record<string, string> = auth, body = bodyOf(operation)) =>
+      send(base + target, method, headers, body)
     // A stub responds 501 to every authenticated request.
     const expected = (...statuses: number[]) =>
       isStub(handlers[name as keyof typeof handlers]) ? [501] : statuses
@@ -44,12 +46,7 @@ t.test('every operation', async (t) => {
     if (operation.security.length > 0) {
       t.test(`${id} rejects requests without a valid key`, async (t) => {
         for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer nonsense' }]) {
-          const answer = await send(
-            `${base}${pathOf(operation, 'x')}?x=1`,
-            method,
-            headers,
-            bodyOf(operation),
-          )
+          const answer = await ask(`${pathOf(operation, 'x')}?x=1`, headers)
           t.equal(answer.status, 401)
           refuse(answer, [401], JSON.stringify(headers))
           t.match(answer.headers.get('www-authenticate'), /^Bearer realm="/)
@@ -58,6 +55,14 @@ t.test('every operation', async (t) => {
     }
 
     t.test(`${id} rejects hostile input in its path, query and body`, async () => {
+      const refuseQuery = async (query: URLSearchParams) =>
+        refuse(
+          await ask(`${pathOf(operation)}?${query}`),
+          expected(400),
+          `query ${String(query).slice(0, 40)}`,
+        )
+      const refuseBody = async (body: string, status: number, title: string, type = 'application/json') =>
+        refuse(await ask(pathOf(operation), { ...auth, 'content-type': type }, body), expected(status), title)
       const hostile = [
         '',
         ' ',
@@ -74,7 +79,7 @@ t.test('every operation', async (t) => {
       ]
       for (const value of hostile) {
         if (operation.path.includes('{') && value !== '') {
-          const answer = await send(`${base}${pathOf(operation, value)}`, method, auth, bodyOf(operation))
+          const answer = await ask(pathOf(operation, value))
           refuse(answer, expected(400, 404, 413), `path ${value.slice(0, 20)}`)
         }
         for (const parameter of operation.parameters.filter((each) => each.in === 'query')) {
@@ -82,18 +87,9 @@ t.test('every operation', async (t) => {
             [parameter.name, value],
             [parameter.name, value],
           ])
-          refuse(
-            await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
-            expected(400),
-            `query ${String(query).slice(0, 40)}`,
-          )
+          await refuseQuery(query)
         }
-        const query = new URLSearchParams([[`no-such-${value}`, value]])
-        refuse(
-          await send(`${base}${pathOf(operation)}?${query}`, method, auth, bodyOf(operation)),
-          expected(400),
-          `query ${String(query).slice(0, 40)}`,
-        )
+        await refuseQuery(new URLSearchParams([[`no-such-${value}`, value]]))
       }
       if (operation.body === undefined) return
       const bodies = [
@@ -110,13 +106,7 @@ t.test('every operation', async (t) => {
         '['.repeat(Math.min(20_000, contract.limits.body)),
       ]
       for (const body of bodies) {
-        const answer = await send(
-          `${base}${pathOf(operation)}`,
-          method,
-          { ...auth, 'content-type': 'application/json' },
-          body,
-        )
-        refuse(answer, expected(400), `body ${body.slice(0, 20)}`)
+        await refuseBody(body, 400, `body ${body.slice(0, 20)}`)
       }
       for (const type of [
         'text/plain',
@@ -125,20 +115,10 @@ t.test('every operation', async (t) => {
         'multipart/form-data; boundary=x',
         'x',
       ]) {
-        const answer = await send(
-          `${base}${pathOf(operation)}`,
-          method,
-          { ...auth, 'content-type': type },
-          '{}',
-        )
-        refuse(answer, expected(415), type)
+        await refuseBody('{}', 415, type, type)
       }
       const large = ' '.repeat(contract.limits.body + 1)
-      refuse(
-        await send(`${base}${pathOf(operation)}`, method, auth, large),
-        expected(413),
-        'a body too large',
-      )
+      await refuseBody(large, 413, 'a body too large')
     })
 
     t.test(`${id} rejects other methods, and lists its own in Allow`, async (t) => {
@@ -154,12 +134,7 @@ t.test('every operation', async (t) => {
       t.test(`${id} has deprecation headers on every response`, async (t) => {
         for (const headers of [auth, {}]) {
           for (const value of ['1', 'x']) {
-            const answer = await send(
-              `${base}${pathOf(operation, value)}`,
-              method,
-              headers,
-              bodyOf(operation),
-            )
+            const answer = await ask(pathOf(operation, value), headers)
             t.equal(
               answer.headers.get('deprecation'),
               `@${Number(operation.deprecation?.deprecatedAt) / 1000}`,

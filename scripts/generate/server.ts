@@ -57,5 +57,7 @@ function fromFastify({ message }: Error, { operations, prefix }: Contract): Cont
   const operation = [...operations.values()].find(
     (each) => each.method === method && decodeURI(prefix) + each.route === url,
   )
-  return new ContractError([operation ? problemOf(operation, String(reason)) : { text: message, at: [] }])
+  return new ContractError([
+    operation ? problemOf(operation, `${operation.id}: ${reason}`) : { text: message, at: [] },
+  ])
 }

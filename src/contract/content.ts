@@ -1,15 +1,8 @@
 // Media Type Objects of request bodies and responses: how each is read and validated, and which ones the server cannot validate.
 
 import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
-import { type Node, nodeOf, type Reader } from './reader.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 import type { Content, Field, Schema } from './types.js'
-
-/** The media types of a request body or a response. */
-export interface Contents {
-  readonly contents: readonly Content[]
-  /** Why the server does not support the other media types, a sentence each. */
-  readonly skipped: readonly string[]
-}
 
 interface Declared {
   /** `POST /pets: the request body`. */
@@ -20,9 +13,9 @@ interface Declared {
 
 /**
  * Reads the media types of a request body or a response. A media type that the server cannot validate is skipped if there is another
- * one; otherwise the operation is unsupported.
+ * one, with a warning; otherwise the operation is unsupported.
  */
-export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Contents {
+export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Content[] {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
     return { place, mediaType, media: reader.node(value) }
   })
@@ -30,10 +23,11 @@ export function readContents(reader: Reader, place: string, content: unknown, is
   if (isBody && declared.length === 0) reader.unsupported(`${place} has no content`)
   const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unsupported(each))
   const contents = read.filter((each) => typeof each !== 'string')
-  const skipped = read.filter((each) => typeof each === 'string')
-  if (contents.length > 0) return { contents, skipped }
-  for (const text of skipped) reader.unsupported(text)
-  return { contents, skipped: [] }
+  for (const text of read.filter((each) => typeof each === 'string')) {
+    if (contents.length > 0) reader.warn(text)
+    else reader.unsupported(text)
+  }
+  return contents
 }
 
 function checkTypes(reader: Reader, declared: readonly Declared[]): void {
@@ -97,7 +91,7 @@ function isBytes(schema: Node, isAny: boolean): boolean {
       (['anyOf', 'oneOf'].includes(key) && !isBounded),
   )
   const types = [schema.type ?? 'string'].flat()
-  const parts = [...listOf(schema.allOf), ...alternativesOf(schema)]
+  const parts = [...nodesOf(schema.allOf), ...alternativesOf(schema)]
   return (
     isKnown &&
     !(isAny && isBounded) &&
@@ -118,14 +112,14 @@ function isFile(schema: Node): boolean {
     schema.format === 'binary' ||
     schema.contentEncoding === 'binary' ||
     isMedia ||
-    listOf(schema.allOf).some(isFile) ||
+    nodesOf(schema.allOf).some(isFile) ||
     (alternatives.length > 0 && alternatives.every(isFile))
   )
 }
 
 // Without null, which only allows the value to be absent.
 function alternativesOf(schema: Node): Node[] {
-  return [...listOf(schema.anyOf), ...listOf(schema.oneOf)].filter(({ type }) => type !== 'null')
+  return [...nodesOf(schema.anyOf), ...nodesOf(schema.oneOf)].filter(({ type }) => type !== 'null')
 }
 
 function readForm(
@@ -262,7 +256,7 @@ function readSingle(
 
 /** A schema and the subschemas it is composed of, any of which may declare properties. */
 function partsOf(schema: Node): Node[] {
-  const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => listOf(schema[keyword]))
+  const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => nodesOf(schema[keyword]))
   const conditional = ['then', 'else'].flatMap((keyword) =>
     schema[keyword] === undefined ? [] : [nodeOf(schema[keyword])],
   )
@@ -274,10 +268,10 @@ function typesOf(schema: Node): readonly string[] | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   if (schema.const !== undefined) return [typeOf(schema.const)]
   if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
-  const all = listOf(schema.allOf).flatMap((each) => typesOf(each)?.join() ?? [])
+  const all = nodesOf(schema.allOf).flatMap((each) => typesOf(each)?.join() ?? [])
   if (all[0] !== undefined) return all[0].split(',')
   for (const keyword of ['anyOf', 'oneOf']) {
-    const union = unionOf(listOf(schema[keyword]).map(typesOf))
+    const union = unionOf(nodesOf(schema[keyword]).map(typesOf))
     if (union !== undefined && union.length > 0) return union
   }
   if (schema.properties !== undefined) return ['object']
@@ -293,8 +287,4 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return Number.isInteger(value) ? 'integer' : typeof value
-}
-
-function listOf(value: unknown): Node[] {
-  return Array.isArray(value) ? value.map(nodeOf) : []
 }

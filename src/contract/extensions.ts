@@ -8,15 +8,17 @@ import type { Contract, Quotas, RateLimits } from './types.js'
 export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
 
 // Below these, the server refuses every request: a path, a `Host` and a key are longer.
-const limitsMin = { urlBytes: 64, headerBytes: 256 } as const
+const limitsMin = [
+  ['urlBytes', 64],
+  ['headerBytes', 256],
+] as const
 
 /** `x-limits`, in bytes. */
 export function readLimits(reader: Reader): Contract['limits'] {
   const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
   const limits = reader.positiveIntegers('x-limits', given, names)
-  for (const name of ['urlBytes', 'headerBytes'] as const) {
-    const min = limitsMin[name]
+  for (const [name, min] of limitsMin) {
     if (limits[name] > 0 && limits[name] < min)
       reader.problem(`x-limits: ${name} must be at least ${min}, or no request would pass`)
   }

@@ -4,9 +4,18 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import * as jsonc from 'jsonc-parser'
 import { parse as parseLossless } from 'lossless-json'
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml'
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
@@ -67,7 +76,7 @@ export async function readSource(
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
-    return withoutForeign(value, parsed, { isMap, isData: false, of: '' })
+    return withoutForeign(value, parsed, { isMap, isData: false })
   }
   const options = {
     // JSON is YAML, too.
@@ -76,8 +85,8 @@ export async function readSource(
     continueOnError: true, // to report every problem
   }
   try {
-    const bundle = putBack(await new $RefParser().bundle(path.resolve(file), options), foreign) as object
-    const document = withMaps(bundle, bundle) as object
+    const bundle = await new $RefParser().bundle(path.resolve(file), options)
+    const document = completed(bundle, bundle, foreign) as object
     const isSplit = texts.size > 1
     return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
   } catch (error) {
@@ -92,26 +101,36 @@ function isSelfContained(document: object): boolean {
     if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isInside = (value: unknown, isMap = false, isData = false): boolean => {
+  const isInside = (value: unknown, context: Context): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (Array.isArray(value)) return value.every((each) => isInside(each, false, isData))
-    if (isData && isPlainData(value, resolves)) return true
+    if (context.isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return !isMap && resolves(each)
-      if (isUnknownExtension(key, isMap)) return true
-      return isInside(each, !isMap && !isData && mapKeywords.has(key), isData || isDataOf(key, isMap))
+      if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
+      return isUnknownExtension(key, context) || isInside(each, contextOf(key, context))
     })
   }
-  return isInside(document)
+  return isInside(document, outermost)
+}
+
+/** The context of a value: whether its keys are names, and whether it is data. */
+interface Context {
+  readonly isMap: boolean
+  readonly isData: boolean
+}
+
+const outermost: Context = { isMap: false, isData: false }
+
+// The context of a member, or of an item.
+function contextOf(key: string, { isMap, isData }: Context): Context {
+  return {
+    isMap: !isMap && !isData && mapKeywords.has(key),
+    isData: isData || (!isMap && dataKeywords.has(key)),
+  }
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, isMap: boolean): boolean {
+function isUnknownExtension(key: string, { isMap }: Context): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
-}
-
-function isDataOf(key: string, isMap: boolean): boolean {
-  return !isMap && dataKeywords.has(key)
 }
 
 // An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
@@ -131,11 +150,11 @@ function toPath(url: string): string {
 
 function parseText(text: string): object {
   checkUtf8(text)
-  const isJson = looksLikeJson(text) && !text.includes('__proto__')
+  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
   return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
 }
 
-// Whatever reads a file puts U+FFFD in the place of bytes that are no UTF-8.
+// Decoding replaces each byte that is not UTF-8 by U+FFFD.
 function checkUtf8(text: string): void {
   const at = text.indexOf('\ufffd')
   if (at < 0) return
@@ -143,10 +162,6 @@ function checkUtf8(text: string): void {
   throw new Error(
     `the file is not UTF-8, or holds U+FFFD at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}:`,
   )
-}
-
-function looksLikeJson(text: string): boolean {
-  return /^\s*\{/.test(text)
 }
 
 // About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
@@ -159,34 +174,28 @@ function parseJsonText(text: string): object | undefined {
 }
 
 function parseYaml(text: string): object {
-  const parsed = parseDocument(text, { intAsBigInt: true, merge: true })
+  const lines = new LineCounter()
+  const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
   const [error] = parsed.errors
   if (error) throw error
-  let isJson = true
-  const reviver = (_: unknown, each: unknown) => {
-    if (typeof each === 'number' && !Number.isFinite(each)) isJson = false
-    return typeof each === 'bigint' ? narrowed(each) : each
-  }
-  const value: unknown = parsed.toJS({ reviver })
+  const value: unknown = parsed.toJS({
+    reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
+  })
   if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
-  if (!isJson) throw notFinite(text)
+  refuseNotFinite(parsed, lines)
   return value
 }
 
 // OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
 // line and column.
-function notFinite(text: string): Error {
-  const lines = new LineCounter()
-  let message = 'a number is not valid in JSON'
-  visit(parseDocument(text, { lineCounter: lines }), {
-    Scalar(_, { value, source, range }) {
-      if (typeof value !== 'number' || Number.isFinite(value)) return undefined
+function refuseNotFinite(parsed: Document, lines: LineCounter): void {
+  visit(parsed, {
+    Scalar(place, { value, source, range }) {
+      if (place === 'key' || typeof value !== 'number' || Number.isFinite(value)) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
-      message = `${source} is not a JSON number at line ${line}, column ${col}:`
-      return visit.BREAK
+      throw new Error(`${source} is not a JSON number at line ${line}, column ${col}:`)
     },
   })
-  return new Error(message)
 }
 
 interface ParsedFile {
@@ -197,25 +206,16 @@ interface ParsedFile {
   resolves(ref: string): boolean
 }
 
-/** The context of a value: whether its keys are names, whether it is data, and the field it belongs to. */
-interface Context {
-  readonly isMap: boolean
-  readonly isData: boolean
-  readonly of: string
-}
-
-// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
-function withoutForeign(value: unknown, file: ParsedFile, { isMap, isData, of }: Context): unknown {
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders. `of` is the field that the
+// value belongs to.
+function withoutForeign(value: unknown, file: ParsedFile, context: Context, of = ''): unknown {
+  const { isMap, isData } = context
   if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
     return file.setAside(value)
   const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
   return mapped(part, (each, key) => {
-    if (isUnknownExtension(key, isMap)) return file.setAside(each)
-    return withoutForeign(each, file, {
-      isMap: !isMap && !isData && mapKeywords.has(key),
-      isData: isData || isDataOf(key, isMap),
-      of: isMap || Array.isArray(part) ? of : key,
-    })
+    if (isUnknownExtension(key, context)) return file.setAside(each)
+    return withoutForeign(each, file, contextOf(key, context), isMap || Array.isArray(part) ? of : key)
   })
 }
 
@@ -228,20 +228,18 @@ function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknow
   return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
 }
 
-function putBack(value: unknown, foreign: readonly unknown[]): unknown {
-  if (foreign.length === 0) return value
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
+// any other.
+function completed(
+  value: unknown,
+  bundle: object,
+  foreign: readonly unknown[],
+  context = outermost,
+): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
-  return mapped(value, (each) => putBack(each, foreign))
-}
-
-// Replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like any other.
-function withMaps(value: unknown, document: object, isMap = false): unknown {
-  const { $ref } = isMap ? nodeOf(value) : {}
-  if (typeof $ref === 'string') return withMaps(resolvePointer(document, $ref), document, true)
-  return mapped(value, (each, key) => {
-    if (!isMap && (dataKeywords.has(key) || isUnknownExtension(key, isMap))) return each
-    return withMaps(each, document, !isMap && mapKeywords.has(key))
-  })
+  const { $ref } = context.isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
+  return mapped(value, (each, key) => completed(each, bundle, foreign, contextOf(key, context)))
 }
 
 // YAML cannot contain NUL.
@@ -281,14 +279,18 @@ function explain({ code, message, targetRef }: JSONParserError & { readonly targ
 /** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
 type Place = (file: string, at: Pointer) => string
 
-// Parses each file for locations once.
+// Parses each file for locations once, as YAML, which includes JSON.
 function createPlace(texts: ReadonlyMap<string, string>): Place {
-  const read = new Map<string, Located>()
+  const parsed = new Map<string, { readonly root: unknown; readonly lines: LineCounter }>()
+  const parse = (text: string) => {
+    const lines = new LineCounter()
+    return { root: parseDocument(text, { lineCounter: lines }).contents, lines }
+  }
   return (file, at) => {
     const text = texts.get(file)
     if (text === undefined) return shown(file)
-    const { root, lines } = read.get(file) ?? locatable(text)
-    read.set(file, { root, lines })
+    const { root, lines } = parsed.get(file) ?? parse(text)
+    parsed.set(file, { root, lines })
     const offset = offsetOf(root, at)
     if (offset === undefined) return shown(file)
     const { line, col } = lines.linePos(offset)
@@ -296,57 +298,18 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
   }
 }
 
-/** A parsed text whose parts have offsets. */
-interface Located {
-  readonly root: Part
-  readonly lines: LineCounter
-}
-
-/** A part of a text: the offset of its key, or else of its value, and its children. */
-interface Part {
-  readonly offset: number | undefined
-  child(key: string): Part | undefined
-}
-
-// JSON is YAML, but a JSON parser takes an eighth of the time.
-function locatable(text: string): Located {
-  const lines = new LineCounter()
-  const faults: jsonc.ParseError[] = []
-  const tree = looksLikeJson(text) ? jsonc.parseTree(text, faults) : undefined
-  if (tree === undefined || faults.length > 0) {
-    return { root: yamlPart(parseDocument(text, { lineCounter: lines }).contents), lines }
-  }
-  for (const { index } of text.matchAll(/^|(?<=\n)/g)) lines.addNewLine(index)
-  return { root: jsonPart(tree), lines }
-}
-
-function yamlPart(node: unknown, name?: unknown): Part {
-  const start = isNode(name) ? name : isNode(node) ? node : undefined
-  const child = (key: string) => {
-    if (isSeq(node)) return yamlPart(node.items[Number(key)])
-    const pair =
-      isMap(node) && node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
-    return pair ? yamlPart(pair.value, pair.key) : undefined
-  }
-  return { offset: start?.range?.[0], child }
-}
-
-function jsonPart(node: jsonc.Node | undefined, name = node): Part {
-  const child = (key: string) => {
-    if (node?.type === 'array') return jsonPart(node.children?.[Number(key)])
-    const field = node?.children?.find((each) => each.children?.[0]?.value === key)?.children
-    return field && jsonPart(field[1], field[0])
-  }
-  return { offset: name?.offset, child }
-}
-
-// The offset of a part; if it does not exist, that of the innermost existing part around it.
-function offsetOf(root: Part, at: Pointer): number | undefined {
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing part around it.
+function offsetOf(root: unknown, at: Pointer): number | undefined {
   let offset: number | undefined
-  let part: Part | undefined = root
-  for (const key of at) {
-    part = part?.child(String(key))
-    offset = part?.offset ?? offset
+  let node = root
+  for (const key of at.map(String)) {
+    const pair = isMap(node)
+      ? node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+      : undefined
+    const item = isSeq(node) ? node.items[Number(key)] : undefined
+    const start = pair?.key ?? item
+    if (isNode(start)) offset = start.range?.[0] ?? offset
+    node = pair?.value ?? item
   }
   return offset
 }

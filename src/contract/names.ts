@@ -16,10 +16,14 @@ const taken = new Set([
  * all become `findPetById`; `delete` becomes `deleteOperation`.
  */
 export function moduleName(operationId: string): string {
-  const [first = '', ...others] = operationId.split(/[^\w$]+/).filter(Boolean)
-  const name = first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  const name = camelCase(operationId.split(/[^\w$]+/).filter(Boolean))
   if (taken.has(name)) return `${name}Operation`
   return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
+}
+
+/** Words as one: the first as it is, the others with a capital. */
+export function camelCase([first = '', ...others]: readonly string[]): string {
+  return first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
 /** The names of a path's parameters, in order: `id` for `/pets/{id}`. */

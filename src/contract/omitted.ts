@@ -1,6 +1,6 @@
 // What operations may omit and the server adds: operationIds and path parameters.
 
-import { pathParameterNames, servedMethods } from './names.js'
+import { camelCase, pathParameterNames, servedMethods } from './names.js'
 import { resolvePointer } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
 
@@ -46,5 +46,5 @@ function derivedId(method: string, path: string): string {
     .replace(/\{/g, ' by ')
     .split(/[^A-Za-z0-9]+/)
     .filter(Boolean)
-  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return camelCase([method, ...words])
 }

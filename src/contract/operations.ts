@@ -11,15 +11,15 @@ import { moduleName, pathParameterNames, servedMethods, withRouteNames } from '.
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { supportedRequirements } from './security.js'
+import { isCheckable, isPublic } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import type { Contract, Operation, Schema } from './types.js'
 
 const unservedMethods = ['trace', 'query']
 
-/** A problem of an operation. Its message starts with the place, by default the operationId. */
-export function problemOf({ id, path, method }: Operation, text: string, place = id): Problem {
-  return { text: `${place}: ${text}`, at: ['paths', path, method.toLowerCase()] }
+/** A problem at the place of an operation. */
+export function problemOf({ path, method }: Operation, text: string): Problem {
+  return { text, at: ['paths', path, method.toLowerCase()] }
 }
 
 /** Reads and checks every operation. */
@@ -43,9 +43,8 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkRoutes(reader, operations)
   checkSuccessors(reader, operations)
   checkLinks(reader, operations)
-  const securitySchemes = new Map(Object.entries(reader.node(reader.components.securitySchemes)))
   const prefix = reader.within(['servers'], () => readPrefix(reader))
-  return { prefix, operations, securitySchemes: securitySchemes as never }
+  return { prefix, operations, securitySchemes: schemesOf(reader) }
 }
 
 // OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
@@ -121,7 +120,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
 
 // The header and responses that clients of an idempotent operation need, and a client to store its keys for.
 function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
-  const { method, parameters, responses, security } = operation
+  const { method, parameters, responses } = operation
   const hasKey = parameters.some(
     (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
   )
@@ -139,10 +138,7 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
       'requires a 409 response, for a key whose first request is still in progress',
     ],
     [!isDeclared(responses, '422'), 'requires a 422 response, for a key that another request has used'],
-    [
-      security.length === 0 || security.some((each) => each.length === 0),
-      'requires security: keys are stored per client',
-    ],
+    [isPublic(operation), 'requires security: keys are stored per client'],
   ]
   for (const [isFault, text] of faults) if (isFault) reader.problem(`${place}: x-idempotent ${text}`)
 }
@@ -181,24 +177,25 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
 // OpenAPI 3.1, section 4.8.30: for a scheme without scopes, the list names roles, which API keys do not have.
 function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
-  const schemes = reader.node(reader.components.securitySchemes)
+  const schemes = schemesOf(reader)
   for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
-    if (reader.node(schemes[name]).type === 'http' && Array.isArray(roles) && roles.length > 0)
+    if (reader.node(schemes.get(name)).type === 'http' && Array.isArray(roles) && roles.length > 0)
       reader.unsupported(
         `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
       )
   }
   const requirements = alternatives.map((alternative) => Object.keys(alternative))
-  const contract = { securitySchemes: new Map(Object.entries(schemes)) as Contract['securitySchemes'] }
-  const unchecked = requirements.filter(
-    (names) => supportedRequirements({ security: [names] }, contract).length === 0,
-  )
+  const unchecked = requirements.filter((names) => !isCheckable(names, schemes))
   if (unchecked.length < requirements.length)
     for (const names of unchecked)
       reader.warn(
         `${place}: the security alternative ${names.join(' with ')} is ignored: the server cannot check it`,
       )
   return requirements
+}
+
+function schemesOf(reader: Reader): Contract['securitySchemes'] {
+  return new Map(Object.entries(reader.node(reader.components.securitySchemes))) as never
 }
 
 // Extensions of the server in a place where they have no effect.
@@ -227,8 +224,7 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
     else reader.warn(`${text}: it is ignored`)
     return undefined
   }
-  const { contents, skipped } = readContents(reader, `${place}: the request body`, content, true)
-  for (const text of skipped) reader.warn(text)
+  const contents = readContents(reader, `${place}: the request body`, content, true)
   const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
   return { required: required === true, mediaTypes, contents }
 }

@@ -1,7 +1,7 @@
 // Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
 
 import { isToken, pathParameterNames } from './names.js'
-import { type Node, nodeOf, type Reader } from './reader.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
@@ -196,9 +196,9 @@ export function shapesOf(schema: unknown): ReadonlySet<Shape> {
   if (types.length > 0) return new Set(types.map(shapeOfType))
   const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
   if (allowed.length > 0) return new Set(allowed.filter((each) => each !== null).map(shapeOfValue))
-  const either = [...list(anyOf), ...list(oneOf)].filter((each) => nodeOf(each).type !== 'null')
+  const either = [...nodesOf(anyOf), ...nodesOf(oneOf)].filter((each) => each.type !== 'null')
   const choices = [...new Set(either.flatMap((each) => [...shapesOf(each)]))]
-  const known = [choices, ...list(allOf).map((each) => [...shapesOf(each)])].filter(
+  const known = [choices, ...nodesOf(allOf).map((each) => [...shapesOf(each)])].filter(
     (each) => each.length > 0 && !each.includes('any'),
   )
   if (known.length > 0) return new Set(known.reduce((a, b) => a.filter((each) => b.includes(each))))
@@ -220,7 +220,7 @@ function shapeOfValue(value: unknown): Shape {
 function hasNested(schema: Node): boolean {
   const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
     ...[items, additionalProperties].filter((each) => each !== undefined),
-    ...list(prefixItems),
+    ...nodesOf(prefixItems),
     ...Object.values(nodeOf(patternProperties)),
   ])
   const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
@@ -242,11 +242,7 @@ function allowsAdditional(schema: Node): boolean {
 
 function parts(schema: Node): Node[] {
   const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[...list(allOf), ...list(anyOf), ...list(oneOf)].flatMap((each) => parts(nodeOf(each)))]
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
+  return [schema, ...[...nodesOf(allOf), ...nodesOf(anyOf), ...nodesOf(oneOf)].flatMap(parts)]
 }
 
 // The properties of an exploded object are sent as query parameters, so their names must be unique among them.

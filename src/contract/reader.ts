@@ -15,6 +15,11 @@ export function nodeOf(value: unknown): Node {
   return typeof value === 'object' && value !== null ? (value as Node) : {}
 }
 
+/** The items of an array as objects; anything else reads as empty. */
+export function nodesOf(value: unknown): Node[] {
+  return Array.isArray(value) ? value.map(nodeOf) : []
+}
+
 /** The problem of a `$ref` that resolves to itself. */
 export function circular(ref: string): string {
   return `$ref ${ref} refers back to itself: a schema can recurse only through a property or an item`

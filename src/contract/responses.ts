@@ -36,9 +36,7 @@ function readContent(reader: Reader, place: string, status: string, { content }:
       reader.warn(`${response} cannot have a body: its content is ignored`)
     return []
   }
-  const { contents, skipped } = readContents(reader, response, content, false)
-  for (const text of skipped) reader.warn(text)
-  return contents
+  return readContents(reader, response, content, false)
 }
 
 // Headers of the connection and of message framing, which the HTTP server sets (RFC 9110, section 7.6.1).

@@ -2,31 +2,25 @@
 
 import type { Contract, Operation } from './types.js'
 
-/** The kinds of security scheme the server checks. */
-export type SecurityKind = 'http bearer'
+/** Whether an operation also serves requests without credentials. */
+export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
+  return security.length === 0 || security.some((names) => names.length === 0)
+}
 
-const kinds: readonly string[] = ['http bearer'] satisfies SecurityKind[]
-
-/** The alternatives the server can check, each the kinds of scheme that must all pass; empty if it can check none. */
-export function supportedRequirements(
-  { security }: Pick<Operation, 'security'>,
-  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
-): SecurityKind[][] {
-  if (security.length === 0) return [[]] // public
-  const alternatives = security.map((names) => names.map((name) => kindOf(securitySchemes.get(name))))
-  return alternatives.filter((each): each is SecurityKind[] =>
-    each.every((kind) => kind !== undefined && kinds.includes(kind)),
-  )
+/** Whether the server can check every scheme of a requirement: HTTP bearer is the only kind it knows. */
+export function isCheckable(names: readonly string[], schemes: Contract['securitySchemes']): boolean {
+  return names.every((name) => kindOf(schemes.get(name)) === 'http bearer')
 }
 
 /** A message if the server can check none of an operation's requirements; undefined if it can check one. */
-export function unsupportedSecurity(operation: Operation, contract: Contract): string | undefined {
-  if (supportedRequirements(operation, contract).length > 0) return undefined
-  const names = [...new Set(operation.security.flat())]
-  const schemes = names.map(
-    (name) => `${name} (${kindOf(contract.securitySchemes.get(name)) ?? 'not declared'})`,
-  )
-  return `${operation.id} requires ${schemes.join(', ')}, which the server cannot check`
+export function unsupportedSecurity(
+  { id, security }: Operation,
+  { securitySchemes }: Contract,
+): string | undefined {
+  if (security.length === 0 || security.some((names) => isCheckable(names, securitySchemes))) return undefined
+  const names = [...new Set(security.flat())]
+  const schemes = names.map((name) => `${name} (${kindOf(securitySchemes.get(name)) ?? 'not declared'})`)
+  return `${id} requires ${schemes.join(', ')}, which the server cannot check`
 }
 
 function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string | undefined {

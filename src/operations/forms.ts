@@ -10,6 +10,7 @@ import { ApiError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
 import { decodeText, readText } from '../schemas/text.js'
+import { splitPair } from './parameter-text.js'
 
 /** The fields by name, and the errors of those that could not be parsed. */
 export interface Form {
@@ -45,47 +46,40 @@ interface Entry {
   readonly name: string
   /** Undefined if it is not UTF-8 or contains NUL. */
   readonly text: () => string | undefined
-  readonly bytes: () => Uint8Array
+  readonly bytes: Uint8Array
   readonly mediaType: string | undefined
 }
 
 function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
-  const read = (entry: Entry, path: readonly (string | number)[]) => {
-    const value = readEntry(entry, field)
-    if (!(value instanceof Refusal)) return value
-    faults.push(errorAt(path, value.problem))
-    return undefined
-  }
+  const read = (entry: Entry, ...at: number[]) =>
+    readEntry(entry, field, (problem) => void faults.push(errorAt([name, ...at], problem)))
   if (field.isList) {
     const items = entries.flatMap((entry) => split(entry, field.separator))
-    return items.map((entry, i) => read(entry, [name, i]))
+    return items.map((entry, i) => read(entry, i))
   }
   if (entries.length > 1) faults.push(errorAt([name], 'must be given once'))
-  return entries[0] && read(entries[0], [name])
+  return entries[0] && read(entries[0])
 }
 
-class Refusal {
-  constructor(readonly problem: string) {}
-}
+type Refuse = (problem: string) => undefined
 
-function readEntry(entry: Entry, { kind, types, mediaTypes }: Field): unknown {
+function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Refuse): unknown {
   const isOther = entry.mediaType !== undefined || kind === 'file'
   const type = entry.mediaType ?? 'text/plain' // RFC 7578, section 4.4
   if (isOther && mediaTypes.length > 0 && !mediaTypes.some((each) => accepts(each, type)))
-    return new Refusal(`must be of type ${mediaTypes.join(' or ')}`)
-  if (kind === 'file') return entry.bytes()
-  if (kind === 'json') return readJson(entry)
+    return refuse(`must be of type ${mediaTypes.join(' or ')}`)
+  if (kind === 'file') return entry.bytes
+  if (kind === 'json') return readJson(entry, refuse)
   const text = entry.text()
-  return text === undefined ? new Refusal('must be UTF-8 without NUL') : readText(text, types)
+  return text === undefined ? refuse('must be UTF-8 without NUL') : readText(text, types)
 }
 
-function readJson(entry: Entry): unknown {
+function readJson(entry: Entry, refuse: Refuse): unknown {
   try {
-    return parseJson(entry.bytes())
+    return parseJson(entry.bytes)
   } catch (error) {
-    if (error instanceof ApiError)
-      return new Refusal(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    return refuse(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
   }
 }
 
@@ -93,14 +87,13 @@ function split(entry: Entry, separator: string | undefined): Entry[] {
   const text = separator === undefined ? undefined : entry.text()
   if (separator === undefined || text === undefined) return [entry]
   if (text === '') return []
-  return text.split(separator).map((each) => ({ ...entry, text: () => each, bytes: () => Buffer.from(each) }))
+  return text.split(separator).map((each) => ({ ...entry, text: () => each, bytes: Buffer.from(each) }))
 }
 
 function urlencodedEntries(bytes: Uint8Array): Entry[] {
   const pairs = Buffer.from(bytes).toString('latin1').split('&').filter(Boolean)
   return pairs.map((pair) => {
-    const end = pair.indexOf('=')
-    const [name, value] = end < 0 ? [pair, ''] : [pair.slice(0, end), pair.slice(end + 1)]
+    const [name, value] = splitPair(pair)
     return entryOf(decodeText(percentDecoded(name)), percentDecoded(value), undefined)
   })
 }
@@ -136,7 +129,7 @@ function entryOfPart(part: MultipartPart): Entry {
 
 function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | undefined): Entry {
   if (name === undefined || name.includes('\0')) throw malformed('it has a field without a name in UTF-8')
-  return { name, text: () => decodeText(bytes), bytes: () => bytes, mediaType }
+  return { name, text: () => decodeText(bytes), bytes, mediaType }
 }
 
 function malformed(reason: string): ApiError {

@@ -1,27 +1,24 @@
 // Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6, after RFC 6570), and
 // cookies. Parameters are split as they were sent and decoded afterwards, because an encoded delimiter belongs to a value.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/types.js'
 import { ApiError } from '../errors.js'
 import { requestPath } from '../http/request-path.js'
 import { parseJson } from '../schemas/json.js'
-import { errorAt } from '../schemas/messages.js'
-import { decode, exceptFor, invalidText, queryOf } from './parameter-text.js'
+import { errorAt, pointerTo } from '../schemas/messages.js'
+import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
+import { parametersSchema } from './request-schemas.js'
+import { type CompileValidator, noteErrors, type RequestPart } from './request-validation.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The cookies that the operation declares. */
     cookies?: object | undefined
-    /** Errors in parameters that could not be deserialized. */
-    parameterErrors?: ParameterErrors | undefined
   }
 }
-
-/** In the form of Ajv's errors, by the part of the request. */
-export type ParameterErrors = Partial<Record<string, ErrorObject[]>>
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
@@ -31,13 +28,12 @@ type StyledParameter = Parameter & { readonly form: ParameterForm }
 /** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
 interface Location {
   readonly in: string
-  readonly httpPart: string
+  readonly httpPart: RequestPart
   readonly decode: Decode
-  /** Returns a function that reads the undecoded values of each name. */
-  sent(operation: Operation, prefix: string): (request: FastifyRequest) => Sent
-  /** The object for the deserialized values. */
+  /** Returns a function that reads the undecoded values of each name, in a path those of the given parameters. */
+  sent(parameters: readonly Parameter[], path: string): (request: FastifyRequest) => Sent
+  /** Gives the request an object for the deserialized values. */
   values(request: FastifyRequest): Values
-  put(request: FastifyRequest, values: Values): void
 }
 
 const locations: readonly Location[] = [
@@ -45,9 +41,8 @@ const locations: readonly Location[] = [
     in: 'path',
     httpPart: 'params',
     decode: decodeURIComponent, // the router has refused a path that is not UTF-8
-    sent: ({ path, parameters }, prefix) => createSentInPath(prefix + path, parameters),
+    sent: createSentInPath,
     values: ({ params }) => params as Values,
-    put: () => {},
   },
   {
     in: 'query',
@@ -57,8 +52,7 @@ const locations: readonly Location[] = [
       () =>
       ({ url }) =>
         readPairs(queryOf(url), '&', decodeQuery),
-    values: () => Object.create(null),
-    put: (request, query) => Object.assign(request, { query }),
+    values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
   {
     in: 'header',
@@ -69,8 +63,11 @@ const locations: readonly Location[] = [
       ({ headers }) =>
         new Map(Object.entries(headers).map(([name, value]) => [name, [String(value)]])),
     // A copy: the server itself still reads the headers as they were sent.
-    values: ({ headers }) => Object.assign(Object.create(null), headers),
-    put: (request, headers) => Object.defineProperty(request, 'headers', { value: headers }),
+    values: (request) => {
+      const value: Values = Object.assign(Object.create(null), request.headers)
+      Object.defineProperty(request, 'headers', { value })
+      return value
+    },
   },
   {
     in: 'cookie',
@@ -80,38 +77,31 @@ const locations: readonly Location[] = [
       () =>
       ({ headers }) =>
         readPairs(headers.cookie ?? '', ';', (text) => text.trim()),
-    values: () => Object.create(null),
-    put: (request, cookies) => Object.assign(request, { cookies }),
+    values: (request) => Object.assign(request, { cookies: Object.create(null) as Values }).cookies,
   },
 ]
 
-/** The validators that Fastify does not call. */
-export interface Validators {
-  /** Of a parameter whose `content` is JSON. */
-  readonly json: (parameter: Parameter) => ValidateFunction
-  /** Of all cookies. */
-  readonly cookies: ValidateFunction | undefined
-}
-
 /**
  * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed. Undefined if the
- * operation has only simple parameters, which Fastify parses correctly.
+ * operation has only simple parameters, which Fastify parses correctly. Fastify validates the others, but not cookies and JSON, whose
+ * validators are compiled here.
  */
 export function createParameterReader(
   operation: Operation,
   prefix: string,
-  { json, cookies }: Validators,
+  compile: CompileValidator,
 ): ((request: FastifyRequest) => void) | undefined {
   const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
   if (styled.length === 0) return undefined
+  const cookieSchema = parametersSchema(operation, 'cookie')
+  const validateCookies = cookieSchema && compile(cookieSchema, 'cookies')
   const readers = locations.flatMap((location) => {
     const here = styled.filter((each) => each.in === location.in)
     if (here.length === 0) return []
-    const reads = here.map((each) => createRead(each, operation, location, json))
-    return { location, reads, sentIn: location.sent(operation, prefix) }
+    const reads = here.map((each) => createRead(each, operation, location, compile))
+    return { location, reads, sentIn: location.sent(here, prefix + operation.path) }
   })
   return (request) => {
-    const parameterErrors: ParameterErrors = {}
     for (const { location, reads, sentIn } of readers) {
       const sent = sentIn(request)
       const values = location.values(request)
@@ -119,13 +109,11 @@ export function createParameterReader(
       // The rest are simple parameters, and unknown ones.
       if (location.in === 'query')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
-      if (location.in === 'cookie' && cookies?.(values) === false) {
-        errors.push(...exceptFor(cookies.errors ?? [], errors))
+      if (location.in === 'cookie' && validateCookies?.(values) === false) {
+        errors.push(...exceptFor(validateCookies.errors ?? [], errors))
       }
-      location.put(request, values)
-      if (errors.length > 0) parameterErrors[location.httpPart] = errors
+      noteErrors(request, location.httpPart, errors)
     }
-    if (Object.keys(parameterErrors).length > 0) request.parameterErrors = parameterErrors
   }
 }
 
@@ -141,11 +129,11 @@ function createRead(
   parameter: StyledParameter,
   { parameters }: Operation,
   location: Location,
-  json: Validators['json'],
+  compile: CompileValidator,
 ): Read {
   const { form } = parameter
   const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
-  const validate = form.style === 'json' ? json(parameter) : undefined
+  const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
   const fieldOf = createFieldOf(parameter, parameters)
   return (sent, values) => {
     try {
@@ -162,9 +150,8 @@ function createRead(
     }
     if (validate === undefined) return []
     // With its parent: the validator replaces numbers by exact ones there.
-    const instancePath = errorAt([name], '').instancePath
     const context = {
-      instancePath,
+      instancePath: pointerTo([name]),
       parentData: values,
       parentDataProperty: name,
       rootData: values,
@@ -276,9 +263,9 @@ function readParts(
 }
 
 function readField(text: string, decode: Decode): [name: string, value: string] {
-  const at = text.indexOf('=')
-  if (at < 0) throw new StyleError('must be fields, each written name=value')
-  return [decode(text.slice(0, at)), decode(text.slice(at + 1))]
+  if (!text.includes('=')) throw new StyleError('must be fields, each written name=value')
+  const [name, value] = splitPair(text)
+  return [decode(name), decode(value)]
 }
 
 function pairsOf(texts: readonly string[]): [name: string, value: string][] {
@@ -292,8 +279,8 @@ function readMatrix(text: string, name: string, form: ParameterForm, decode: Dec
   const fields = text
     .split(';')
     .slice(1)
-    .map((part) => /^([^=]*)=?(.*)$/s.exec(part) ?? [])
-    .map(([, field = '', value = '']): [string, string] => [decode(field), value])
+    .map(splitPair)
+    .map(([field, value]) => [decode(field), value] as const)
   if (explode && shape === 'object' && text.startsWith(';')) {
     return toObject(fields.map(([field, value]) => [field, decode(value)]))
   }
@@ -326,11 +313,10 @@ function readJson(text: string): unknown {
 
 // Finds each parameter in its path segment, without the text around it, any character of which may be percent-encoded.
 function createSentInPath(
-  template: string,
   parameters: readonly Parameter[],
+  template: string,
 ): (request: FastifyRequest) => Sent {
-  const styled = parameters.filter((each) => each.in === 'path' && each.form !== undefined)
-  const finders = styled.map(({ name }) => {
+  const finders = parameters.map(({ name }) => {
     const segments = template.split('/')
     const index = segments.findIndex((segment) => segment.includes(`{${name}}`))
     const [before = '', after = ''] = (segments[index] ?? '').split(`{${name}}`)
@@ -356,9 +342,8 @@ function readPairs(text: string, delimiter: string, decodeName: Decode): Sent {
   const sent: Sent = new Map()
   for (const pair of text.split(delimiter)) {
     if (pair === '') continue
-    const at = pair.indexOf('=')
-    const name = decodeName(at < 0 ? pair : pair.slice(0, at))
-    const value = at < 0 ? '' : pair.slice(at + 1)
+    const [sentName, value] = splitPair(pair)
+    const name = decodeName(sentName)
     const others = sent.get(name)
     if (others === undefined) sent.set(name, [value])
     else others.push(value)

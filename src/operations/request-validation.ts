@@ -2,7 +2,7 @@
 // dropped, and all violations of a request are reported at once.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import type { Content, Operation, Schema } from '../contract/types.js'
@@ -10,7 +10,7 @@ import { ApiError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations, pointerTo } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import type { AnySchema } from '../schemas/subschemas.js'
@@ -20,8 +20,8 @@ import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Errors in a body that could not be parsed, so that its schema cannot find them. */
-    bodyErrors: readonly ErrorObject[] | undefined
+    /** Errors in parts that could not be read, so that their schemas cannot find them. */
+    readErrors: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
   }
 }
 
@@ -33,8 +33,14 @@ const parts = [
   { name: 'body', httpPart: 'body' },
 ] as const
 
-/** Compiles the schema of each part of a request, when Fastify calls it. */
-export function createValidatorCompiler(document: object): FastifySchemaCompiler<AnySchema> {
+/** Fastify's name for a part of a request. */
+export type RequestPart = (typeof parts)[number]['httpPart']
+
+/** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
+export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => ValidateFunction
+
+/** Creates the compiler of the request schemas of a document. */
+export function createValidatorCompiler(document: object): CompileValidator {
   const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
   const body = createAjv('json', { useDefaults: true, ownProperties: true })
   forbid(body, 'readOnly')
@@ -42,7 +48,7 @@ export function createValidatorCompiler(document: object): FastifySchemaCompiler
   const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
   const compileParameters = compileOnce((schema) => parameters.compile(schema))
   const faultyDefaults = createDefaultCheck(document)
-  return ({ schema, httpPart }) => {
+  return (schema, httpPart) => {
     const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
@@ -111,13 +117,18 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) request.bodyErrors = [errorAt([], 'must be UTF-8 without NUL')]
+    if (text === undefined) noteErrors(request, 'body', [errorAt([], 'must be UTF-8 without NUL')])
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
     request.body = value
-    if (faults.length > 0) request.bodyErrors = faults
+    noteErrors(request, 'body', faults)
   }
+}
+
+/** Adds the errors of a part that could not be read, for checkRequest to report. */
+export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
+  if (errors.length > 0) request.readErrors = { ...request.readErrors, [part]: errors }
 }
 
 /**
@@ -126,16 +137,15 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  const { bodyErrors = [] } = request
-  const isRead = request.validationError === undefined && request.parameterErrors === undefined
-  const isSuspect = bodyErrors.length > 0 || bodyMissing || mayContainInvalidText(request.url)
+  const isRead = request.validationError === undefined && request.readErrors === undefined
+  const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
-    const parameterErrors = httpPart === 'body' ? bodyErrors : (request.parameterErrors?.[httpPart] ?? [])
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
-    const invalid = exceptFor(errorsOf(request, httpPart), [...parameterErrors, ...repeated])
-    const errors = [...parameterErrors, ...repeated, ...invalid, ...invalidTexts(request, httpPart)]
+    const known = [...(request.readErrors?.[httpPart] ?? []), ...repeated]
+    const invalid = exceptFor(errorsOf(request, httpPart), known)
+    const errors = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     return describeViolations(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
@@ -161,15 +171,12 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => errorAt([name], '').instancePath)
+    .map(({ name }) => pointerTo([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }
 
-function errorsOf(
-  request: FastifyRequest,
-  httpPart: (typeof parts)[number]['httpPart'],
-): readonly ErrorObject[] {
+function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
   const validate = validatorOf(request, httpPart)
   const data = httpPart === 'querystring' ? request.query : request[httpPart]
   return validate === undefined || validate(data) ? [] : (validate.errors ?? [])

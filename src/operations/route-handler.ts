@@ -18,6 +18,7 @@ export interface RouteHandlerParts {
   readonly contract: Contract
   readonly pools: Pools
   readonly loadShedder: LoadShedder
+  /** Runs the handler once for each Idempotency-Key. */
   readonly idempotent: Idempotent
 }
 

@@ -1,11 +1,9 @@
 // Mounts the contract: fastify-openapi-glue makes a route of every operation, with the options that createRouteOptions returns. Read
 // them for the life of a request. Whatever the contract or the handlers lack is collected, and stops the startup.
 
-import type { ValidateFunction } from 'ajv'
 import type {
   FastifyInstance,
   FastifyRequest,
-  FastifySchemaCompiler,
   HTTPMethods,
   onRequestHookHandler,
   RouteOptions,
@@ -15,24 +13,21 @@ import type { OperationId } from '../../generated/operations.js'
 import { ContractError, type Problem } from '../contract/contract-error.js'
 import { routeName } from '../contract/names.js'
 import { problemOf } from '../contract/operations.js'
-import { type SecurityKind, supportedRequirements, unsupportedSecurity } from '../contract/security.js'
+import { isPublic, unsupportedSecurity } from '../contract/security.js'
 import type { Contract, Operation } from '../contract/types.js'
-import type { Pools } from '../database/types.js'
 import { ApiError } from '../errors.js'
 import { type Handlers, isStub } from '../handlers/handler.js'
-import type { LoadShedder } from '../http/load-shedding.js'
 import { callbackify } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 import { deprecationHeaders } from './deprecation.js'
 import { glueSpecification } from './glue-specification.js'
-import type { Idempotent } from './idempotency.js'
-import { createParameterReader, type Validators } from './parameter-styles.js'
-import { parametersSchema, requestSchemas } from './request-schemas.js'
+import { createParameterReader } from './parameter-styles.js'
+import { requestSchemas } from './request-schemas.js'
 import { checkMediaType, checkRequest, createValidatorCompiler, parseBody } from './request-validation.js'
 import { createResponseSchemas } from './response-schemas.js'
 import { validateErrorBody, validateHeaders } from './response-serialization.js'
 import { createResponseChecks, type ResponseCheck } from './response-validation.js'
-import { createRouteHandler, type OperationHandler } from './route-handler.js'
+import { createRouteHandler, type OperationHandler, type RouteHandlerParts } from './route-handler.js'
 import { serverProblems } from './server-responses.js'
 
 declare module 'fastify' {
@@ -46,15 +41,10 @@ declare module 'fastify' {
   }
 }
 
-export interface RouteParts {
-  readonly contract: Contract
+export interface RouteParts extends RouteHandlerParts {
   readonly handlers: Handlers
-  readonly pools: Pools
-  readonly loadShedder: LoadShedder
-  /** Runs the handler once for each Idempotency-Key. */
-  readonly idempotent: Idempotent
-  /** The check of each kind of security scheme. It throws unless the client is authorized. */
-  readonly securityChecks: Readonly<Record<SecurityKind, SecurityCheck>>
+  /** The check of bearer keys. It throws unless the client is authorized. */
+  readonly requireClient: SecurityCheck
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
@@ -70,8 +60,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const problems: Problems = new Map()
   const routeOptions = createRouteOptions(parts, problems)
   app.decorateRequest('cookies', undefined)
-  app.decorateRequest('parameterErrors', undefined)
-  app.decorateRequest('bodyErrors', undefined)
+  app.decorateRequest('readErrors', undefined)
   app.addHook('preSerialization', validateErrorBody)
   app.addHook('onSend', validateHeaders)
   app.setErrorHandler(app.errorHandler) // Fastify passes an error in sending an error response to the next handler up
@@ -79,8 +68,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   await app.register(glue, {
     specification: glueSpecification(contract),
     prefix: decodeURI(contract.prefix),
-    // glue adds method and url
-    operationResolver: (id: string) => routeOptions(operationOf(contract, id)) as RouteOptions,
+    // glue knows only the contract's operations, and adds method and url
+    operationResolver: (id: string) => routeOptions(contract.operations.get(id) as Operation) as RouteOptions,
   })
   app.addHook('onReady', async () => {
     if (problems.size > 0) throw new ContractError([...problems.values()])
@@ -91,13 +80,8 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
 function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Contract): void {
   const url = decodeURI(prefix) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
-  throw new ContractError([problemOf(operation, `${operation.method} ${url} is a path of the service's own`)])
-}
-
-function operationOf(contract: Contract, id: string): Operation {
-  const operation = contract.operations.get(id)
-  if (operation === undefined) throw new ContractError(`${id} is not an operation of the contract`)
-  return operation
+  const { id, method } = operation
+  throw new ContractError([problemOf(operation, `${id}: ${method} ${url} is a path of the service's own`)])
 }
 
 function createRouteOptions(
@@ -116,7 +100,7 @@ function createRouteOptions(
     const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
 
     if (isImplemented)
-      for (const text of operation.unsupported) problems.set(text, { ...problemOf(operation, text), text })
+      for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
     const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
     if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
     const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
@@ -131,16 +115,14 @@ function createRouteOptions(
     }
 
     const response = attempt(() => responseSchemasOf(operation))
-    const readParameters = attempt(() =>
-      createParameterReader(operation, contract.prefix, validatorsOf(operation, compile)),
-    )
+    const readParameters = attempt(() => createParameterReader(operation, contract.prefix, compile))
     return {
       config: { ...config, isExact: response === undefined },
       exposeHeadRoute,
       schema: { ...requestSchemas(operation, specification), ...(response && { response }) },
       // Fastify compiles once all routes are added, and would stop at the first schema that fails.
-      validatorCompiler: (part) =>
-        attempt(() => compile({ ...part, schema: part.schema as AnySchema })) ?? (() => true),
+      validatorCompiler: ({ schema, httpPart }) =>
+        attempt(() => compile(schema as AnySchema, httpPart)) ?? (() => true),
       attachValidation: true, // checkRequest reports what it found
 
       onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
@@ -161,7 +143,9 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
     return run()
   } catch (error) {
     const found =
-      error instanceof ContractError ? error.problems : [problemOf(operation, (error as Error).message)]
+      error instanceof ContractError
+        ? error.problems
+        : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
     for (const problem of found) problems.set(problem.text, problem)
     return undefined
   }
@@ -174,24 +158,13 @@ function noteServerProblems(
   contract: Contract,
 ): void {
   for (const [problem, place] of serverProblems(operation, check, contract)) {
-    if (!problems.has(problem)) problems.set(problem, problemOf(operation, problem, place))
+    if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
   }
 }
 
 // A synchronous check as a hook. An async hook would cost several microtasks.
 function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
-}
-
-function validatorsOf(operation: Operation, compile: FastifySchemaCompiler<AnySchema>): Validators {
-  const { method, route: url } = operation
-  const compiled = (schema: AnySchema, httpPart: string) =>
-    compile({ schema, method, url, httpPart }) as ValidateFunction
-  const cookies = parametersSchema(operation, 'cookie')
-  return {
-    cookies: cookies && compiled(cookies, 'cookies'),
-    json: ({ schema }) => compiled(schema, 'json'),
-  }
 }
 
 function isDeclared(method: string, path: string, { operations }: Contract): boolean {
@@ -222,31 +195,17 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Operation
   return handler
 }
 
-// Passes if any security requirement is met, else throws the error of the first. An operation whose requirements the server cannot
-// check responds 501; once it has a handler, the startup fails rather than leave it open.
-function securityCheck(operation: Operation, isImplemented: boolean, parts: RouteParts): SecurityCheck {
-  const { contract, securityChecks } = parts
+// An operation whose requirements the server cannot check responds 501; once it has a handler, the startup fails rather than leave it
+// open.
+function securityCheck(
+  operation: Operation,
+  isImplemented: boolean,
+  { contract, requireClient }: RouteParts,
+): SecurityCheck {
   const unmet = unsupportedSecurity(operation, contract)
-  if (unmet !== undefined && isImplemented)
-    throw new ContractError([{ ...problemOf(operation, unmet), text: unmet }])
-  if (unmet !== undefined) {
-    return () => {
-      throw new ApiError('not_implemented', unmet)
-    }
-  }
-  const alternatives = supportedRequirements(operation, contract).map((kinds) =>
-    kinds.map((kind) => securityChecks[kind]),
-  )
-  return (request) => {
-    const errors: unknown[] = []
-    for (const checks of alternatives) {
-      try {
-        for (const check of checks) check(request)
-        return
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    throw errors[0]
+  if (unmet === undefined) return isPublic(operation) ? () => {} : requireClient
+  if (isImplemented) throw new ContractError([problemOf(operation, unmet)])
+  return () => {
+    throw new ApiError('not_implemented', unmet)
   }
 }

@@ -7,21 +7,6 @@ import type { Schema } from '../contract/types.js'
 import type { Resolve } from './references.js'
 import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** The params of an `anyOf` or `oneOf` error. */
-export type Alternatives =
-  /** The number of errors before it that belong to each alternative, in order, and the number of alternatives that passed. */
-  | {
-      readonly lengths: readonly number[]
-      readonly passing: number
-      readonly distinguishing?: DistinguishingProperty
-    }
-  /** The discriminator property is missing or unknown, or the value is not an object. */
-  | {
-      readonly tag: 'no object' | 'missing' | 'unknown'
-      readonly property: string
-      readonly allowed: readonly string[]
-    }
-
 /** A property for which each alternative allows different values. */
 export interface DistinguishingProperty {
   readonly property: string
@@ -51,6 +36,8 @@ export function addAlternatives(ajv: Ajv): void {
   }
 }
 
+// The params of its error: the number of errors before it that belong to each alternative, in order, the number of alternatives that
+// passed, and the DistinguishingProperty, if any.
 function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
   const { gen, keyword, schema, data, it } = cxt
   const isValid = gen.name('_valid')
@@ -148,6 +135,7 @@ interface Tags {
   readonly values: readonly (readonly string[])[]
 }
 
+// The params of its error: whether the property is missing or unknown or the value is no object, the property, and its known values.
 function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   const { gen, data, keyword } = cxt
   const isValid = gen.let('valid', false)

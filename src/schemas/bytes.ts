@@ -40,8 +40,7 @@ function problemWith(
 }
 
 /** A schema with `bytes` instead of `type: string`, also in its items and alternatives. */
-export function withBytes<Each extends AnySchema>(schema: Each): Each
-export function withBytes(schema: AnySchema): AnySchema {
+export function withBytes<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each) => {
     const { type = 'string', minLength, maxLength, ...others } = each
     if (![type].flat().includes('string') || ['items', 'anyOf', 'oneOf'].some((key) => key in each))

@@ -33,8 +33,7 @@ const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'm
 const values = ['enum', 'const'] as const
 
 /** A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers. */
-export function withExactNumbers<Each extends AnySchema>(schema: Each): Each
-export function withExactNumbers(schema: AnySchema): AnySchema {
+export function withExactNumbers<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, exact)
 }
 
@@ -184,18 +183,12 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
     const [min, max] = integerRange(format)
     return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
   }
-  if (!isNumber(value) && types.includes(typeOf(value))) return undefined
+  const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
+  if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
   return `must be ${types
     .filter((type) => type !== 'null')
     .map(withArticle)
     .join(' or ')}`
-}
-
-// The JSON Schema type of a value that is not a JSON number; NaN is not one.
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'number' ? 'not finite' : typeof value
 }
 
 /** A type with its article: `an integer`. */

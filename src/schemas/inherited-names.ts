@@ -30,8 +30,7 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
  * A schema with `nullPrototype` in every subschema that declares such a property.
  * @throws {Error} if a property is called `__proto__`, or an inherited name has a default
  */
-export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each
-export function withNullPrototypes(schema: AnySchema): AnySchema {
+export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each, isCondition) => {
     checkNames(each)
     return hasInheritedName(each) && !isCondition ? { ...each, nullPrototype: true } : each

@@ -57,14 +57,12 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
 
 /** An Ajv error for a problem that no schema reports. */
 export function errorAt(path: readonly (string | number)[], message: string): ErrorObject {
-  const names = path.map((name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1'))
-  return {
-    instancePath: names.map((name) => `/${name}`).join(''),
-    schemaPath: '',
-    keyword: 'own',
-    params: {},
-    message,
-  }
+  return { instancePath: pointerTo(path), schemaPath: '', keyword: 'own', params: {}, message }
+}
+
+/** A path as a JSON Pointer (RFC 6901). */
+export function pointerTo(path: readonly (string | number)[]): string {
+  return path.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /** The sentences as one message, the first 20 of them. */

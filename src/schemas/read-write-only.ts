@@ -35,7 +35,7 @@ export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (
         const names = namesOf(plain)
         return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
       })
-    return (schema) => compilable(withoutForbidden(schema) as Schema)
+    return (schema) => compilable(withoutForbidden(schema))
   }
 }
 

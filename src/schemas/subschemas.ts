@@ -36,11 +36,11 @@ const conditions = ['not', 'if', 'contains']
  * A copy of a schema with `change` applied to each of its subschemas, innermost first, and to itself.
  * @param change its second argument is whether the schema is (in) a condition, which must not change the value
  */
-export function mapSchemas(
-  schema: AnySchema,
+export function mapSchemas<Each extends AnySchema>(
+  schema: Each,
   change: (schema: Schema, isCondition: boolean) => Schema,
   isCondition = false,
-): AnySchema {
+): Each {
   if (typeof schema !== 'object' || schema === null) return schema
   const inner = (each: AnySchema, isInner = isCondition) => mapSchemas(each, change, isInner)
   const entries = Object.entries(schema).map(([keyword, value]) => {
@@ -51,5 +51,5 @@ export function mapSchemas(
     if (!schemaMaps.includes(keyword)) return [keyword, value]
     return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inner(each)]))]
   })
-  return change(Object.fromEntries(entries), isCondition)
+  return change(Object.fromEntries(entries), isCondition) as Each // an object stays one
 }

@@ -126,6 +126,13 @@ t.test('an operation may be public', async (t) => {
   t.strictSame((await read(t, String(document))).operations.get('listPets')?.security, [])
 })
 
+// A contract without problems.
+function served(t: Test, edit: (document: Document) => void): Contract {
+  const { problems, contract } = toContract({ document: edited(edit).toJS(), text: '' })
+  t.strictSame(problems, [])
+  return contract
+}
+
 const prefixes: [address: string, prefix: string][] = [
   ['https://pets.example/v1', '/v1'],
   ['https://pets.example/a/b/', '/a/b'],
@@ -226,6 +233,15 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'a duplicate operationId',
     (document) => document.setIn(['paths', '/pets', 'post', 'operationId'], 'listPets'),
     'two operations have the operationId listPets',
+  ],
+  [
+    'a derived operationId that another operation has',
+    (document) => {
+      document.deleteIn([...list, 'operationId'])
+      document.setIn([...post, 'operationId'], 'getPets')
+      document.deleteIn([...get, 'x-successor'])
+    },
+    'two operations have the operationId getPets',
   ],
   [
     'two operations with the same route',
@@ -612,27 +628,19 @@ t.test('a missing contract file is named', async (t) => {
 })
 
 t.test('a link to an unknown operation is a warning', async (t) => {
-  const { problems, contract } = toContract({
-    document: edited((document) => {
-      const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
-      document.setIn([...list, 'responses', '200', 'links'], links)
-    }).toJS(),
-    text: '',
+  const contract = served(t, (document) => {
+    const links = { self: { operationId: 'getPet' }, next: { operationId: 'readPet' } }
+    document.setIn([...list, 'responses', '200', 'links'], links)
   })
-  t.strictSame(problems, [])
   t.ok(contract.warnings.includes('listPets: the link next refers to readPet, which is not an operationId'))
   t.notOk(contract.warnings.some((each) => each.includes('link self')))
 })
 
 t.test('an operation without an operationId gets one from its method and path, with a warning', async (t) => {
-  const { problems, contract } = toContract({
-    document: edited((document) => {
-      for (const operation of [list, get]) document.deleteIn([...operation, 'operationId'])
-      document.deleteIn([...get, 'x-successor'])
-    }).toJS(),
-    text: '',
+  const contract = served(t, (document) => {
+    for (const operation of [list, get]) document.deleteIn([...operation, 'operationId'])
+    document.deleteIn([...get, 'x-successor'])
   })
-  t.strictSame(problems, [])
   t.match(contract.operations.get('getPetsByPetId'), { name: 'getPetsByPetId', method: 'GET' })
   t.match(contract.document, { paths: { '/pets': { get: { operationId: 'getPets' } } } })
   const warnings = contract.warnings.filter((each) => each.includes('no operationId'))
@@ -642,30 +650,11 @@ t.test('an operation without an operationId gets one from its method and path, w
   ])
 })
 
-t.test('a derived operationId that another operation has is refused', async (t) => {
-  const { problems } = toContract({
-    document: edited((document) => {
-      document.deleteIn([...list, 'operationId'])
-      document.setIn([...post, 'operationId'], 'getPets')
-      document.deleteIn([...get, 'x-successor'])
-    }).toJS(),
-    text: '',
-  })
-  t.strictSame(
-    problems.map(({ text }) => text),
-    ['two operations have the operationId getPets'],
-  )
-})
-
 t.test('of servers with different paths, the first counts and the others are a warning', async (t) => {
   const servers = ['https://a.example/v1', 'https://b.example', 'https://c.example/mock/'].map((url) => ({
     url,
   }))
-  const { problems, contract } = toContract({
-    document: edited((document) => document.setIn(['servers'], servers)).toJS(),
-    text: '',
-  })
-  t.strictSame(problems, [])
+  const contract = served(t, (document) => document.setIn(['servers'], servers))
   t.equal(contract.prefix, '/v1')
   t.match(contract.warnings, [
     'servers: the path /, /mock is ignored: all operations are served under /v1, the path of the first server',
@@ -675,14 +664,10 @@ t.test('of servers with different paths, the first counts and the others are a w
 const item: readonly string[] = ['paths', '/pets/{petId}']
 
 t.test('an undeclared path parameter is a string, with a warning', async (t) => {
-  const { problems, contract } = toContract({
-    document: edited((document) => {
-      document.deleteIn([...item, 'parameters'])
-      document.deleteIn([...get, 'parameters'])
-    }).toJS(),
-    text: '',
+  const contract = served(t, (document) => {
+    document.deleteIn([...item, 'parameters'])
+    document.deleteIn([...get, 'parameters'])
   })
-  t.strictSame(problems, [])
   const [parameter] = contract.operations.get('getPet')?.parameters ?? []
   t.match(parameter, { name: 'petId', in: 'path', required: true, schema: { type: 'string' } })
   t.ok(
@@ -706,11 +691,7 @@ t.test('in a referenced path item, an undeclared path parameter is refused', asy
 
 t.test('an optional body of GET is ignored, with a warning', async (t) => {
   const content = { 'application/json': { schema: { type: 'object' } } }
-  const { problems, contract } = toContract({
-    document: edited((document) => document.setIn([...list, 'requestBody'], { content })).toJS(),
-    text: '',
-  })
-  t.strictSame(problems, [])
+  const contract = served(t, (document) => document.setIn([...list, 'requestBody'], { content }))
   t.equal(contract.operations.get('listPets')?.body, undefined)
   t.match(
     contract.warnings.join(),
@@ -719,11 +700,7 @@ t.test('an optional body of GET is ignored, with a warning', async (t) => {
 })
 
 t.test('an Idempotency-Key without x-idempotent is a warning', async (t) => {
-  const { problems, contract } = toContract({
-    document: edited((document) => document.deleteIn([...post, 'x-idempotent'])).toJS(),
-    text: '',
-  })
-  t.strictSame(problems, [])
+  const contract = served(t, (document) => document.deleteIn([...post, 'x-idempotent']))
   t.strictSame(contract.warnings, [
     'POST /pets: the header parameter Idempotency-Key has no effect without x-idempotent',
   ])

@@ -1,13 +1,11 @@
 // Parameters with `style`, `explode` or `content`, and cookies, over HTTP: what the handler receives, or the error message.
 
-import path from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 import { contract, startService } from '../fixtures/service.js'
 
 interface Request {
@@ -382,7 +380,7 @@ const tree = {
   properties: { id: int64, children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } } },
 }
 
-function contractOf(t: Test): Promise<Contract> {
+function widerContract(): Promise<Contract> {
   const document = parseDocument(contract.text)
   document.setIn(['components', 'schemas', 'Tree'], document.createNode(tree))
   document.setIn(['components', 'schemas', 'Three'], document.createNode({ ...int64, default: 3 }))
@@ -396,9 +394,7 @@ function contractOf(t: Test): Promise<Contract> {
       document.setIn(['paths', `/${place}${index}${path}`], document.createNode({ get }))
     }
   }
-  return readContract(
-    path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml'),
-  )
+  return readContract('openapi.yaml', async () => String(document))
 }
 
 t.test('parameters', async (t) => {
@@ -409,7 +405,7 @@ t.test('parameters', async (t) => {
   }
   const ours = places.flatMap(([place, , groups]) => groups.map((_, index) => [`${place}${index}`, echo]))
   const { call } = await startService(t, {
-    contract: await contractOf(t),
+    contract: await widerContract(),
     // The generated types are of another contract.
     handlers: { ...handlers, ...Object.fromEntries(ours) } as unknown as Handlers,
   })

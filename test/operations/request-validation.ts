@@ -1,11 +1,9 @@
-import path from 'node:path'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { readContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import type { Context, Handlers } from '../../src/handlers/handler.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 import { prefix, status, statuses } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
@@ -30,13 +28,11 @@ const addToHerd = {
   },
 }
 
-function widerContract(t: Test): Promise<Contract> {
+function widerContract(): Promise<Contract> {
   const document = parseDocument(contract.text)
   document.setIn(['paths', '/herds/{herdId}/pets'], document.createNode({ post: addToHerd }))
   document.setIn(['paths', '/authors/{author}/notes'], document.createNode({ post: addNote }))
-  return readContract(
-    path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml'),
-  )
+  return readContract('openapi.yaml', async () => String(document))
 }
 
 interface Request {
@@ -62,7 +58,7 @@ async function startWider(t: Test) {
   }
   // The generated types are of another contract.
   const service = await startService(t, {
-    contract: await widerContract(t),
+    contract: await widerContract(),
     handlers: wider as unknown as Handlers,
   })
   return { ...service, requests }

@@ -195,67 +195,46 @@ const strict = (properties: object) => ({
 })
 
 // In either order, the value gets the number type of the alternative that matches.
-const alternatives: [title: string, schemas: [object, object], value: unknown, seen: unknown][] = [
-  ['one int64', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1 }, { a: 1n }],
-  ['two numbers', [strict({ a: int64 }), strict({ a: number, b: number })], { a: 1, b: 2 }, { a: 1, b: 2 }],
+const alternatives: [
+  schemas: [object, object],
+  ...values: [title: string, value: unknown, seen: unknown][],
+][] = [
   [
-    'a large one',
     [strict({ a: int64 }), strict({ a: number, b: number })],
-    { a: 2n ** 60n },
-    { a: 2n ** 60n },
+    ['one int64', { a: 1 }, { a: 1n }],
+    ['two numbers', { a: 1, b: 2 }, { a: 1, b: 2 }],
+    ['a large one', { a: 2n ** 60n }, { a: 2n ** 60n }],
   ],
   [
-    'lists',
     [
       { items: int64, minItems: 2 },
       { items: number, maxItems: 1 },
     ],
-    [1],
-    [1],
+    ['lists', [1], [1]],
+    ['long lists', [1, 2], [1n, 2n]],
   ],
   [
-    'long lists',
-    [
-      { items: int64, minItems: 2 },
-      { items: number, maxItems: 1 },
-    ],
-    [1, 2],
-    [1n, 2n],
-  ],
-  [
-    'numbers',
     [
       { ...int64, not: { const: 1 } },
       { ...number, maximum: 1 },
     ],
-    1,
-    1,
-  ],
-  [
-    'integers',
-    [
-      { ...int64, not: { const: 1 } },
-      { ...number, maximum: 1 },
-    ],
-    2,
-    2n,
+    ['numbers', 1, 1],
+    ['integers', 2, 2n],
   ],
 ]
 
-for (const [title, [one, other], value, seen] of alternatives) {
-  for (const keyword of ['oneOf', 'anyOf']) {
-    for (const schemas of [
-      [one, other],
-      [other, one],
-    ]) {
-      t.test(`${title}: ${keyword} ${schemas[0] === one ? 'in order' : 'reversed'}`, async (t) => {
-        const given = structuredClone(value)
-        const outcome = check('json', { [keyword]: schemas }, given, { useDefaults: true })
-        t.strictSame(outcome, { problems: [], value: seen })
-      })
-    }
-  }
-}
+for (const [[one, other], ...values] of alternatives)
+  for (const [title, value, seen] of values)
+    for (const keyword of ['oneOf', 'anyOf'])
+      for (const schemas of [
+        [one, other],
+        [other, one],
+      ])
+        t.test(`${title}: ${keyword} ${schemas[0] === one ? 'in order' : 'reversed'}`, async (t) => {
+          const given = structuredClone(value)
+          const outcome = check('json', { [keyword]: schemas }, given, { useDefaults: true })
+          t.strictSame(outcome, { problems: [], value: seen })
+        })
 
 t.test('a condition converts nothing', async (t) => {
   const decide = (schema: Schema) => check('json', schema, { a: 1 }, { useDefaults: true }).value
