@@ -20,7 +20,7 @@ import {
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
 import type { Database, Pools, RootSql } from './types.js'
-import { isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
+import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined
@@ -89,7 +89,7 @@ export async function connect({
     commands = sql
     await checkEncoding(sql)
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
-      throw isForbidden(error) ? mayNotMigrate(sql, error) : error
+      throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
     })
     const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
     pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
@@ -179,11 +179,6 @@ async function checkEncoding(sql: RootSql): Promise<void> {
   )
 }
 
-// SQLSTATE 42501, insufficient_privilege.
-function isForbidden(error: unknown): boolean {
-  return (error as { code?: unknown }).code === '42501'
-}
-
 function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   return new OperatorError(
     `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${(cause as Error).message}\nRun \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
@@ -204,7 +199,7 @@ function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
   const advice = adviceOn(cause)
   return new OperatorError(
-    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\n${advice}`,
+    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,
     { cause },
   )
 }

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
 import type { Server, ServerState, Servers } from '../servers.js'
-import { isConnectionRefused, isReadOnly } from '../unavailable.js'
+import { codedError, isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
 /** A postgres.js handle that reads int8 as bigint. */
@@ -203,5 +203,5 @@ function reasonOf(failures: readonly Failure[]): string | undefined {
 
 /** The error of statements whose connection has closed. */
 export function connectionClosed(): Error {
-  return Object.assign(new Error('the connection to the database was closed'), { code: 'CONNECTION_CLOSED' })
+  return codedError('CONNECTION_CLOSED', 'the connection to the database was closed')
 }
