@@ -2,6 +2,7 @@
 // requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../operator-error.js'
+import { migrationLockId } from './migrate.js'
 import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
 import type { Database, RootSql } from './types.js'
 
@@ -10,9 +11,6 @@ export interface Login {
   readonly password: string
 }
 
-// The lock of `migrate`: one process at a time changes roles and privileges.
-const lockId = 7_253_009_114
-
 /** Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings. */
 export async function prepareServiceRole(
   sql: RootSql,
@@ -20,7 +18,7 @@ export async function prepareServiceRole(
   handlerTimeoutMs: number,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(${lockId})`
+    await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     const [row] = await transaction<{ exists: boolean; schema: string }[]>`
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
     const search_path = String(row?.schema) // where the owner's migrations created the tables
