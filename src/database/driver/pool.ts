@@ -234,8 +234,8 @@ export class Pool implements ConnectionSource {
 
   #remove(closed: Connection): void {
     this.#connections.delete(closed)
-    if (closed.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
-    if (!closed.isUnresponsive) return
+    if (closed.fault === 'read-only') this.#openNotBefore = performance.now() + openPauseMs
+    if (closed.fault !== 'unresponsive') return
     if (this.options.onunresponsive === undefined) this.retireAll()
     else this.options.onunresponsive()
   }
