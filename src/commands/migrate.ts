@@ -10,7 +10,6 @@ import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
 import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { OperatorError } from '../operator-error.js'
-import { migrationsFolder } from '../paths.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
@@ -37,7 +36,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const { SERVICE_DATABASE_URL } = process.env
   const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
-  const database = await connect({ ...config, migrationsFolder, log, interruption })
+  const database = await connect(config, log, interruption)
   try {
     if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, config, log), interruption)
   } finally {
