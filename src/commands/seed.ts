@@ -61,7 +61,7 @@ function readOrder(args: readonly string[]): Order {
 }
 
 async function add({ sql, isPooled }: Database, order: Order, interruption: AbortSignal): Promise<void> {
-  const progress = createProgress(order.count, process.stderr, () => performance.now())
+  const progress = createProgress(order.count, process.stderr)
   try {
     await sql.begin(async (transaction) => {
       await transaction`set local statement_timeout = 0` // COPY may take long
