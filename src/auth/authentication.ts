@@ -42,23 +42,16 @@ export function createAuthenticate(findClient: FindClient, realm: string): Authe
   // because its result may have been outdated when it arrived.
   const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
-  const isFresh = ({ readAt }: { readonly readAt: number }) => elapsedMs() - readAt < cacheAgeMs
+  const fresh = <Entry extends { readonly readAt: number }>(entry: Entry | undefined) =>
+    entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs ? entry : undefined
+  const known = (keyHash: string) => fresh(cache.get(keyHash))?.client
+  const inFlight = (keyHash: string) => fresh(pending.get(keyHash))?.lookup
 
   async function findAndCache(keyHash: string, readAt: number): Promise<Client | undefined> {
     const client = await findClient(keyHash)
     if (client === undefined) cache.delete(keyHash)
     else cache.set(keyHash, { client, readAt })
     return client
-  }
-
-  function known(keyHash: string): Client | undefined {
-    const cached = cache.get(keyHash)
-    return cached !== undefined && isFresh(cached) ? cached.client : undefined
-  }
-
-  function inFlight(keyHash: string): Promise<Client | undefined> | undefined {
-    const entry = pending.get(keyHash)
-    return entry !== undefined && isFresh(entry) ? entry.lookup : undefined
   }
 
   function start(keyHash: string): Promise<Client | undefined> {
