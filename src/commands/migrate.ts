@@ -8,7 +8,7 @@ import { connect } from '../database/connect.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
-import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
+import { readPostgresUrl } from '../lib/postgres-url.js'
 import { OperatorError } from '../operator-error.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
@@ -60,18 +60,11 @@ async function prepareRole(
 }
 
 function readLogin(text: string): Login {
-  const { username, password } = readUrl(text) ?? { username: '', password: '' }
-  if (username === '' || password === '')
-    throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
-  return { name: username, password }
-}
-
-function readUrl(text: string): PostgresUrl | undefined {
   try {
-    return readPostgresUrl(text)
-  } catch {
-    return undefined
-  }
+    const { username, password } = readPostgresUrl(text)
+    if (username !== '' && password !== '') return { name: username, password }
+  } catch {} // the message below covers an invalid URL, too
+  throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
 }
 
 runCommand(usage, main)
