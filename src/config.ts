@@ -64,14 +64,9 @@ const workerConnectionsDefault = 6
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The configuration is invalid. The message has one line per problem. */
-export class ConfigError extends OperatorError {
-  override name = 'ConfigError'
-}
-
 /**
  * Reads and validates the configuration.
- * @throws {ConfigError} listing all invalid variables
+ * @throws {OperatorError} with a line for each invalid variable
  */
 export function readConfig(environment: Environment): Config {
   const problems: string[] = []
@@ -87,29 +82,27 @@ export function readConfig(environment: Environment): Config {
     problems.push(`${name} ${value.message}${isSecret ? '' : `, got ${JSON.stringify(text)}`}`)
     return fallback
   }
+  const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
+    read<T | undefined>(name, undefined, parse)
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
   const config: Config = {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
-    metricsPort: read<number | undefined>('METRICS_PORT', undefined, integerBetween(0, 65_535)),
-    databaseUrl: read<string | undefined>('DATABASE_URL', undefined, postgresUrl),
-    databaseReadUrl: read<string | undefined>(
-      'DATABASE_READ_URL',
-      undefined,
-      readUrlFor(environment.DATABASE_URL),
-    ),
+    metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
+    databaseUrl: optional('DATABASE_URL', postgresUrl),
+    databaseReadUrl: optional('DATABASE_READ_URL', readUrlFor(environment.DATABASE_URL)),
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnectionsDefault : workers * workerConnectionsDefault,
       integerBetween(connectionsMin, databaseConnectionsMax),
     ),
-    redisUrl: read<string | undefined>('REDIS_URL', undefined, redisUrl),
+    redisUrl: optional('REDIS_URL', redisUrl),
     // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In an outage only the
     // requests in flight wait for this timeout.
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
-    dataDir: read<string | undefined>('DATA_DIR', undefined, (text) => text),
-    otlpEndpoint: read<string | undefined>('OTEL_EXPORTER_OTLP_ENDPOINT', undefined, httpUrl),
+    dataDir: optional('DATA_DIR', (text) => text),
+    otlpEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -121,16 +114,12 @@ export function readConfig(environment: Environment): Config {
     shutdownTimeoutMs: read('SHUTDOWN_TIMEOUT_MS', 15_000, integerBetween(100, 600_000)),
     startTimeoutMs: read('START_TIMEOUT_MS', 20_000, integerBetween(0, 600_000)),
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
-    connectionsPerAddressMax: read<number | undefined>(
-      'CONNECTIONS_PER_ADDRESS_MAX',
-      undefined,
-      integerBetween(1, 1_000_000),
-    ),
+    connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
     misspelt: misspelt(Object.keys(environment), names), // last, when `names` is complete
   }
-  if (problems.length > 0) throw new ConfigError([...problems, ...config.misspelt].join('\n'))
+  if (problems.length > 0) throw new OperatorError([...problems, ...config.misspelt].join('\n'))
   return Object.freeze(config)
 }
 

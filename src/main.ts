@@ -10,7 +10,7 @@ import type { Database } from './database/types.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog, toggleDebugOnSignal } from './log.js'
 import { explain, OperatorError } from './operator-error.js'
-import { contractFile, migrationsFolder } from './paths.js'
+import { contractFile } from './paths.js'
 import { checkPorts } from './ports.js'
 import { serve, supervise } from './serve.js'
 import { Interrupted, listenForShutdown } from './shutdown.js'
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   }
   const contract = await readContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
-  const database = await connect({ ...config, migrationsFolder, log, interruption: requested })
+  const database = await connect(config, log, requested)
   try {
     await unlessAborted(checkDatabase(database, contract, config), requested)
     const parts = { config, contract, database, log, shutdown }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { ConfigError, readConfig } from '../src/config.js'
+import { readConfig } from '../src/config.js'
+import { OperatorError } from '../src/operator-error.js'
 
 type Environment = Parameters<typeof readConfig>[0]
 
@@ -8,7 +9,7 @@ function problemsOf(environment: Environment): string[] {
   try {
     readConfig(environment)
   } catch (error) {
-    if (error instanceof ConfigError) return error.message.split('\n')
+    if (error instanceof OperatorError) return error.message.split('\n')
     throw error
   }
   return []

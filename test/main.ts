@@ -13,7 +13,6 @@ import { createApiKey, hashApiKey } from '../src/auth/api-key.js'
 import { insertApiKey } from '../src/database/api-keys.js'
 import { connect } from '../src/database/connect.js'
 import { startEmbedded } from '../src/database/embedded/server.js'
-import { migrationsFolder } from '../src/paths.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
@@ -53,7 +52,7 @@ async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
 
 // For tests that do not change the database: it runs as long as this file, so that no service has to create, start or stop it.
 const sharedDir = dataDirectory(t)
-const shared = await connect({ ...testConfig({ DATA_DIR: sharedDir }), migrationsFolder, log: silent })
+const shared = await connect(testConfig({ DATA_DIR: sharedDir }), silent)
 t.teardown(() => shared.close())
 const sharedKey = createApiKey()
 const terms = { name: 'test', plan: fixedPlan.name, perMinute: null, perDay: null, expiresAt: null }

@@ -28,14 +28,6 @@ export interface LookUp {
   run(): Promise<Client>
 }
 
-/** The clock, which tests replace. */
-export interface Clock {
-  /** Milliseconds since the epoch, for the expiry of keys. */
-  now(): number
-  /** Milliseconds of a monotonic clock, for ages. */
-  elapsedMs(): number
-}
-
 // A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot get lost. It costs each
 // instance one indexed query a second for each key in use.
 const cacheAgeMs = 900
@@ -45,16 +37,15 @@ const cachedKeysMax = 10_000
  * Creates the authentication of bearer keys.
  * @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
  */
-export function createAuthenticate(
-  findClient: FindClient,
-  realm: string,
-  clock: Clock = { now: Date.now, elapsedMs },
-): Authenticate {
+export function createAuthenticate(findClient: FindClient, realm: string): Authenticate {
   // Only valid keys are cached, so guesses cannot evict them, and a new key works at once. The age counts from before the query,
   // because its result may have been outdated when it arrived.
   const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
-  const isFresh = ({ readAt }: { readonly readAt: number }) => clock.elapsedMs() - readAt < cacheAgeMs
+  const fresh = <Entry extends { readonly readAt: number }>(entry: Entry | undefined) =>
+    entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs ? entry : undefined
+  const known = (keyHash: string) => fresh(cache.get(keyHash))?.client
+  const inFlight = (keyHash: string) => fresh(pending.get(keyHash))?.lookup
 
   async function findAndCache(keyHash: string, readAt: number): Promise<Client | undefined> {
     const client = await findClient(keyHash)
@@ -63,18 +54,8 @@ export function createAuthenticate(
     return client
   }
 
-  function known(keyHash: string): Client | undefined {
-    const cached = cache.get(keyHash)
-    return cached !== undefined && isFresh(cached) ? cached.client : undefined
-  }
-
-  function inFlight(keyHash: string): Promise<Client | undefined> | undefined {
-    const entry = pending.get(keyHash)
-    return entry !== undefined && isFresh(entry) ? entry.lookup : undefined
-  }
-
   function start(keyHash: string): Promise<Client | undefined> {
-    const readAt = clock.elapsedMs()
+    const readAt = elapsedMs()
     const lookup = findAndCache(keyHash, readAt).finally(() => {
       if (pending.get(keyHash) === entry) pending.delete(keyHash)
     })
@@ -84,7 +65,7 @@ export function createAuthenticate(
   }
 
   function valid(client: Client | undefined): Client {
-    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= clock.now()
+    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
     if (client === undefined || expired) throw invalidKey(realm)
     return client
   }

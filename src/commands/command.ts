@@ -22,7 +22,7 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 
 /**
  * Reads the configuration. Warns of misspelt variables: without DATABASE_URL, for example, a command would use the embedded database.
- * @throws {ConfigError} naming every invalid variable
+ * @throws {OperatorError} naming every invalid variable
  */
 export function readEnvironment(): Config {
   const config = readConfig(process.env)

@@ -8,7 +8,7 @@ import { readContract } from '../contract/read.js'
 import type { Contract, Quotas } from '../contract/types.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
-import { contractFile, migrationsFolder } from '../paths.js'
+import { contractFile } from '../paths.js'
 import { readEnvironment, runCommand } from './command.js'
 import { readSubcommand } from './keys/subcommands.js'
 import { print } from './terminal.js'
@@ -80,7 +80,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const config = readEnvironment()
   const subcommand = readSubcommand(args, await contract)
   const log = pino({ level: 'warn' }, process.stderr)
-  const database = await connect({ ...config, migrationsFolder, log, interruption })
+  const database = await connect(config, log, interruption)
   try {
     await unlessAborted(subcommand(database.sql, print, config), interruption)
   } finally {

@@ -8,9 +8,8 @@ import { connect } from '../database/connect.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
-import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
+import { readPostgresUrl } from '../lib/postgres-url.js'
 import { OperatorError } from '../operator-error.js'
-import { migrationsFolder } from '../paths.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
@@ -37,7 +36,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const { SERVICE_DATABASE_URL } = process.env
   const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
-  const database = await connect({ ...config, migrationsFolder, log, interruption })
+  const database = await connect(config, log, interruption)
   try {
     if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, config, log), interruption)
   } finally {
@@ -61,18 +60,11 @@ async function prepareRole(
 }
 
 function readLogin(text: string): Login {
-  const { username, password } = readUrl(text) ?? { username: '', password: '' }
-  if (username === '' || password === '')
-    throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
-  return { name: username, password }
-}
-
-function readUrl(text: string): PostgresUrl | undefined {
   try {
-    return readPostgresUrl(text)
-  } catch {
-    return undefined
-  }
+    const { username, password } = readPostgresUrl(text)
+    if (username !== '' && password !== '') return { name: username, password }
+  } catch {} // the message below covers an invalid URL, too
+  throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
 }
 
 runCommand(usage, main)

@@ -10,7 +10,6 @@ import type { Database, RootSql } from '../database/types.js'
 import { isUnavailable } from '../database/unavailable.js'
 import { untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
-import { migrationsFolder } from '../paths.js'
 import { readEnvironment, runCommand, UsageError, wholeNumber } from './command.js'
 import { type Animal, animals } from './seed/animals.js'
 import { createProgress, type Progress } from './seed/progress.js'
@@ -62,7 +61,7 @@ function readOrder(args: readonly string[]): Order {
 }
 
 async function add({ sql, isPooled }: Database, order: Order, interruption: AbortSignal): Promise<void> {
-  const progress = createProgress(order.count, process.stderr, () => performance.now())
+  const progress = createProgress(order.count, process.stderr)
   try {
     await sql.begin(async (transaction) => {
       await transaction`set local statement_timeout = 0` // COPY may take long
@@ -124,7 +123,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const order = readOrder(args)
   const config = readEnvironment()
   const log = pino({ level: 'warn' }, process.stderr)
-  const database = await connect({ ...config, migrationsFolder, log, interruption })
+  const database = await connect(config, log, interruption)
   const startedAt = performance.now()
   try {
     await add(database, order, interruption)

@@ -2,8 +2,10 @@
 
 import type { Logger } from 'pino'
 import postgres from 'postgres'
+import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../operator-error.js'
+import { migrationsFolder } from '../paths.js'
 import { Connection, type MakeHandle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
@@ -20,24 +22,7 @@ import {
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
 import type { Database, Pools, RootSql } from './types.js'
-import { isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
-
-export interface DatabaseOptions {
-  readonly databaseUrl: string | undefined
-  /** The standbys that requests read from. */
-  readonly databaseReadUrl?: string | undefined
-  readonly dataDir: string | undefined
-  readonly startTimeoutMs: number
-  readonly handlerTimeoutMs: number
-  /** Connections for requests, of all processes of the instance. */
-  readonly databaseConnections: number
-  /** Processes of the instance, which share its connections. */
-  readonly workers: number
-  readonly migrationsFolder: string
-  readonly log: Logger
-  /** Aborts the startup, and leaves nothing running. */
-  readonly interruption?: AbortSignal
-}
+import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
 
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
@@ -49,22 +34,17 @@ const standbyRetryMs = 5_000
 
 /**
  * Connects to the database, waiting up to `startTimeoutMs` for a server that is starting, and migrates it.
+ * @param interruption aborts the startup, and leaves nothing running
  * @throws {Error} with what the operator can do, when the database cannot be used
  */
-export async function connect({
-  databaseUrl,
-  databaseReadUrl,
-  dataDir,
-  startTimeoutMs,
-  handlerTimeoutMs,
-  databaseConnections,
-  workers,
-  migrationsFolder,
-  log,
-  interruption = new AbortController().signal,
-}: DatabaseOptions): Promise<Database> {
+export async function connect(
+  config: Config,
+  log: Logger,
+  interruption: AbortSignal = new AbortController().signal,
+): Promise<Database> {
+  const { databaseUrl, databaseReadUrl, handlerTimeoutMs } = config
   const primary = databaseUrl === undefined ? undefined : readDatabaseUrl(databaseUrl)
-  const embedded = primary === undefined ? await startEmbedded(dataDir, log, interruption) : undefined
+  const embedded = primary === undefined ? await startEmbedded(config.dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
@@ -73,7 +53,7 @@ export async function connect({
   const standbys =
     databaseReadUrl === undefined ? undefined : readDatabaseUrl(databaseReadUrl, 'DATABASE_READ_URL')
   let standbyRetry: NodeJS.Timeout | undefined
-  const connections = Math.floor(databaseConnections / workers)
+  const connections = Math.floor(config.databaseConnections / config.workers)
   let pools: Pools | undefined
   let commands: RootSql | undefined
   const close = async (atOnce = new AbortController().signal) => {
@@ -83,13 +63,13 @@ export async function connect({
     await embedded?.stop()
   }
   const prepare = async () => {
-    await untilReachable(make, servers, startTimeoutMs, log)
+    await untilReachable(make, servers, config.startTimeoutMs, log)
     const { isPooled } = servers
     const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
     commands = sql
     await checkEncoding(sql)
     const applied = await migrate(sql, migrationsFolder).catch((error) => {
-      throw isForbidden(error) ? mayNotMigrate(sql, error) : error
+      throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
     })
     const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
     pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
@@ -179,11 +159,6 @@ async function checkEncoding(sql: RootSql): Promise<void> {
   )
 }
 
-// SQLSTATE 42501, insufficient_privilege.
-function isForbidden(error: unknown): boolean {
-  return (error as { code?: unknown }).code === '42501'
-}
-
 function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   return new OperatorError(
     `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${(cause as Error).message}\nRun \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
@@ -204,7 +179,7 @@ function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
   const advice = adviceOn(cause)
   return new OperatorError(
-    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || String((cause as { code?: string }).code)}\n${advice}`,
+    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,
     { cause },
   )
 }

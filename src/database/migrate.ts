@@ -13,8 +13,8 @@ interface Migration {
   readonly checksum: string
 }
 
-// An arbitrary number that nothing else in the database uses for an advisory lock.
-const lockId = 7_253_009_114
+/** The advisory lock of one process at a time that changes the schema, roles or privileges: an arbitrary number that nothing else uses. */
+export const migrationLockId = 7_253_009_114
 
 /**
  * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in the database are ignored: an
@@ -29,7 +29,7 @@ export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
   return sql.begin(async (transaction) => {
     // A migration, or the wait for another instance's, may take long.
     await transaction`set local statement_timeout = 0`
-    await transaction`select pg_advisory_xact_lock(${lockId})`
+    await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     return applyMissing(transaction, migrations)
   }) as Promise<string[]> // postgres.js types the result as an array of queries
 }

@@ -2,6 +2,7 @@
 // requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../operator-error.js'
+import { migrationLockId } from './migrate.js'
 import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
 import type { Database, RootSql } from './types.js'
 
@@ -10,9 +11,6 @@ export interface Login {
   readonly password: string
 }
 
-// The lock of `migrate`: one process at a time changes roles and privileges.
-const lockId = 7_253_009_114
-
 /** Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings. */
 export async function prepareServiceRole(
   sql: RootSql,
@@ -20,7 +18,7 @@ export async function prepareServiceRole(
   handlerTimeoutMs: number,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(${lockId})`
+    await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     const [row] = await transaction<{ exists: boolean; schema: string }[]>`
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
     const search_path = String(row?.schema) // where the owner's migrations created the tables
@@ -58,11 +56,12 @@ export async function checkPooled(
   handlerTimeoutMs: number,
 ): Promise<void> {
   if (!isPooled) return
-  const needed = [...needsOf(statementTimeoutMs(handlerTimeoutMs))]
+  const timeouts = timeoutSettings(statementTimeoutMs(handlerTimeoutMs))
+  const needed = Object.keys({ ...timeouts, ...sessionSettings })
   const settings = await sql
     .begin(
       (transaction) => transaction<{ name: string; setting: string }[]>`
-        select name, setting from pg_settings where name in ${transaction(needed.map(([name]) => name))}`,
+        select name, setting from pg_settings where name in ${transaction(needed)}`,
     )
     .catch((cause: Error) => {
       throw new OperatorError(
@@ -70,29 +69,24 @@ export async function checkPooled(
         { cause },
       )
     })
-  const found = new Map(settings.map(({ name, setting }) => [name, setting]))
-  const missing = needed.filter(([name, { isMet }]) => !isMet(found.get(name) ?? ''))
+  const missing = missingOf(new Map(settings.map(({ name, setting }) => [name, setting])), timeouts)
   if (missing.length === 0) return
   throw new OperatorError(
-    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ${missing.map(([name, { text }]) => `${name} ${text}`).join(', ')}.
+    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ${missing.join(', ')}.
 Run \`npm run migrate\` with this role in SERVICE_DATABASE_URL, then make the pooler reconnect (PgBouncer: RECONNECT).`,
   )
 }
 
-interface Need {
-  readonly text: string
-  isMet(setting: string): boolean
-}
-
-function needsOf(timeoutMs: number): Map<string, Need> {
-  const needs = new Map<string, Need>()
-  for (const name of Object.keys(timeoutSettings(timeoutMs)))
-    needs.set(name, {
-      text: `of at most ${timeoutMs} ms`,
-      isMet: (setting) => Number(setting) >= 1 && Number(setting) <= timeoutMs,
-    })
-  // DateStyle also contains the order of day and month (ISO, MDY).
-  for (const [name, value] of Object.entries(sessionSettings))
-    needs.set(name, { text: value, isMet: (setting) => setting.startsWith(value) })
-  return needs
+// The settings that are missing or wrong, with what they must be.
+function missingOf(found: ReadonlyMap<string, string>, timeouts: Readonly<Record<string, number>>): string[] {
+  const isWithin = (setting: number, ms: number) => setting >= 1 && setting <= ms
+  return [
+    ...Object.entries(timeouts).flatMap(([name, ms]) =>
+      isWithin(Number(found.get(name)), ms) ? [] : [`${name} of at most ${ms} ms`],
+    ),
+    // DateStyle also contains the order of day and month (ISO, MDY).
+    ...Object.entries(sessionSettings).flatMap(([name, value]) =>
+      found.get(name)?.startsWith(value) ? [] : [`${name} ${value}`],
+    ),
+  ]
 }

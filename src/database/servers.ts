@@ -4,6 +4,7 @@ import type tls from 'node:tls'
 import postgres from 'postgres'
 import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { readTls } from './tls.js'
+import { codedError } from './unavailable.js'
 
 /** The postgres.js options that differ between servers. Empty if the handle's own options name the server. */
 export interface Server {
@@ -92,13 +93,13 @@ export class Servers {
       this.target !== 'any' && state?.isStandby
         ? 'a standby'
         : this.target === 'read-write' && state?.isReadOnly && 'read-only'
-    if (refusal) throw Object.assign(new Error(`${address} is ${refusal}`), { code: '25006' })
+    if (refusal) throw codedError('25006', `${address} is ${refusal}`)
     if (state !== undefined && state.migrations < this.migrations.length)
       throw new Error(`${address} lacks migrations that the primary has`)
     this.#isPooled ??= state?.isPooled
     // The pooler would lose the settings of its sessions.
     if (state?.isPooled && !this.isPooled)
-      throw Object.assign(new Error(`${address} is now behind a connection pooler`), { code: '08004' })
+      throw codedError('08004', `${address} is now behind a connection pooler`)
     const hasChanged = this.hasChanged(server)
     this.#current = server
     this.prefer(server)

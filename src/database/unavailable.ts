@@ -1,4 +1,16 @@
-// Classifies database errors: an outage (503), a refused connection, a rejected login.
+// The codes of database errors: those of Node, postgres.js and this driver, and PostgreSQL's SQLSTATEs. They tell an outage (503), a refused
+// connection, a rejected login.
+
+/** An error with a code. */
+export function codedError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+/** The code of an error; empty if it has none. */
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}
 
 const connectionErrors = new Set([
   'CONNECT_TIMEOUT',
@@ -20,24 +32,22 @@ const connectionErrors = new Set([
 
 /** Whether PostgreSQL refuses a connection: SQLSTATE class 53 (too many connections), or a rejected login. */
 export function isConnectionRefused(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && (/^53...$/.test(code) || isLoginRefused(error))
+  return /^53...$/.test(codeOf(error)) || isLoginRefused(error)
 }
 
 /** Whether PostgreSQL rejects the role or its password: SQLSTATE 28000, 28P01. */
 export function isLoginRefused(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return code === '28000' || code === '28P01'
+  return ['28000', '28P01'].includes(codeOf(error))
 }
 
 /** Whether the server does not support TLS, and the URL requires it. */
 export function isTlsRefused(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === 'TLS_REFUSED'
+  return codeOf(error) === 'TLS_REFUSED'
 }
 
 /** Whether a write failed because the server or the transaction is read-only: SQLSTATE 25006. */
 export function isReadOnly(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === '25006'
+  return codeOf(error) === '25006'
 }
 
 /**
@@ -50,9 +60,6 @@ export function isReadOnly(error: unknown): boolean {
  * - 40P01: deadlock; the other transaction goes on
  */
 export function isUnavailable(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return (
-    typeof code === 'string' &&
-    (connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$|^40(001|P01)$|^28(000|P01)$/.test(code))
-  )
+  const code = codeOf(error)
+  return connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$|^40(001|P01)$|^28(000|P01)$/.test(code)
 }

@@ -13,8 +13,11 @@ import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted }
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
-/** Creates the handler of Node's `clientError` event. */
-export function createClientErrorHandler(
+/**
+ * Creates the handlers of Node's `clientError` and `connect` events. A CONNECT gets 400, because this is not a proxy; Node's
+ * default closes its connection without a response.
+ */
+export function createClientErrorHandlers(
   contract: Contract,
   log: Logger,
   lifetimes: Lifetimes,
@@ -22,7 +25,8 @@ export function createClientErrorHandler(
 ) {
   // Bytes after the first error cause more errors. Only the first gets a response.
   const refused = new WeakSet<Socket>()
-  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+
+  function clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (refused.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
@@ -49,31 +53,26 @@ export function createClientErrorHandler(
       incomplete.fail(fault)
       return
     }
+    respond(socket, fault, error.code)
+  }
+
+  function connect(_request: unknown, stream: Duplex): void {
+    const socket = stream as Socket // always, on an HTTP server
+    socket.on('error', () => socket.destroy()) // Node has removed its own listener
+    afterResponses(socket, () => respond(socket, requestFault('malformed_request', contract), 'CONNECT'))
+  }
+
+  function respond(socket: Socket, fault: ApiError, reason: string | undefined): void {
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
     const address = isAddressLogged ? socket.remoteAddress : undefined
-    log.info({ requestId, status: body.status, address, reason: error.code }, 'request refused')
+    log.info({ requestId, status: body.status, address, reason }, 'request refused')
     // Node would run a request that timed out if the rest of it were read.
     const rest = body.code === 'request_timeout' ? 'unread' : 'discard'
     lingeringClose(socket, lastResponse(requestId, body, contract), rest)
   }
-}
 
-/** Creates the handler of Node's `connect` event: 400, because this is not a proxy. Node's default closes the connection without a response. */
-export function createConnectHandler(
-  contract: Contract,
-  log: Logger,
-  { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
-) {
-  return (_request: unknown, stream: Duplex): void => {
-    const socket = stream as Socket // always, on an HTTP server
-    socket.on('error', () => socket.destroy()) // Node has removed its own listener
-    const requestId = randomUUID()
-    const body = errorBody(requestFault('malformed_request', contract), contract)
-    const address = isAddressLogged ? socket.remoteAddress : undefined
-    log.info({ requestId, status: body.status, address, reason: 'CONNECT' }, 'request refused')
-    afterResponses(socket, () => lingeringClose(socket, lastResponse(requestId, body, contract)))
-  }
+  return { clientError, connect }
 }
 
 function lastResponse(

@@ -23,8 +23,8 @@ export interface Timeouts {
   readonly statementTimeoutMs: number
 }
 
-/** Called for a request whose connection closed before its response was sent. */
-export type OnAborted = (request: FastifyRequest, reply: FastifyReply) => void
+/** Called when the response of a request has been sent, or its connection has closed before: then it is aborted. */
+export type OnEnd = (request: FastifyRequest, reply: FastifyReply, isAborted: boolean) => void
 
 // Added to the statement timeout, for the round trip: PostgreSQL starts the timeout when the statement arrives.
 const margin = 0.25
@@ -71,7 +71,7 @@ export class Lifetime implements Signal {
 /** The requests in flight, by connection. */
 export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Set<Lifetime>>()
-  readonly #onAborted: OnAborted[] = []
+  readonly #onEnd: OnEnd[] = []
 
   constructor(
     readonly timeouts: Timeouts,
@@ -88,16 +88,17 @@ export class Lifetimes {
       request.lifetime = this.#begin(request.raw.socket, reply)
       done()
     })
-    app.addHook('onResponse', ({ raw, lifetime }, _reply, done) => {
-      lifetime?.end()
+    app.addHook('onResponse', (request, reply, done) => {
+      const { raw, lifetime } = request // no lifetime if its URL is malformed
       if (lifetime !== undefined) this.#bySocket.get(raw.socket)?.delete(lifetime)
+      this.#end(request, reply, false)
       done()
     })
   }
 
-  /** Adds a listener for requests whose connection closed before their response was sent. */
-  onAborted(listener: OnAborted): void {
-    this.#onAborted.push(listener)
+  /** Adds a listener for the end of every request. */
+  onEnd(listener: OnEnd): void {
+    this.#onEnd.push(listener)
   }
 
   /** The request that is still arriving on a connection, if its headers have. */
@@ -123,10 +124,12 @@ export class Lifetimes {
   #abort(socket: Socket): void {
     const inFlight = this.#bySocket.get(socket) ?? []
     this.#bySocket.delete(socket)
-    for (const lifetime of inFlight) {
-      lifetime.end()
-      for (const listener of this.#onAborted) listener(lifetime.reply.request, lifetime.reply)
-    }
+    for (const { reply } of inFlight) this.#end(reply.request, reply, true)
+  }
+
+  #end(request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {
+    request.lifetime?.end()
+    for (const listener of this.#onEnd) listener(request, reply, isAborted)
   }
 
   #timeoutError({ reply }: Lifetime): ApiError {

@@ -16,7 +16,7 @@ import type { Contract } from '../contract/types.js'
 import { afterReading } from '../lib/after-reading.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
-import { createClientErrorHandler, createConnectHandler } from './client-errors.js'
+import { createClientErrorHandlers } from './client-errors.js'
 import { followsLastRequest, mustClose } from './connections.js'
 import { createErrorHandler } from './error-handler.js'
 import { setCommonHeaders } from './headers.js'
@@ -36,8 +36,11 @@ export function createServer(
   lifetimes: Lifetimes,
 ): FastifyInstance {
   const handleError = createErrorHandler(contract)
+  const clientErrors = createClientErrorHandlers(contract, log, lifetimes, config)
   const requestLog = new RequestLog(config.isAddressLogged)
-  lifetimes.onAborted((request, reply) => requestLog.requestAborted(request, reply))
+  lifetimes.onEnd((request, reply, isAborted) => {
+    if (isAborted) requestLog.requestAborted(request, reply)
+  })
   const app: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: requestLog,
@@ -59,7 +62,7 @@ export function createServer(
     // On close, requests in flight finish, and each response closes its connection.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler(contract, log, lifetimes, config),
+    clientErrorHandler: clientErrors.clientError,
     frameworkErrors: (error, request, reply) =>
       void refuseUnroutable(error, request, reply).catch((err) => {
         request.log.error({ err }, 'request failed') // an unhandled rejection would stop the process
@@ -84,7 +87,7 @@ export function createServer(
   }
   app.server.maxConnections = config.connectionsMax
   app.server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit, and Node would silently drop headers beyond the count
-  app.server.on('connect', createConnectHandler(contract, log, config))
+  app.server.on('connect', clientErrors.connect)
   app.decorateRequest('reason', undefined)
   app.decorateRequest('isUnchecked', false)
   app.setErrorHandler(handleError)

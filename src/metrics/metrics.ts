@@ -37,7 +37,7 @@ export function addMetrics(
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
-  measureRequests(app, registry, lifetimes)
+  measureRequests(registry, lifetimes)
   measureClientConnections(app, registry, refusedConnections)
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)

@@ -1,6 +1,6 @@
 // Request metrics: count and time, rate-limit refusals, calls of deprecated operations.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Operation } from '../contract/types.js'
 import type { Lifetimes } from '../http/lifetime.js'
@@ -18,18 +18,13 @@ type Observe = (request: FastifyRequest, reply: FastifyReply, operation: Operati
 const aborted = 'aborted'
 
 /** Measures every request, aborted ones too. */
-export function measureRequests(app: FastifyInstance, registry: Registry, lifetimes: Lifetimes): void {
+export function measureRequests(registry: Registry, lifetimes: Lifetimes): void {
   const observers = [observeTimes(registry), observeRefusals(registry), observeDeprecated(registry)]
-  const observeAll = (request: FastifyRequest, reply: FastifyReply) => {
+  lifetimes.onEnd((request, reply) => {
     // `matched` is also undefined for a URL that cannot be routed.
     const operation = request.matched?.config?.operation
     for (const observe of observers) observe(request, reply, operation)
-  }
-  app.addHook('onResponse', (request, reply, done) => {
-    observeAll(request, reply)
-    done()
   })
-  lifetimes.onAborted(observeAll)
 }
 
 function observeTimes(registry: Registry): Observe {

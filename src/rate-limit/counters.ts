@@ -14,7 +14,7 @@ import {
   networkOf,
 } from './addresses.js'
 import { LastSeen } from './last-seen.js'
-import { MemoryAddressStore, MemoryClientCounter } from './memory.js'
+import { MemoryCounter } from './memory.js'
 import { PrimaryCounter } from './primary.js'
 import { RedisClientCounter } from './redis.js'
 import type { RedisConfig } from './redis-connection.js'
@@ -30,8 +30,6 @@ export interface Counters extends ClientCounter {
   state(): CountersState
 }
 
-type LocalCounters = Omit<Counters, 'state'>
-
 /**
  * Creates the counters of an instance, which the server closes.
  * @param primary a worker's channel to its primary
@@ -45,8 +43,15 @@ export async function createCounters(
   primary?: Channel,
 ): Promise<Counters> {
   const { ban, anonymous } = rateLimits
-  const local = await createLocalCounters(app, rateLimits, primary)
-  if (config.redisUrl === undefined) return { ...local, state: () => 'memory' }
+  const local = primary === undefined ? new MemoryCounter(ban) : new PrimaryCounter(primary)
+  const localAddress = await createAddressCounter(app, anonymous.perMinute, local)
+  if (config.redisUrl === undefined)
+    return {
+      count: (client) => local.count(client),
+      reject: (client) => local.reject(client),
+      address: localAddress,
+      state: () => 'memory',
+    }
   const { RedisConnection } = await import('./redis-connection.js') // slow to load
   const connection = new RedisConnection(config.redisUrl, title, config, log)
   app.addHook('onClose', async () => connection.close())
@@ -99,22 +104,8 @@ export async function createCounters(
       withFallback(
         networkOf(request.ip),
         () => address(request, options),
-        () => local.address(request, options),
+        () => localAddress(request, options),
       ),
     state: () => (connection.isUp ? 'redis' : 'memory_fallback'),
-  }
-}
-
-async function createLocalCounters(
-  app: FastifyInstance,
-  { ban, anonymous }: Contract['rateLimits'],
-  primary: Channel | undefined,
-): Promise<LocalCounters> {
-  const counter = primary && new PrimaryCounter(primary)
-  const clients: ClientCounter = counter ?? new MemoryClientCounter(ban)
-  return {
-    count: (client, known) => clients.count(client, known),
-    reject: (client) => clients.reject(client),
-    address: await createAddressCounter(app, anonymous.perMinute, counter ?? new MemoryAddressStore()),
   }
 }

@@ -50,6 +50,9 @@ class Window {
   }
 }
 
+/** Counts clients and addresses without Redis. */
+export type LocalCounter = ClientCounter & AddressStore
+
 /** Clients whose windows are kept; the least recently used are evicted. Only valid keys have a client. */
 export const clientsMax = 100_000
 
@@ -60,8 +63,13 @@ interface Windows {
   readonly rejections: Window
 }
 
-export class MemoryClientCounter implements ClientCounter {
+// An attacker may have any number of addresses.
+const addressesMax = 50_000
+
+/** Evicts the clients and addresses that were least recently counted, separately: a flood of addresses evicts no client. */
+export class MemoryCounter implements LocalCounter {
   readonly #clients = createCache<Windows>(clientsMax)
+  readonly #addresses = createCache<Window>(addressesMax)
 
   constructor(readonly rules: RateLimits['ban']) {}
 
@@ -91,31 +99,23 @@ export class MemoryClientCounter implements ClientCounter {
     return ban.state(1)
   }
 
+  increment(key: string, windowMs: number): StoredWindow {
+    const window = this.#addresses.get(key) ?? new Window()
+    this.#addresses.set(key, window)
+    window.increment(windowMs)
+    return { current: window.current, ttl: window.ttl }
+  }
+
+  read(key: string): StoredWindow {
+    const { current = 0, ttl = 0 } = this.#addresses.get(key) ?? {}
+    return { current, ttl }
+  }
+
   #windowsOf(keyId: string): Windows {
     const found = this.#clients.get(keyId)
     if (found !== undefined) return found
     const windows = { ban: new Window(), minute: new Window(), day: new Window(), rejections: new Window() }
     this.#clients.set(keyId, windows)
     return windows
-  }
-}
-
-// An attacker may have any number of addresses.
-const addressesMax = 50_000
-
-/** Evicts the least recently counted addresses. */
-export class MemoryAddressStore implements AddressStore {
-  readonly #windows = createCache<Window>(addressesMax)
-
-  increment(key: string, windowMs: number): StoredWindow {
-    const window = this.#windows.get(key) ?? new Window()
-    this.#windows.set(key, window)
-    window.increment(windowMs)
-    return { current: window.current, ttl: window.ttl }
-  }
-
-  read(key: string): StoredWindow {
-    const { current = 0, ttl = 0 } = this.#windows.get(key) ?? {}
-    return { current, ttl }
   }
 }

@@ -5,15 +5,14 @@ import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { createCoalesce } from '../lib/coalesce.js'
-import type { AddressStore, StoredWindow } from './addresses.js'
-import { MemoryAddressStore, MemoryClientCounter } from './memory.js'
-import type { ClientCounter, ClientWindows, KnownWindows, WindowState } from './windows.js'
+import type { StoredWindow } from './addresses.js'
+import { type LocalCounter, MemoryCounter } from './memory.js'
+import type { ClientWindows, KnownWindows, WindowState } from './windows.js'
 
-type Call =
-  | { readonly method: 'count'; readonly client: Client; readonly known: KnownWindows | undefined }
-  | { readonly method: 'reject'; readonly client: Client }
-  | { readonly method: 'increment'; readonly key: string; readonly windowMs: number }
-  | { readonly method: 'read'; readonly key: string }
+interface Call {
+  readonly method: keyof LocalCounter
+  readonly args: readonly unknown[]
+}
 
 interface CallMessage {
   readonly type: 'counts'
@@ -30,20 +29,8 @@ interface ResultMessage {
 
 /** The primary's side: returns the reply to a worker's message, or undefined if the message is not about counts. */
 export function createPrimaryCounters(limits: RateLimits): (message: unknown) => object | undefined {
-  const clients = new MemoryClientCounter(limits.ban)
-  const addresses = new MemoryAddressStore()
-  const run = (call: Call): unknown => {
-    switch (call.method) {
-      case 'count':
-        return clients.count(call.client, call.known)
-      case 'reject':
-        return clients.reject(call.client) ?? null
-      case 'increment':
-        return addresses.increment(call.key, call.windowMs)
-      case 'read':
-        return addresses.read(call.key)
-    }
-  }
+  const counter = new MemoryCounter(limits.ban)
+  const run = ({ method, args }: Call): unknown => Reflect.apply(counter[method], counter, args) ?? null
   return (message) => {
     if (!isAboutCounts<CallMessage>(message)) return undefined
     const { id, calls } = message
@@ -56,7 +43,7 @@ function isAboutCounts<Message extends CallMessage | ResultMessage>(message: unk
 }
 
 /** The worker's side: counts clients and addresses in the primary. */
-export class PrimaryCounter implements ClientCounter, AddressStore {
+export class PrimaryCounter implements LocalCounter {
   readonly #coalesce = createCoalesce<Call, ReadonlyMap<Call, unknown>>()
   readonly #pending = new Map<number, (results: ResultMessage['results']) => void>()
   #lastId = 0
@@ -70,22 +57,23 @@ export class PrimaryCounter implements ClientCounter, AddressStore {
   }
 
   count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
-    return this.#call({ method: 'count', client, known })
+    return this.#call('count', client, ...(known ? [known] : []))
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {
-    return (await this.#call<WindowState | null>({ method: 'reject', client })) ?? undefined
+    return (await this.#call<WindowState | null>('reject', client)) ?? undefined
   }
 
   increment(key: string, windowMs: number): Promise<StoredWindow> {
-    return this.#call({ method: 'increment', key, windowMs })
+    return this.#call('increment', key, windowMs)
   }
 
   read(key: string): Promise<StoredWindow> {
-    return this.#call({ method: 'read', key })
+    return this.#call('read', key)
   }
 
-  async #call<Result>(call: Call): Promise<Result> {
+  async #call<Result>(method: Call['method'], ...args: Call['args']): Promise<Result> {
+    const call = { method, args }
     const results = await this.#coalesce('', call, (calls) => this.#send(calls))
     return results.get(call) as Result
   }

@@ -3,7 +3,7 @@
 
 import type { Client } from '../auth/client.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { type ClientCounter, type ClientWindows, fullest, type WindowState } from './windows.js'
+import { type ClientCounter, fullest, type WindowState } from './windows.js'
 
 /** Why a request gets 429. */
 export interface Refusal {
@@ -25,11 +25,12 @@ export interface Decision {
 
 /** Counts a client's request and decides on it. */
 export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
-  return thenMaybe(counter.count(client), (counted) => {
-    if (counted.isAdmitted) return { windows: windowsOf(counted), window: fullest(windowsOf(counted)) }
-    if (counted.ban.remaining === 0) return banned(counted, counted.ban)
-    return thenMaybe(counter.reject(client), (ban) =>
-      ban === undefined ? usedUp(counted) : banned(counted, ban, !ban.isExceeded),
+  return thenMaybe(counter.count(client), ({ isAdmitted, ban, minute, day }) => {
+    const windows = [minute, day]
+    if (isAdmitted) return { windows, window: fullest(windows) }
+    if (ban.remaining === 0) return banned(windows, ban)
+    return thenMaybe(counter.reject(client), (begun) =>
+      begun === undefined ? usedUp(minute, day) : banned(windows, begun, !begun.isExceeded),
     )
   })
 }
@@ -48,23 +49,17 @@ export function decideOnGuess(window: WindowState, lookUpsInFlight: number): Dec
   return addressUsedUp(window, window.remaining === 0 ? window.ttl : 0)
 }
 
-function windowsOf({ minute, day }: ClientWindows): readonly WindowState[] {
-  return [minute, day]
-}
-
 // Reports the used-up window that resets last.
-function usedUp(counted: ClientWindows): Decision {
-  const { minute, day } = counted
+function usedUp(minute: WindowState, day: WindowState): Decision {
   const isDay = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl)
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
   const reason = `This ${name}'s requests are used up.`
   const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
-  return { windows: windowsOf(counted), window, refusal }
+  return { windows: [minute, day], window, refusal }
 }
 
 // The wait covers windows that are used up beyond the end of the ban.
-function banned(counted: ClientWindows, ban: WindowState, beginsBan = false): Decision {
-  const windows = windowsOf(counted)
+function banned(windows: readonly WindowState[], ban: WindowState, beginsBan = false): Decision {
   const waits = [ban, ...windows.filter(({ remaining }) => remaining === 0)].map(({ ttl }) => ttl)
   const reason = 'This key is banned for continuing after 429 responses.'
   const refusal = {

@@ -26,7 +26,7 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
@@ -62,18 +62,13 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
     }
     done()
   })
-  const end = (request: FastifyRequest, reply: FastifyReply) => {
+  lifetimes.onEnd((request, reply) => {
     const span = spans.get(request)
     if (span === undefined || request.matched?.config?.isProbe) return
     describe(span, request, reply.sent ? reply.statusCode : undefined)
     if (config.isAddressLogged) span.setAttribute('client.address', request.ip)
     span.end()
-  }
-  app.addHook('onResponse', (request, reply, done) => {
-    end(request, reply)
-    done()
   })
-  lifetimes.onAborted(end)
   app.addHook('onClose', async () => {
     const timeout = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
     const isFlushed = await Promise.race([provider.shutdown().then(() => true), timeout])

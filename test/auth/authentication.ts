@@ -1,8 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { createAuthenticate, type FindClient } from '../../src/auth/authentication.js'
 import type { Client } from '../../src/auth/client.js'
 import type { ApiError } from '../../src/errors.js'
+import { stopClocks } from '../fixtures/clocks.js'
 
 const key = createApiKey()
 const client: Client = {
@@ -13,20 +14,15 @@ const client: Client = {
 }
 
 // Keys by hash, clocks that only move when told to, and a count of look-ups.
-function setUp(clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
+function setUp(t: Test, clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {
   const known = new Map(Object.entries(clients).map(([each, found]) => [hashApiKey(each), found]))
-  const clock = { now: Date.UTC(2026, 0, 1), elapsedMs: 1_000 }
-  const pass = (ms: number) => {
-    clock.now += ms
-    clock.elapsedMs += ms
-  }
+  const clocks = stopClocks(t)
   const lookups: string[] = []
   const find: FindClient = async (hash) => {
     lookups.push(hash)
     return findClient ? findClient(hash) : known.get(hash)
   }
-  const clocks = { now: () => clock.now, elapsedMs: () => clock.elapsedMs }
-  const check = createAuthenticate(find, 'Test', clocks)
+  const check = createAuthenticate(find, 'Test')
   const authenticate = async (authorization: string | undefined) => {
     const found = check(authorization)
     return 'run' in found ? found.run() : found
@@ -38,7 +34,7 @@ function setUp(clients: Record<string, Client> = { [key]: client }, findClient?:
   }
   const use = (used = key) => authenticate(`Bearer ${used}`)
   const revoke = (revoked: string) => void known.delete(hashApiKey(revoked))
-  return { authenticate, clock, pass, lookups, revoke, use, lookUp }
+  return { authenticate, ...clocks, lookups, revoke, use, lookUp }
 }
 
 async function refusal(response: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
@@ -58,14 +54,14 @@ const invalid = {
 }
 
 t.test('a valid key is authenticated by its hash', async (t) => {
-  const { use, lookups } = setUp()
+  const { use, lookups } = setUp(t)
   t.strictSame(await use(), client)
   t.strictSame(lookups, [hashApiKey(key)])
 })
 
 for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
   t.test(`the scheme may be written "${scheme}"`, async (t) => {
-    const { authenticate } = setUp()
+    const { authenticate } = setUp(t)
     t.strictSame(await authenticate(`${scheme} ${key}`), client)
   })
 }
@@ -83,7 +79,7 @@ const withoutKey: [title: string, authorization: string | undefined][] = [
 
 for (const [title, authorization] of withoutKey) {
   t.test(`${title} is a missing key, without a look-up`, async (t) => {
-    const { authenticate, lookups } = setUp()
+    const { authenticate, lookups } = setUp(t)
     t.strictSame(await refusal(authenticate(authorization)), missing)
     t.strictSame(lookups, [])
   })
@@ -99,7 +95,7 @@ const mistyped: [title: string, text: string][] = [
 
 for (const [title, text] of mistyped) {
   t.test(`${title} is an invalid key, without a look-up`, async (t) => {
-    const { use, lookups } = setUp()
+    const { use, lookups } = setUp(t)
     t.strictSame(await refusal(use(text)), invalid)
     t.strictSame(lookups, [])
   })
@@ -108,7 +104,7 @@ for (const [title, text] of mistyped) {
 t.test(
   'an unknown key is invalid, and is looked up each time, so that a new key works at once',
   async (t) => {
-    const { use, lookups } = setUp({})
+    const { use, lookups } = setUp(t, {})
     t.strictSame(await refusal(use()), invalid)
     t.strictSame(await refusal(use()), invalid)
     t.equal(lookups.length, 2)
@@ -116,28 +112,28 @@ t.test(
 )
 
 t.test('a key is looked up once a second', async (t) => {
-  const { use, pass, lookups } = setUp()
+  const { use, advance, lookups } = setUp(t)
   await use()
-  pass(500)
+  advance(500)
   await use()
   t.equal(lookups.length, 1)
-  pass(500)
+  advance(500)
   await use()
   t.equal(lookups.length, 2)
 })
 
 t.test('a revoked key is refused within a second, and stays refused', async (t) => {
-  const { use, pass, revoke } = setUp()
+  const { use, advance, revoke } = setUp(t)
   await use()
   revoke(key)
-  pass(1000)
+  advance(1000)
   t.strictSame(await refusal(use()), invalid)
   t.strictSame(await refusal(use()), invalid, 'though it was remembered before')
 })
 
 t.test('the age of a cached key counts from the start of its look-up', async (t) => {
-  const { use, pass, lookups } = setUp({}, async () => {
-    pass(1000)
+  const { use, advance, lookups } = setUp(t, {}, async () => {
+    advance(1000)
     return client
   })
   await use()
@@ -147,9 +143,9 @@ t.test('the age of a cached key counts from the start of its look-up', async (t)
 
 t.test('a request does not join a look-up that started more than a second ago', async (t) => {
   const responses: ((found: Client | undefined) => void)[] = []
-  const { use, pass, lookups } = setUp({}, () => new Promise((resolve) => responses.push(resolve)))
+  const { use, advance, lookups } = setUp(t, {}, () => new Promise((resolve) => responses.push(resolve)))
   const early = use()
-  pass(1000) // the key is revoked meanwhile
+  advance(1000) // the key is revoked meanwhile
   const late = refusal(use())
   responses[0]?.(client)
   responses[1]?.(undefined)
@@ -163,31 +159,32 @@ for (const [title, ms] of [
   ['forward', 3_600_000],
 ] as const) {
   t.test(`a wall clock set ${title} does not affect the cache`, async (t) => {
-    const { use, clock, pass, lookups, revoke } = setUp()
+    const { use, setWallClock, advance, lookups, revoke } = setUp(t)
     await use()
     revoke(key)
-    clock.now += ms
+    setWallClock(ms)
     t.match(await use(), { keyId: '7' })
     t.equal(lookups.length, 1, 'it is not looked up any earlier')
-    pass(900)
+    advance(900)
     t.strictSame(await refusal(use()), invalid, 'nor any later')
   })
 }
 
 t.test('a key expires by the wall clock, even while it is cached', async (t) => {
-  const { use, pass, lookups } = setUp({
-    [key]: { ...client, expiresAt: new Date(Date.UTC(2026, 0, 1) + 100) },
+  const { now } = stopClocks(t)
+  const { use, advance, lookups } = setUp(t, {
+    [key]: { ...client, expiresAt: new Date(now() + 100) },
   })
-  pass(99)
+  advance(99)
   t.match(await use(), { keyId: '7' })
-  pass(1)
+  advance(1)
   t.strictSame(await refusal(use()), invalid)
   t.equal(lookups.length, 1)
 })
 
 t.test('concurrent requests with the same key share a look-up, and others do not', async (t) => {
   const other = createApiKey()
-  const { use, lookups } = setUp({ [key]: client, [other]: { ...client, keyId: '8' } })
+  const { use, lookups } = setUp(t, { [key]: client, [other]: { ...client, keyId: '8' } })
   const found = await Promise.all([use(), use(other), use(), use(other), use()])
   t.strictSame(
     found.map(({ keyId }) => keyId),
@@ -199,7 +196,7 @@ t.test('concurrent requests with the same key share a look-up, and others do not
 t.test('a failed look-up rejects for all that joined it, and is not cached', async (t) => {
   const outage = new Error('no database')
   const responses: (() => Promise<Client>)[] = [() => Promise.reject(outage), async () => client]
-  const { use, lookups } = setUp({}, async () => responses.shift()?.())
+  const { use, lookups } = setUp(t, {}, async () => responses.shift()?.())
   const waiting = await Promise.allSettled([use(), use()])
   for (const settled of waiting) t.equal(settled.status === 'rejected' && settled.reason, outage)
   t.strictSame(await use(), client)
@@ -209,15 +206,15 @@ t.test('a failed look-up rejects for all that joined it, and is not cached', asy
 t.test('a stale key is not accepted when its look-up fails', async (t) => {
   const outage = new Error('no database')
   const responses: (() => Promise<Client>)[] = [async () => client, () => Promise.reject(outage)]
-  const { use, pass } = setUp({}, async () => responses.shift()?.())
+  const { use, advance } = setUp(t, {}, async () => responses.shift()?.())
   await use()
-  pass(1000)
+  advance(1000)
   await t.rejects(use(), outage)
 })
 
 t.test('at most 10,000 keys are cached, and the least recently used is evicted', async (t) => {
   const keys = Array.from({ length: 10_001 }, createApiKey)
-  const { use, lookups } = setUp({}, async () => client)
+  const { use, lookups } = setUp(t, {}, async () => client)
   const [first = '', ...others] = keys
   for (const each of keys) await use(each)
   await use(others.at(-1))
@@ -227,29 +224,29 @@ t.test('at most 10,000 keys are cached, and the least recently used is evicted',
 })
 
 t.test('a key may be a guess until its look-up starts, and not after it was found', async (t) => {
-  const { use, pass, lookUp } = setUp()
+  const { use, advance, lookUp } = setUp(t)
   t.ok(lookUp().isGuess())
   const early = lookUp()
   const under = use()
   t.notOk(early.isGuess(), 'created before, it joins the look-up that has started since')
   await under
-  pass(3_600_000)
+  advance(3_600_000)
   t.notOk(lookUp().isGuess(), 'even with a stale entry')
 })
 
 t.test('a key that was not found may be a guess again, and so may a revoked one', async (t) => {
-  const { use, pass, lookUp, revoke } = setUp()
+  const { use, advance, lookUp, revoke } = setUp(t)
   await refusal(use(createApiKey()))
   t.ok(lookUp(createApiKey()).isGuess())
   await use()
   revoke(key)
-  pass(1000)
+  advance(1000)
   await refusal(use())
   t.ok(lookUp().isGuess())
 })
 
 t.test('a look-up that starts after another has found the key sends no query', async (t) => {
-  const { use, lookups, lookUp } = setUp()
+  const { use, lookups, lookUp } = setUp(t)
   const late = lookUp()
   await use()
   t.match(await late.run(), { keyId: '7' })

@@ -7,7 +7,6 @@ import { transact } from '../../src/database/driver/transaction.js'
 import { requestSettings, sessionSettings } from '../../src/database/pools.js'
 import type { Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
-import { migrationsFolder } from '../../src/paths.js'
 import { connectTo, readCluster, silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -111,7 +110,7 @@ t.test('every query settles when its connection fails with an error', async (t) 
 t.test('no connection is closed for its age or idleness, whatever the URL sets', async (t) => {
   const proxy = await startDatabaseProxy(t, await createDatabase(t))
   const databaseUrl = `${proxy.url}?max_lifetime=0.2&idle_timeout=0.2`
-  const database = await connect({ ...testConfig(), databaseUrl, migrationsFolder, log: silent })
+  const database = await connect({ ...testConfig(), databaseUrl }, silent)
   t.teardown(() => database.close())
   const { writes, reads } = database.pools
   // In total five times as long as the URL's limits.
@@ -133,7 +132,7 @@ t.test('no connection is closed for its age or idleness, whatever the URL sets',
 
 t.test('the request settings are on every connection for requests, and on no other', async (t) => {
   const dataDir = dataDirectory(t)
-  const database = await connect({ ...testConfig({ DATA_DIR: dataDir }), migrationsFolder, log: silent })
+  const database = await connect(testConfig({ DATA_DIR: dataDir }), silent)
   t.teardown(() => database.close())
   const settingsOf = async (sql: Sql) => {
     const rows = await sql<{ name: string; setting: string }[]>`
@@ -186,7 +185,7 @@ t.test('a database with an encoding other than UTF8 is rejected', async (t) => {
     await admin.end()
   })
   const { url } = await startDatabaseProxy(t, connectTo(cluster, name))
-  await t.rejects(connect({ ...testConfig(), databaseUrl: url, migrationsFolder, log: silent }), {
+  await t.rejects(connect({ ...testConfig(), databaseUrl: url }, silent), {
     message: `The database "${name}" has the encoding LATIN1, but must have UTF8.\nCreate one with: create database NAME template template0 encoding 'UTF8'`,
   })
 })
@@ -198,7 +197,7 @@ t.test('prepare=false in the URL declares a pooler', async (t) => {
     ['?prepare=false', true],
   ] as const) {
     const databaseUrl = `${url}${prepare}`
-    const database = await connect({ ...testConfig(), databaseUrl, migrationsFolder, log: silent })
+    const database = await connect({ ...testConfig(), databaseUrl }, silent)
     t.teardown(() => database.close())
     t.equal(database.isPooled, isPooled)
     for (const sql of [database.sql, database.pools.reads.sql]) {

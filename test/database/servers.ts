@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { DatabaseProxy } from '../../scripts/lib/database-proxy.js'
 import { Replication, urlOf } from '../../scripts/lib/replication.js'
-import { connect, type DatabaseOptions } from '../../src/database/connect.js'
+import type { Config } from '../../src/config.js'
+import { connect } from '../../src/database/connect.js'
 import { readDatabaseUrl } from '../../src/database/servers.js'
 import type { Database, Sql } from '../../src/database/types.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { measureReplicationLag } from '../../src/metrics/database.js'
-import { migrationsFolder } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { prefix } from '../fixtures/facts.js'
@@ -30,10 +30,9 @@ async function use(
   t: Test,
   databaseUrl: string,
   startTimeoutMs = 0,
-  others: Partial<DatabaseOptions> = {},
+  { log = silent, ...others }: Partial<Config> & { readonly log?: Logger } = {},
 ): Promise<Database> {
-  const config = { ...testConfig(), databaseUrl, startTimeoutMs, migrationsFolder, log: silent, ...others }
-  const database = await connect(config)
+  const database = await connect({ ...testConfig(), databaseUrl, startTimeoutMs, ...others }, log)
   t.teardown(() => database.close(AbortSignal.abort()))
   return database
 }

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { connect } from '../../src/database/connect.js'
 import { readDatabaseUrl } from '../../src/database/servers.js'
 import type { RootSql } from '../../src/database/types.js'
-import { migrationsFolder, projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, testConfig } from '../fixtures/service.js'
@@ -57,8 +57,8 @@ async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 
 }
 
 async function use(databaseUrl: string, startTimeoutMs = 0): Promise<string> {
-  const config = { ...testConfig(), startTimeoutMs, databaseUrl, migrationsFolder, log: silent }
-  const database = await connect(config)
+  const config = { ...testConfig(), startTimeoutMs, databaseUrl }
+  const database = await connect(config, silent)
   try {
     await Promise.all(Array.from({ length: 3 }, () => database.pools.reads.sql`select 1`))
     return 'used'
@@ -138,8 +138,8 @@ t.test('with sslmode=disable, the files are not read', async (t) => {
 t.test('an error in DATABASE_READ_URL names that variable', async (t) => {
   const databaseUrl = 'postgres://a@127.0.0.1:1/b'
   const databaseReadUrl = `${databaseUrl}?sslmode=verify_full`
-  const config = { ...testConfig(), databaseUrl, databaseReadUrl, migrationsFolder, log: silent }
-  await t.rejects(connect(config), { message: /^DATABASE_READ_URL: sslmode must be one of/ })
+  const config = { ...testConfig(), databaseUrl, databaseReadUrl }
+  await t.rejects(connect(config, silent), { message: /^DATABASE_READ_URL: sslmode must be one of/ })
 })
 
 t.test('TLS to the database: the service presents its client certificate', async (t) => {

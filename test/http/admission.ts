@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
 import { stopClocks } from '../fixtures/clocks.js'
+import { countBy } from '../fixtures/count.js'
 import { holdKeys } from '../fixtures/locks.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
@@ -153,9 +154,7 @@ function refusesAddress(t: Test, response: Answer | undefined): void {
 }
 
 function statuses(responses: readonly Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
-  return counts
+  return countBy(responses, ({ status }) => String(status))
 }
 
 /** From now on keys cannot be made, for they are read by a function that counts. Gives how many look-ups there were since the last time. */

@@ -97,18 +97,14 @@ t.test('one connection', async (t) => {
         allowHalfOpen: true,
       })
       socket.end(request)
-      const received: string[] = []
-      for await (const chunk of socket) received.push(String(chunk))
-      t.match(statuses(received.join('')), [request.startsWith('P') ? 201 : 200])
+      t.match(statuses(await text(socket)), [request.startsWith('P') ? 201 : 200])
     }
   })
 
   t.test('that ends in the middle of a request gets a 400 if it is half open', async (t) => {
     const socket = net.connect({ port: Number(new URL(origin).port), host: '127.0.0.1', allowHalfOpen: true })
     socket.end(post(service, ['Content-Length: 100'], '{"name":'))
-    const received: string[] = []
-    for await (const chunk of socket) received.push(String(chunk))
-    refuses(t, responsesIn(received.join(''))[0], 400, 'half a body')
+    refuses(t, responsesIn(await text(socket))[0], 400, 'half a body')
   })
 
   const early: [title: string, status: number, request: string][] = [
@@ -138,9 +134,7 @@ t.test('one connection', async (t) => {
     const [interim] = await once(socket, 'data')
     t.equal(interim, 'HTTP/1.1 100 Continue\r\n\r\n')
     socket.write(rex)
-    const received: string[] = []
-    for await (const chunk of socket) received.push(chunk)
-    t.strictSame(statuses(received.join('')), [201])
+    t.strictSame(statuses(await text(socket)), [201])
   })
 
   t.test('with a body that is too large gets its response while it is sending', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { stopClocks } from '../fixtures/clocks.js'
+import { countBy } from '../fixtures/count.js'
 import { customPlan, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
 import { type Answer, contract, type Service, send, sendRaw, startService } from '../fixtures/service.js'
 
@@ -30,12 +31,7 @@ function limitHeaders({ headers }: Answer) {
 }
 
 function statuses(responses: readonly Answer[]) {
-  const counts: Record<string, number> = {}
-  for (const { status, body } of responses) {
-    const name = status === 429 ? body.code : String(status)
-    counts[name] = (counts[name] ?? 0) + 1
-  }
-  return counts
+  return countBy(responses, ({ status, body }) => (status === 429 ? body.code : String(status)))
 }
 
 t.test(

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
-import { MemoryClientCounter } from '../../src/rate-limit/memory.js'
+import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { createPrimaryCounters, PrimaryCounter } from '../../src/rate-limit/primary.js'
 import { RedisClientCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
@@ -29,7 +29,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       `with ${quotas}, ${asked.join(', ')} simultaneous requests get the same results as in memory`,
       async (t) => {
         const client = clientOf(quotas, perMinute, perDay)
-        const memory = new MemoryClientCounter(rules)
+        const memory = new MemoryCounter(rules)
         for (const together of asked) {
           const expected = await admitTogether(memory, client, together)
           t.match(await admitTogether(counts, client, together), expected.map(withoutTtl))
@@ -66,7 +66,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     })
     const known = { ban: state(1, 1, 0), minute: state(10, 4, 5_000), day: state(20, 8, 50_000) }
     for (const [where, counter] of Object.entries({
-      memory: new MemoryClientCounter(rules),
+      memory: new MemoryCounter(rules),
       primary: primary(),
       redis: counts,
     })) {

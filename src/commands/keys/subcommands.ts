@@ -17,6 +17,7 @@ import type { RootSql } from '../../database/types.js'
 import { OperatorError } from '../../operator-error.js'
 import { RedisClientCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
+import { used } from '../../rate-limit/windows.js'
 import { UsageError, wholeNumber } from '../command.js'
 import { paintFor, table } from '../terminal.js'
 
@@ -162,7 +163,7 @@ async function readUsage(
     if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
     const counter = new RedisClientCounter(connection.redis, rateLimits.ban)
     const { minute, day } = await counter.read(client)
-    return { minute: minute.max - minute.remaining, day: day.max - day.remaining }
+    return { minute: used(minute), day: used(day) }
   } finally {
     connection.close()
   }

@@ -13,28 +13,28 @@ export interface Progress {
 const barWidth = 30
 const redrawMs = 100
 
-/** @param now returns the time in milliseconds */
-export function createProgress(total: number, stream: ProgressStream, now: () => number): Progress {
-  const startedAt = now()
-  const rate = (done: number) => {
-    const seconds = (now() - startedAt) / 1000
-    return seconds > 0 ? `, ${Math.round(done / seconds).toLocaleString('en')} a second` : ''
-  }
-  const line = (done: number) => `${percent(done)} %  ${done.toLocaleString('en')} animals${rate(done)}`
+export function createProgress(total: number, stream: ProgressStream): Progress {
+  const startedAt = performance.now()
   const percent = (done: number) => Math.floor((done / total) * 100)
-  return stream.isTTY ? bar(stream, percent, line, now) : lines(stream, percent, line)
+  const line = (done: number) => {
+    const seconds = (performance.now() - startedAt) / 1000
+    const rate = seconds > 0 ? `, ${Math.round(done / seconds).toLocaleString('en')} a second` : ''
+    return `${percent(done)} %  ${done.toLocaleString('en')} animals${rate}`
+  }
+  return stream.isTTY ? bar(stream, percent, line) : lines(stream, percent, line)
 }
 
 type Percent = (done: number) => number
 type Line = (done: number) => string
 
-function bar(stream: ProgressStream, percent: Percent, line: Line, now: () => number): Progress {
+function bar(stream: ProgressStream, percent: Percent, line: Line): Progress {
   let drawnAt = Number.NEGATIVE_INFINITY
   return {
     show(done) {
       const isLast = percent(done) === 100
-      if (!isLast && now() - drawnAt < redrawMs) return
-      drawnAt = now()
+      const now = performance.now()
+      if (!isLast && now - drawnAt < redrawMs) return
+      drawnAt = now
       const filled = Math.floor((percent(done) / 100) * barWidth)
       stream.write(`\r\x1b[K${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}  ${line(done)}`)
     },

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
 import type { Server, ServerState, Servers } from '../servers.js'
-import { isConnectionRefused, isReadOnly } from '../unavailable.js'
+import { codedError, isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
 /** A postgres.js handle that reads int8 as bigint. */
@@ -33,14 +33,14 @@ export class Connection {
   slotsInUse = 0
   /** No new work; the pool closes the connection when it is idle. */
   isRetiring = false
+  /** No byte arrived while statements were in flight, or a statement failed as read-only: the server is no longer a primary. */
+  fault: 'unresponsive' | 'read-only' | undefined
   readonly #handle: Handle
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
   readonly #readTimer: NodeJS.Timeout
   #socket: Socket | undefined
   #isClosed = false
-  #isUnresponsive = false
-  #isReadOnly = false
 
   private constructor(
     make: MakeHandle,
@@ -100,16 +100,6 @@ export class Connection {
     return this.#isClosed
   }
 
-  /** Closed because no byte arrived while statements were in flight. */
-  get isUnresponsive(): boolean {
-    return this.#isUnresponsive
-  }
-
-  /** A statement failed as read-only: the server is no longer a primary. */
-  get isReadOnly(): boolean {
-    return this.#isReadOnly
-  }
-
   get bytesRead(): number {
     return this.#socket?.bytesRead ?? 0
   }
@@ -129,7 +119,7 @@ export class Connection {
     const failed = (error: unknown) => {
       settled()
       if (isReadOnly(error)) {
-        this.#isReadOnly = true
+        this.fault = 'read-only'
         this.retire()
       }
     }
@@ -167,9 +157,10 @@ export class Connection {
     if (this.#inFlight.size === 0) return // `send` restarts the timer
     const bytesRead = this.#socket?.bytesRead
     afterReading(() => {
-      this.#isUnresponsive = this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead
-      if (this.#isUnresponsive) this.destroy()
-      else if (!this.#isClosed) this.#readTimer.refresh()
+      if (this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead) {
+        this.fault = 'unresponsive'
+        this.destroy()
+      } else if (!this.#isClosed) this.#readTimer.refresh()
     })
   }
 
@@ -203,5 +194,5 @@ function reasonOf(failures: readonly Failure[]): string | undefined {
 
 /** The error of statements whose connection has closed. */
 export function connectionClosed(): Error {
-  return Object.assign(new Error('the connection to the database was closed'), { code: 'CONNECTION_CLOSED' })
+  return codedError('CONNECTION_CLOSED', 'the connection to the database was closed')
 }

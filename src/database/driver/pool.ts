@@ -4,7 +4,7 @@
 
 import { unlessAborted } from '../../lib/abort.js'
 import { Servers } from '../servers.js'
-import { isConnectionRefused } from '../unavailable.js'
+import { codedError, isConnectionRefused } from '../unavailable.js'
 import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
 import { type ConnectionSource, createSql, type HeldConnection, type Signal, type Sql } from './sql.js'
 
@@ -234,8 +234,8 @@ export class Pool implements ConnectionSource {
 
   #remove(closed: Connection): void {
     this.#connections.delete(closed)
-    if (closed.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
-    if (!closed.isUnresponsive) return
+    if (closed.fault === 'read-only') this.#openNotBefore = performance.now() + openPauseMs
+    if (closed.fault !== 'unresponsive') return
     if (this.options.onunresponsive === undefined) this.retireAll()
     else this.options.onunresponsive()
   }
@@ -271,11 +271,9 @@ export class Pool implements ConnectionSource {
 
 /** The error of a statement that was not sent because its caller stopped waiting. */
 export function abandoned(): Error {
-  return Object.assign(new Error('statement not sent: its caller stopped waiting'), {
-    code: 'STATEMENT_ABANDONED',
-  })
+  return codedError('STATEMENT_ABANDONED', 'statement not sent: its caller stopped waiting')
 }
 
 function ended(): Error {
-  return Object.assign(new Error('the connection pool is closed'), { code: 'CONNECTION_ENDED' })
+  return codedError('CONNECTION_ENDED', 'the connection pool is closed')
 }

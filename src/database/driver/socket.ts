@@ -6,6 +6,7 @@
 
 import net from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
+import { codedError } from '../unavailable.js'
 
 /** What postgres.js passes when it opens a socket. */
 export interface Target {
@@ -31,7 +32,8 @@ export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   const socket = typeof file === 'string' ? net.connect(file) : net.connect(port[0] ?? 5432, name)
   let timer: NodeJS.Timeout | undefined
   const checkConnected = () => {
-    if (socket.connecting) socket.destroy(timedOut(name))
+    const message = `no connection to ${name} within ${connectTimeoutMs} ms`
+    if (socket.connecting) socket.destroy(codedError('ETIMEDOUT', message))
   }
   const startTimer = () => {
     // In a starved process timers are due before the connection's event is read.
@@ -43,8 +45,10 @@ export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   socket.emit = (event: string, ...args: unknown[]) => {
     if (event === 'lookup' && timer === undefined) startTimer() // DNS may take longer
     if (event === 'connect' || event === 'close') clearTimeout(timer)
-    if (event === 'data' && isTlsRequired(ssl) && isTlsDeclined(args[0]))
-      return Boolean(socket.destroy(tlsRefused(name)))
+    if (event === 'data' && isTlsRequired(ssl) && isTlsDeclined(args[0])) {
+      const message = `${name} does not support TLS, but sslmode requires it`
+      return Boolean(socket.destroy(codedError('TLS_REFUSED', message)))
+    }
     return emit(event, ...(event === 'close' ? [false] : args))
   }
   // postgres.js reads the server name for TLS from here.
@@ -59,16 +63,4 @@ function isTlsRequired(ssl: unknown): boolean {
 // PostgreSQL answers an SSLRequest with the single byte S or N. After S, TLS reads from the handle, so no 'data' is emitted here.
 function isTlsDeclined(data: unknown): boolean {
   return data instanceof Uint8Array && data.length === 1 && data[0] === 'N'.charCodeAt(0)
-}
-
-function tlsRefused(host: string): Error {
-  return Object.assign(new Error(`${host} does not support TLS, but sslmode requires it`), {
-    code: 'TLS_REFUSED',
-  })
-}
-
-function timedOut(host: string): Error {
-  return Object.assign(new Error(`no connection to ${host} within ${connectTimeoutMs} ms`), {
-    code: 'ETIMEDOUT',
-  })
 }

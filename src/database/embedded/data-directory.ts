@@ -4,14 +4,17 @@ import { createHash, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { OperatorError } from '../../operator-error.js'
 import { projectRoot } from '../../paths.js'
-import { EmbeddedError, elsewhere } from './embedded-error.js'
 
 /** The user that runs the server: this process's, or another one if this is root, as which PostgreSQL refuses to run. */
 export interface Identity {
   readonly uid?: number
   readonly gid?: number
 }
+
+/** The alternatives to a data directory in which the embedded server cannot run. */
+export const elsewhere = 'Set DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL server.'
 
 const nobody = 65_534
 // With retries: a child of a killed process may still be writing there.
@@ -29,7 +32,7 @@ export async function defaultDirectory(): Promise<string> {
 
 /**
  * Creates the directory, and gives it to the server's user.
- * @throws {EmbeddedError} when it cannot be created or entered
+ * @throws {OperatorError} when it cannot be created or entered
  */
 export async function prepareDirectory(directory: string): Promise<Identity> {
   try {
@@ -39,7 +42,7 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
       await openEmptyFolder(path.dirname(directory))
       const forbidden = await forbiddenFolder(path.dirname(directory), identity.uid)
       if (forbidden !== undefined) {
-        throw new EmbeddedError(
+        throw new OperatorError(
           `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden}. ${elsewhere}`,
         )
       }
@@ -48,8 +51,8 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
     await chmod(directory, 0o700)
     return identity
   } catch (error) {
-    if (error instanceof EmbeddedError) throw error
-    throw new EmbeddedError(
+    if (error instanceof OperatorError) throw error
+    throw new OperatorError(
       `The data directory ${directory} cannot be created or written: ${(error as Error).message}. ${elsewhere}`,
     )
   }

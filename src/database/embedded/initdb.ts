@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Logger } from 'pino'
+import { OperatorError } from '../../operator-error.js'
 import { majorVersion } from './binaries.js'
-import { createWhole } from './data-directory.js'
-import { EmbeddedError, elsewhere } from './embedded-error.js'
+import { createWhole, elsewhere } from './data-directory.js'
 import type { RunProgram } from './run-program.js'
 
 // Durability keeps PostgreSQL's defaults: a commit is on disk when it is acknowledged.
@@ -29,7 +29,7 @@ const options = [
 
 /**
  * Runs `initdb` for `data` in the directory, unless it exists.
- * @throws {EmbeddedError} when initdb fails, or the data is of another major version
+ * @throws {OperatorError} when initdb fails, or the data is of another major version
  */
 export async function initializeData(
   directory: string,
@@ -48,7 +48,7 @@ export async function initializeData(
   } catch (error) {
     interruption.throwIfAborted()
     const { message } = error as Error
-    throw new EmbeddedError(
+    throw new OperatorError(
       `The embedded PostgreSQL cannot initialize ${directory}:\n${message}\n${elsewhere}`,
     )
   }
@@ -57,7 +57,7 @@ export async function initializeData(
 async function checkVersion(dataVersion: string, directory: string): Promise<void> {
   const version = await majorVersion()
   if (dataVersion === version) return
-  throw new EmbeddedError(
+  throw new OperatorError(
     `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
 Dump the data with the previous version of the service and load it with this one: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
   )

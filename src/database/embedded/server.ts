@@ -10,10 +10,10 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
+import { OperatorError } from '../../operator-error.js'
 import { socketOption } from '../driver/socket.js'
 import { binaries } from './binaries.js'
-import { defaultDirectory, prepareDirectory, removeDrafts } from './data-directory.js'
-import { EmbeddedError, elsewhere } from './embedded-error.js'
+import { defaultDirectory, elsewhere, prepareDirectory, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
 import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
 
@@ -43,7 +43,7 @@ const advisoryLockId = 7_253_009_115
  * Starts the embedded server, or connects to it if it runs. Creates its data directory on first use.
  * @param dataDir by default `.data` in the project, or a directory under /var/lib if only root can enter that
  * @param interruption aborts the start, and leaves nothing running
- * @throws {EmbeddedError} when the server cannot run
+ * @throws {OperatorError} when the server cannot run
  */
 export async function startEmbedded(
   dataDir: string | undefined,
@@ -172,8 +172,8 @@ class Server implements EmbeddedServer {
     }
   }
 
-  #inUse(pid: string): EmbeddedError {
-    return new EmbeddedError(
+  #inUse(pid: string): OperatorError {
+    return new OperatorError(
       `The data directory ${this.directory} is in use by another PostgreSQL server (process ${pid}). Stop that server, or set DATA_DIR to another directory.`,
     )
   }
@@ -195,9 +195,9 @@ class Server implements EmbeddedServer {
     return log.trim().split('\n').slice(-5).join('\n')
   }
 
-  async #failure(cause: unknown): Promise<EmbeddedError> {
+  async #failure(cause: unknown): Promise<OperatorError> {
     const details = [(cause as Error).message, await this.#lastLogLines()].filter(Boolean).join('\n')
-    return new EmbeddedError(
+    return new OperatorError(
       `The embedded PostgreSQL in ${this.directory} does not start:\n${details}\n${elsewhere}`,
     )
   }

@@ -10,7 +10,6 @@ import t, { type Test } from 'tap'
 import { ownedName } from '../../../scripts/lib/directory.js'
 import { socketOption } from '../../../src/database/driver/socket.js'
 import { linkLibraries } from '../../../src/database/embedded/binaries.js'
-import { EmbeddedError } from '../../../src/database/embedded/embedded-error.js'
 import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded/server.js'
 import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -174,11 +173,11 @@ t.test('an unusable directory is rejected with advice', async (t) => {
     damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
-    name: EmbeddedError.name,
+    name: 'OperatorError',
     message: /cannot be created or written[\s\S]*Set DATA_DIR/,
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
-    name: EmbeddedError.name,
+    name: 'OperatorError',
     message: /does not start[\s\S]*Set DATA_DIR/,
   })
 })
@@ -190,7 +189,7 @@ t.test('data of another major version is rejected with advice, and left unchange
   for (const other of ['17', '19', '9.6']) {
     await writeFile(file, `${other}\n`)
     await t.rejects(startEmbedded(dataDir, silent), {
-      name: EmbeddedError.name,
+      name: 'OperatorError',
       message: new RegExp(
         `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`,
       ),
@@ -209,7 +208,7 @@ const unwritable = { skip: process.platform !== 'linux' && 'not Linux' }
 for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals']) {
   t.test(`a directory where nothing can be created, like ${place}, fails at once`, unwritable, async (t) => {
     await t.rejects(startEmbedded(place, silent), {
-      name: EmbeddedError.name,
+      name: 'OperatorError',
       message: /animals.* cannot be created or written[\s\S]*Set DATA_DIR/,
     })
   })
@@ -234,7 +233,7 @@ t.test('data in use by another server is left alone, and the error names its pro
   const isReady = async () => /^ready/m.test(await readFile(path.join(data, 'postmaster.pid'), 'utf8'))
   await until(() => isReady().catch(() => false))
   await t.rejects(startEmbedded(dataDir, silent), {
-    name: EmbeddedError.name,
+    name: 'OperatorError',
     message: new RegExp(`is in use by another PostgreSQL server \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
   })
 })
