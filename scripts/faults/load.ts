@@ -47,12 +47,12 @@ export class Load {
     this.#clients = Array.from({ length: options.clients.count }, (_, iteration) => this.#client(iteration))
   }
 
-  /** Resolves when a request that starts from now on succeeds, with the milliseconds until then. */
+  /** Resolves when a request that starts from now on succeeds, with the whole milliseconds until then. */
   async untilServed(): Promise<number> {
     const startedAt = performance.now()
     const served = new Promise<void>((resolve) => this.#served.push(resolve))
     await unlessAborted(served, this.options.interruption)
-    return performance.now() - startedAt
+    return Math.round(performance.now() - startedAt)
   }
 
   /** Waits for the requests in flight. */
