@@ -8,14 +8,11 @@ import { contractFile } from '../../src/paths.js'
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]
 
-/** A generator, and the folder with its session. */
+/** A generator. Its session is in the folder of its name, for openapi-generator of that after the comma. */
 export interface Generator {
   readonly name: string
-  readonly folder: string
-  /** The programs it needs in PATH. */
+  /** The programs it needs in PATH. Those that need `java` need the jar of openapi-generator, too. */
   readonly programs: readonly string[]
-  /** Whether it needs the jar of openapi-generator. */
-  readonly needsJar: boolean
   /** The commands to run in a copy of the folder; the last one is the session. */
   steps(jar: string): readonly Step[]
 }
@@ -43,9 +40,7 @@ const runTypeScript: readonly Step[] = [
 export const generators: readonly Generator[] = [
   {
     name: 'openapi-generator, go',
-    folder: 'go',
     programs: ['java', 'go'],
-    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'go', 'animals'),
@@ -57,9 +52,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-generator, python',
-    folder: 'python',
     programs: ['java', 'python3'],
-    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'python', 'client'),
@@ -71,9 +64,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-generator, java',
-    folder: 'java',
     programs: ['java', 'javac', 'mvn'],
-    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'java', '.'),
@@ -86,9 +77,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-generator, kotlin',
-    folder: 'kotlin',
     programs: ['java', 'mvn'],
-    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'kotlin', '.'),
@@ -101,9 +90,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-generator, rust',
-    folder: 'rust',
     programs: ['java', 'cargo'],
-    needsJar: true,
     // The generator adds a value for unknown ones, but does not map them to it: sed does.
     steps: (jar) => [
       [
@@ -116,9 +103,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-generator, typescript-fetch',
-    folder: 'typescript-fetch',
     programs: ['java', 'npm'],
-    needsJar: true,
     steps: (jar) => [
       [
         ...openapiGenerator(jar, 'typescript-fetch', 'client'),
@@ -130,22 +115,13 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'oapi-codegen',
-    folder: 'oapi-codegen',
     programs: ['curl', 'oapi-codegen', 'go'],
-    needsJar: false,
     steps: () => [
       ['sh', '-c', 'mkdir animals && curl -fsS "$ORIGIN/openapi-3.0.yaml" -o openapi-3.0.yaml'],
       [
         'oapi-codegen',
-        ...[
-          '-generate',
-          'types,client',
-          '-package',
-          'animals',
-          '-o',
-          'animals/client.go',
-          'openapi-3.0.yaml',
-        ],
+        ...['-generate', 'types,client', '-package', 'animals'],
+        ...['-o', 'animals/client.go', 'openapi-3.0.yaml'],
       ],
       ['go', 'mod', 'tidy'],
       ['go', 'run', '.'],
@@ -153,9 +129,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'progenitor',
-    folder: 'progenitor',
     programs: ['curl', 'cargo'],
-    needsJar: false,
     // progenitor treats `default` as a success.
     steps: () => [
       [
@@ -168,9 +142,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-python-client',
-    folder: 'openapi-python-client',
     programs: ['openapi-python-client', 'python3'],
-    needsJar: false,
     steps: () => [
       [
         'openapi-python-client',
@@ -182,16 +154,12 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'orval',
-    folder: 'orval',
     programs: ['npm'],
-    needsJar: false,
     steps: () => [['cp', contractFile, 'openapi.yaml'], installPackages, ['npx', 'orval'], ...runTypeScript],
   },
   {
     name: 'hey-api',
-    folder: 'hey-api',
     programs: ['npm'],
-    needsJar: false,
     steps: () => [
       ['cp', contractFile, 'openapi.yaml'],
       installPackages,
@@ -220,13 +188,13 @@ function runInEnvironment(client: string): Step[] {
 }
 
 /** Returns what a generator lacks here, or undefined. */
-export function missing({ programs, needsJar }: Generator, jar: string | undefined): string | undefined {
+export function missing({ programs }: Generator, jar: string | undefined): string | undefined {
   const absent = programs.filter((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error)
   if (absent.length > 0) return `no ${absent.join(', ')} in PATH`
-  return needsJar && jar === undefined ? 'no --jar' : undefined
+  return programs.includes('java') && jar === undefined ? 'no --jar' : undefined
 }
 
 /** Returns the folder of a generator's session. */
-export function folderOf(generator: Generator): string {
-  return path.join(import.meta.dirname, generator.folder)
+export function folderOf({ name }: Generator): string {
+  return path.join(import.meta.dirname, name.replace('openapi-generator, ', ''))
 }
