@@ -20,11 +20,6 @@ export interface Generator {
 // Allows new fields in responses.
 const allowNewFields = 'disallowAdditionalPropertiesIfNotPresent=false'
 
-const compileWithMaven: Step = [
-  'mvn',
-  ...['--batch-mode', '--quiet', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
-]
-
 const installPackages: Step = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund']
 
 // Type-checks the session and runs it.
@@ -37,82 +32,60 @@ const runTypeScript: readonly Step[] = [
   ['npx', 'tsx', 'session.ts'],
 ]
 
+// Installs the client in a virtual environment and runs the session there.
+const runInEnvironment: readonly Step[] = [
+  ['python3', '-m', 'venv', 'venv'],
+  ['venv/bin/pip', 'install', '--quiet', './client'],
+  ['venv/bin/python', 'session.py'],
+]
+
 export const generators: readonly Generator[] = [
-  {
-    name: 'openapi-generator, go',
-    programs: ['java', 'go'],
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'go', 'animals'),
-        ...['--template-dir', 'templates', '--model-name-mappings', 'NewPet=PetInput'],
-        ...properties(allowNewFields, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
-      ],
-      ['go', 'run', '.'],
+  openapiGenerator('go', ['go'], {
+    output: 'animals',
+    options: [
+      ...['--template-dir', 'templates', '--model-name-mappings', 'NewPet=PetInput'],
+      ...properties(allowNewFields, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
     ],
-  },
-  {
-    name: 'openapi-generator, python',
-    programs: ['java', 'python3'],
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'python', 'client'),
-        ...['--template-dir', 'templates'],
-        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
-      ],
-      ...runInEnvironment('./client'),
+    next: [['go', 'run', '.']],
+  }),
+  openapiGenerator('python', ['python3'], {
+    output: 'client',
+    options: [
+      ...['--template-dir', 'templates'],
+      ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
     ],
-  },
-  {
-    name: 'openapi-generator, java',
-    programs: ['java', 'javac', 'mvn'],
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'java', '.'),
-        ...['--library', 'native'],
-        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
-      ],
-      compileWithMaven,
-      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" Session.java'],
+    next: runInEnvironment,
+  }),
+  openapiGenerator('java', ['javac', 'mvn'], {
+    output: '.',
+    options: [
+      ...['--library', 'native'],
+      ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
     ],
-  },
-  {
-    name: 'openapi-generator, kotlin',
-    programs: ['java', 'mvn'],
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'kotlin', '.'),
-        ...['--library', 'jvm-okhttp4'],
-        ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
-      ],
-      compileWithMaven,
-      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" SessionKt'],
+    next: runWithMaven('Session.java'),
+  }),
+  openapiGenerator('kotlin', ['mvn'], {
+    output: '.',
+    options: [
+      ...['--library', 'jvm-okhttp4'],
+      ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
     ],
-  },
-  {
-    name: 'openapi-generator, rust',
-    programs: ['java', 'cargo'],
+    next: runWithMaven('SessionKt'),
+  }),
+  openapiGenerator('rust', ['cargo'], {
+    output: 'client',
+    options: properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
     // The generator adds a value for unknown ones, but does not map them to it: sed does.
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'rust', 'client'),
-        ...properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
-      ],
+    next: [
       ['sh', '-c', `sed -i.bak 's/rename = "unknown_default_open_api"/other/' client/src/models/*.rs`],
       ['cargo', 'run', '--quiet'],
     ],
-  },
-  {
-    name: 'openapi-generator, typescript-fetch',
-    programs: ['java', 'npm'],
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'typescript-fetch', 'client'),
-        ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
-      ],
-      installPackages,
-      ...runTypeScript,
-    ],
-  },
+  }),
+  openapiGenerator('typescript-fetch', ['npm'], {
+    output: 'client',
+    options: ['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
+    next: [installPackages, ...runTypeScript],
+  }),
   {
     name: 'oapi-codegen',
     programs: ['curl', 'oapi-codegen', 'go'],
@@ -149,7 +122,7 @@ export const generators: readonly Generator[] = [
         ...['generate', '--path', contractFile, '--output-path', 'client', '--meta', 'setup'],
         ...['--custom-template-path', 'templates'],
       ],
-      ...runInEnvironment('./client'),
+      ...runInEnvironment,
     ],
   },
   {
@@ -169,21 +142,38 @@ export const generators: readonly Generator[] = [
   },
 ]
 
-function openapiGenerator(jar: string, generator: string, output: string): Step {
+interface Generation {
+  readonly output: string
+  readonly options: readonly string[]
+  /** The steps after the generation. */
+  readonly next: readonly Step[]
+}
+
+function openapiGenerator(
+  folder: string,
+  programs: readonly string[],
+  { output, options, next }: Generation,
+): Generator {
   const tests = ['--global-property', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false']
-  return ['java', '-jar', jar, 'generate', '-g', generator, '-i', contractFile, '-o', output, ...tests]
+  const settings = ['-g', folder, '-i', contractFile, '-o', output, ...tests, ...options]
+  return {
+    name: `openapi-generator, ${folder}`,
+    programs: ['java', ...programs],
+    steps: (jar) => [['java', '-jar', jar, 'generate', ...settings], ...next],
+  }
 }
 
 function properties(...each: string[]): string[] {
   return ['--additional-properties', each.join(',')]
 }
 
-// Installs a client in a virtual environment and runs the session there.
-function runInEnvironment(client: string): Step[] {
+function runWithMaven(main: string): Step[] {
   return [
-    ['python3', '-m', 'venv', 'venv'],
-    ['venv/bin/pip', 'install', '--quiet', client],
-    ['venv/bin/python', 'session.py'],
+    [
+      'mvn',
+      ...['--batch-mode', '--quiet', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
+    ],
+    ['sh', '-c', `java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" ${main}`],
   ]
 }
 
