@@ -7,7 +7,7 @@ import type net from 'node:net'
 const healthCheckIntervalMs = 50
 
 export class Balancer {
-  readonly #server = http.createServer((request, response) => this.#receive(request, response))
+  readonly #server = http.createServer((request, response) => this.#forward(request, response))
   readonly #isHealthy = new Map<string, boolean>()
   #timer: NodeJS.Timeout | undefined
   #next = 0
@@ -47,17 +47,8 @@ export class Balancer {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  #receive(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk) => chunks.push(chunk))
-    request.on('end', () => this.#forward(request, Buffer.concat(chunks), response))
-  }
-
-  #forward(
-    { method, url, headers }: http.IncomingMessage,
-    body: Buffer,
-    response: http.ServerResponse,
-  ): void {
+  #forward(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const { method, url, headers } = request
     const healthy = [...this.#isHealthy].filter(([, isHealthy]) => isHealthy).map(([origin]) => origin)
     const origin = healthy[this.#next++ % healthy.length]
     if (origin === undefined) return void response.writeHead(502).end('no healthy instance')
@@ -71,6 +62,6 @@ export class Balancer {
       if (response.headersSent) response.destroy()
       else response.writeHead(502).end(error.message)
     })
-    forwarded.end(body)
+    request.pipe(forwarded)
   }
 }

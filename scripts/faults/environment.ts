@@ -3,16 +3,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
 import { type Environment as EnvironmentVariables, type Service, startService } from '../lib/service.js'
-import { DatabaseFaults } from './database.js'
 import { type Balance, Ledger } from './ledger.js'
 import { type Clients, Load } from './load.js'
 
-/** The result of a scenario. */
-export interface Report {
-  readonly title: string
+/** What a scenario found. */
+export interface Outcome {
   readonly figures: readonly string[]
   /** Violated guarantees. */
   readonly violations: readonly string[]
+}
+
+export interface Report extends Outcome {
+  readonly title: string
 }
 
 /** Time limits in milliseconds. */
@@ -48,16 +50,12 @@ export const documentedBounds: Bounds = {
 export const manyClients: Clients = { count: 8, pauseMs: 0 }
 
 export class Environment {
-  readonly faults: DatabaseFaults
-
   constructor(
     readonly database: BenchDatabase,
     readonly bounds: Bounds,
     readonly clients: Clients,
     readonly interruption: AbortSignal,
-  ) {
-    this.faults = new DatabaseFaults(database)
-  }
+  ) {}
 
   /** @param interruption ends all waits, so that scenarios clean up */
   static async open(
@@ -92,13 +90,6 @@ export class Environment {
     return startService({ ...own, ...this.database.env, ...env })
   }
 
-  startLoad(ledger: Ledger, origin: string): Load {
-    const { clients, interruption } = this
-    const { key } = this.database
-    const { responseMs, slackMs } = this.bounds
-    return new Load(ledger, { origin, key, clients, boundMs: responseMs + slackMs, interruption })
-  }
-
   delay(ms: number): Promise<void> {
     return delay(ms, undefined, { signal: this.interruption })
   }
@@ -107,23 +98,22 @@ export class Environment {
   async run(
     title: string,
     origin: string,
-    scenario: (load: Load, ledger: Ledger) => Promise<{ figures: string[]; violations?: string[] }>,
+    scenario: (load: Load, ledger: Ledger) => Promise<Outcome>,
   ): Promise<Report> {
+    const { bounds, clients, database, interruption } = this
+    const boundMs = bounds.responseMs + bounds.slackMs
     const ledger = new Ledger()
-    const load = this.startLoad(ledger, origin)
+    const load = new Load(ledger, { origin, key: database.key, clients, boundMs, interruption })
     try {
       await load.untilServed()
-      const { figures, violations = [] } = await scenario(load, ledger)
+      const { figures, violations } = await scenario(load, ledger)
       await load.stop()
-      const balance = await ledger.balance(this.database.sql)
+      const balance = await ledger.balance(database.sql)
       const ends = [...ledger.statuses].sort().map(([end, count]) => `${end}: ${count}`)
+      const slowest = `slowest ${Math.round(ledger.slowestMs)} ms`
       return {
         title,
-        figures: [
-          ...figures,
-          summaryOf(balance),
-          `${ends.join(', ')}; slowest ${Math.round(ledger.slowestMs)} ms`,
-        ],
+        figures: [...figures, summaryOf(balance), `${ends.join(', ')}; ${slowest}`],
         violations: [...violations, ...violationsOf(balance), ...ledger.wrong.slice(0, 5)],
       }
     } finally {
@@ -138,8 +128,8 @@ function summaryOf({ acknowledged, found, lost, unknown, unknownStored, duplicat
 
 function violationsOf({ lost, duplicates }: Balance): string[] {
   return [
-    ...(lost > 0 ? [`${lost} acknowledged pets are lost`] : []),
-    ...(duplicates > 0 ? [`${duplicates} pets are stored twice`] : []),
+    ...unless(lost === 0, `${lost} acknowledged pets are lost`),
+    ...unless(duplicates === 0, `${duplicates} pets are stored twice`),
   ]
 }
 

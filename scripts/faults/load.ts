@@ -2,7 +2,9 @@
 // `Idempotency-Key`, and is repeated until it succeeds.
 
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import http from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unlessAborted } from '../../src/lib/abort.js'
 import type { Ledger } from './ledger.js'
@@ -47,12 +49,12 @@ export class Load {
     this.#clients = Array.from({ length: options.clients.count }, (_, iteration) => this.#client(iteration))
   }
 
-  /** Resolves when a request that starts from now on succeeds, with the milliseconds until then. */
+  /** Resolves when a request that starts from now on succeeds, with the whole milliseconds until then. */
   async untilServed(): Promise<number> {
     const startedAt = performance.now()
     const served = new Promise<void>((resolve) => this.#served.push(resolve))
     await unlessAborted(served, this.options.interruption)
-    return performance.now() - startedAt
+    return Math.round(performance.now() - startedAt)
   }
 
   /** Waits for the requests in flight. */
@@ -135,30 +137,19 @@ export class Load {
     if (ms > this.options.boundMs) this.ledger.wrong.push(`${request}: ${status} after ${Math.round(ms)} ms`)
   }
 
-  #send(method: string, path: string, own: Record<string, string>, body?: string): Promise<Response> {
+  async #send(method: string, path: string, own: Record<string, string>, body?: string): Promise<Response> {
     const { origin, key, boundMs } = this.options
     const type =
       body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': body.length }
     const headers = { Authorization: `Bearer ${key}`, ...type, ...own }
-    return new Promise((resolve, reject) => {
-      const request = http.request(origin + path, { method, agent: this.#agent, headers }, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk) => chunks.push(chunk)).on('error', reject)
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        )
-      })
-      // A request without a response must not block the run.
-      const timer = setTimeout(() => {
-        this.ledger.wrong.push(`${method} ${path}: no response`)
-        request.destroy(new Error('no response'))
-      }, 3 * boundMs)
-      request.on('error', reject).on('close', () => clearTimeout(timer))
-      request.end(body)
+    // A request without a response must not block the run.
+    const options = { method, agent: this.#agent, headers, timeout: 3 * boundMs }
+    const request = http.request(origin + path, options).on('timeout', () => {
+      this.ledger.wrong.push(`${method} ${path}: no response`)
+      request.destroy(new Error('no response'))
     })
+    request.on('error', () => {}).end(body) // a reset while the response is read is an error of both
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
   }
 }

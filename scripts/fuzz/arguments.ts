@@ -2,13 +2,13 @@
 
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../src/commands/command.js'
-import type { Keys } from './requests.js'
+import type { Target } from './requests.js'
 
 export interface Arguments {
   readonly requests: number
   readonly seed: number
   /** The running service to send to; undefined: start one. */
-  readonly service: { readonly origin: string; readonly keys: Keys } | undefined
+  readonly service: Target | undefined
 }
 
 /** @throws {UsageError} */
@@ -23,7 +23,7 @@ export function readArguments(args: readonly string[]): Arguments {
   }
 }
 
-function serviceAt(url: string | undefined, key: string | undefined): Arguments['service'] {
+function serviceAt(url: string | undefined, key: string | undefined): Target | undefined {
   if (url === undefined && key === undefined) return undefined
   if (url === undefined || key === undefined) throw new UsageError('--url and --key require each other')
   if (/^https?:\/\/[^/]+\/?$/.test(url)) return { origin: new URL(url).origin, keys: { open: key } }

@@ -73,13 +73,9 @@ export class Connection {
       this.#ended = true
       this.#wake()
     }
-    socket.on('error', () => {})
     socket.on('end', end).on('close', end)
     this.#socket = socket
-    await new Promise<void>((resolve, reject) => {
-      socket.once(isSecure ? 'secureConnect' : 'connect', resolve)
-      socket.once('error', (error) => reject(new ProtocolError(`connection failed: ${error.message}`)))
-    })
+    await connected(socket, isSecure ? 'secureConnect' : 'connect')
     return socket
   }
 
@@ -158,11 +154,17 @@ export class Connection {
 export async function sendAndReset(origin: string, bytes: Uint8Array): Promise<void> {
   const { host, port } = addressOf(origin)
   const socket = net.connect({ host, port })
-  await once(socket, 'connect').catch((error) => {
+  await connected(socket, 'connect')
+  socket.write(bytes)
+  socket.resetAndDestroy()
+}
+
+// Later errors are ignored: the end of the connection tells.
+async function connected(socket: net.Socket, event: string): Promise<void> {
+  socket.on('error', () => {})
+  await once(socket, event).catch((error) => {
     throw new ProtocolError(`connection failed: ${error.message}`)
   })
-  socket.on('error', () => {}).write(bytes)
-  socket.resetAndDestroy()
 }
 
 function addressOf(origin: string) {

@@ -1,9 +1,8 @@
 // Reads what the fuzzer needs from openapi.yaml. It does not use the readers of src/, so that it does not share their mistakes.
 
-import { readFileSync } from 'node:fs'
+import { $RefParser } from '@apidevtools/json-schema-ref-parser'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { parse } from 'yaml'
 import { OperatorError } from '../../src/operator-error.js'
 
 /** A JSON Schema without references. */
@@ -73,9 +72,8 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
  * Reads a contract.
  * @throws {OperatorError} if a schema is recursive
  */
-export function readFuzzContract(file: string): Contract {
-  const raw = parse(readFileSync(file, 'utf8'))
-  const document = dereference(raw, raw) as Node
+export async function readFuzzContract(file: string): Promise<Contract> {
+  const document: Node = await $RefParser.dereference(file, { dereference: { onCircular: refuse } })
   const prefix = prefixOf(document)
   const operations = entries(document.paths).flatMap(([path, item]) =>
     entries(item)
@@ -92,6 +90,12 @@ export function readFuzzContract(file: string): Contract {
     commonHeaders: commonHeaders(operations),
     limits: { body: limits?.bodyBytes ?? 0, url: limits?.urlBytes ?? 0, header: limits?.headerBytes ?? 0 },
   }
+}
+
+// A recursive schema would need generators that limit their depth.
+function refuse(place: string): never {
+  const pointer = place.slice(place.indexOf('#'))
+  throw new OperatorError(`${pointer} is recursive, which the fuzzer does not support.`)
 }
 
 const ajv = new Ajv2020({ strict: false, logger: false, allErrors: false, validateFormats: true })
@@ -182,27 +186,6 @@ function prefixOf(document: Node): string {
     String(server?.variables?.[name]?.default),
   )
   return new URL(url, 'http://localhost').pathname.replace(/\/$/, '')
-}
-
-// Replaces every `$ref` by its target. A recursive schema would need generators that limit their depth.
-function dereference(value: unknown, root: unknown, above: readonly string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((each) => dereference(each, root, above))
-  if (typeof value !== 'object' || value === null) return value
-  const { $ref } = value as { $ref?: unknown }
-  if (typeof $ref === 'string') {
-    if (above.includes($ref))
-      throw new OperatorError(`${$ref} is recursive, which the fuzzer does not support.`)
-    return dereference(resolve($ref, root), root, [...above, $ref])
-  }
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, dereference(each, root, above)]))
-}
-
-function resolve(ref: string, root: unknown): unknown {
-  const keys = ref.slice(2).split('/')
-  return keys.reduce<unknown>(
-    (at, key) => (at as Record<string, unknown>)[key.replaceAll('~1', '/').replaceAll('~0', '~')],
-    root,
-  )
 }
 
 function entries(node: Node | undefined): [string, Node][] {

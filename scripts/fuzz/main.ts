@@ -7,11 +7,11 @@ import { readContract } from '../../src/contract/read.js'
 import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile } from '../../src/paths.js'
 import { hasEnded } from '../lib/child.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 import { readArguments } from './arguments.js'
 import { readFuzzContract } from './contract.js'
-import type { Keys } from './requests.js'
+import type { Keys, Target } from './requests.js'
 import { type Failure, type FuzzResult, fuzz } from './run.js'
 
 const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
@@ -32,25 +32,15 @@ Examples:
 Exit codes: 0 no failures, 1 failures, 2 wrong usage, 130 interrupted.
 `
 
-interface Target {
-  readonly origin: string
-  readonly keys: Keys
-  /** Stops the service; resolves to the problems it had. */
-  stop(): Promise<string[]>
-}
-
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   const { requests, seed, service } = readArguments(args)
-  const target = service === undefined ? await startTarget() : { ...service, stop: async () => [] }
-  let problems: string[] = []
-  try {
-    const contract = readFuzzContract(contractFile)
+  const contract = await readFuzzContract(contractFile)
+  const attack = async (target: Target) => {
     const result = await unlessAborted(fuzz({ ...target, contract, requests, seed }), interruption)
-    problems = result.failures.map(describe)
     await print(summary(result, seed))
-  } finally {
-    problems.push(...(await target.stop()))
+    return result.failures.map(describe)
   }
+  const problems = service === undefined ? await onOwnService(attack) : await attack(service)
   for (const problem of problems) await print(`\n${problem}\n`)
   return problems.length > 0 ? 1 : 0
 }
@@ -69,22 +59,18 @@ distinct failures: ${failures.length}
 `
 }
 
-async function startTarget(): Promise<Target> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
-  let service: Service | undefined
-  const stop = async () => {
-    const problems = service === undefined ? [] : await stopService(service)
-    await remove()
-    return problems
-  }
-  try {
-    service = await startService(environment)
-    return { origin: service.origin, keys: await createKeys(environment), stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
+// Starts a service, and adds the problems that it has to those that its responses have.
+function onOwnService(attack: (target: Target) => Promise<string[]>): Promise<string[]> {
+  return inTemporaryDirectory(async (directory) => {
+    const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
+    const service = await startService(environment)
+    try {
+      const problems = await attack({ origin: service.origin, keys: await createKeys(environment) })
+      return [...problems, ...(await stopService(service))]
+    } finally {
+      await service.stop()
+    }
+  })
 }
 
 async function createKeys(environment: Environment): Promise<Keys> {

@@ -137,7 +137,6 @@ function targetMutations({ path }: Operation, { limits, prefix }: Contract): Arb
     unroutedTargets(path, prefix),
     (draft, target) => {
       draft.retarget = () => target
-      draft.isRaw = !target.startsWith('/')
       unroute(draft)
     },
   )
@@ -378,12 +377,8 @@ function framingMutations({ body }: Operation): Arbitrary<Mutation>[] {
     mutation('framing', expected, name, (draft) => void Object.assign(draft, { chunks, chunkExtension }))
   const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 })
   const extended = chunked('accepted', 'chunks with an extension', [20], ';a="b"')
-  const tooLong = chunked(
-    'rejected',
-    'chunks with extensions that are too long',
-    [1],
-    `;${'a'.repeat(17_000)}`,
-  )
+  const extension = `;${'a'.repeat(17_000)}`
+  const tooLong = chunked('rejected', 'chunks with extensions that are too long', [1], extension)
   return [
     ambiguous,
     sizes.map((chunks) => chunked('accepted', `chunks of ${chunks}`, chunks)),

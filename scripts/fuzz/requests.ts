@@ -18,10 +18,14 @@ export interface Keys {
   readonly revoked?: string
 }
 
-/** The service under test. */
-export interface Service {
+/** A running service. */
+export interface Target {
   readonly origin: string
   readonly keys: Keys
+}
+
+/** The service under test. */
+export interface Service extends Target {
   readonly contract: Contract
 }
 

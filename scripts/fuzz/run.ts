@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { checkResponse } from './check.js'
-import { Connection, ProtocolError, type Response, sendAndReset } from './connection.js'
+import { Connection, ProtocolError, sendAndReset } from './connection.js'
 import { type Request, toBytes, toCurl } from './request.js'
 import { requests, type Service, validRequests } from './requests.js'
 
@@ -49,7 +49,6 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
 class Run {
   readonly statuses = new Map<number, number>()
   readonly failures: Failure[] = []
-  readonly #problems = new WeakMap<Request, string>()
   sent = 0
 
   constructor(readonly service: Service) {}
@@ -61,30 +60,28 @@ class Run {
       const shrinking: { signature?: string } = {}
       const property = fc.asyncProperty(fc.limitShrink(arbitrary, shrinksMax), async (request) => {
         left--
-        return this.#passes(request, connection, shrinking)
+        await this.#assertPasses(request, connection, shrinking)
       })
       const details = await fc.check(property, { numRuns: left, seed: seed + round * 1_000_003 })
       if (!details.failed) break
       const [request] = details.counterexample ?? []
       if (request === undefined) throw details.errorInstance ?? new Error('no request could be generated')
-      this.#addFailure(request)
+      this.#addFailure(request, (details.errorInstance as Error).message)
     }
     connection.close()
   }
 
   // While a failure is being shrunk, other failures pass: shrinking must not drift to one of them.
-  async #passes(
+  async #assertPasses(
     request: Request,
     connection: Connection,
     shrinking: { signature?: string },
-  ): Promise<boolean> {
+  ): Promise<void> {
     const problem = await this.#exchange(request, connection)
-    if (problem === undefined || this.#isKnown(request, problem)) return true
+    if (problem === undefined || this.#isKnown(request, problem)) return
     const signature = signatureOf(request, problem)
-    if (shrinking.signature !== undefined && shrinking.signature !== signature) return true
-    shrinking.signature = signature
-    this.#problems.set(request, problem)
-    return false
+    shrinking.signature ??= signature
+    if (signature === shrinking.signature) throw new Error(problem)
   }
 
   // A failure is known if an earlier one has its signature and needed no other kinds of mutations.
@@ -110,8 +107,7 @@ class Run {
   }
 
   // Another connection may have found the same failure meanwhile.
-  #addFailure(request: Request): void {
-    const problem = this.#problems.get(request) ?? 'failed once, not reproduced'
+  #addFailure(request: Request, problem: string): void {
     if (this.failures.length >= failuresMax || this.#isKnown(request, problem)) return
     this.failures.push({ request, problem, curl: toCurl(request, this.service.origin) })
   }
@@ -149,7 +145,7 @@ async function findLinks({ origin, contract, keys }: Service): Promise<string[]>
     if (method !== 'GET' || path.includes('{') || !parameters.some(({ name }) => name === 'limit')) continue
     for (let target: string | undefined = `${path}?limit=1`, page = 0; target && page < pagesMax; page++) {
       const request = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys.open}\r\n\r\n`
-      const { headers }: Response = await connection.exchange(Buffer.from(request), 'GET')
+      const { headers } = await connection.exchange(Buffer.from(request), 'GET')
       target = /<([^<>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
       if (target !== undefined) links.push(target)
     }

@@ -8,25 +8,17 @@ import { contractFile } from '../../src/paths.js'
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]
 
-/** A generator, and the folder with its session. */
+/** A generator. Its session is in the folder of its name, for openapi-generator of that after the comma. */
 export interface Generator {
   readonly name: string
-  readonly folder: string
-  /** The programs it needs in PATH. */
+  /** The programs it needs in PATH. Those that need `java` need the jar of openapi-generator, too. */
   readonly programs: readonly string[]
-  /** Whether it needs the jar of openapi-generator. */
-  readonly needsJar: boolean
   /** The commands to run in a copy of the folder; the last one is the session. */
   steps(jar: string): readonly Step[]
 }
 
 // Allows new fields in responses.
 const allowNewFields = 'disallowAdditionalPropertiesIfNotPresent=false'
-
-const compileWithMaven: Step = [
-  'mvn',
-  ...['--batch-mode', '--quiet', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
-]
 
 const installPackages: Step = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund']
 
@@ -40,112 +32,69 @@ const runTypeScript: readonly Step[] = [
   ['npx', 'tsx', 'session.ts'],
 ]
 
+// Installs the client in a virtual environment and runs the session there.
+const runInEnvironment: readonly Step[] = [
+  ['python3', '-m', 'venv', 'venv'],
+  ['venv/bin/pip', 'install', '--quiet', './client'],
+  ['venv/bin/python', 'session.py'],
+]
+
 export const generators: readonly Generator[] = [
-  {
-    name: 'openapi-generator, go',
-    folder: 'go',
-    programs: ['java', 'go'],
-    needsJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'go', 'animals'),
-        ...['--template-dir', 'templates', '--model-name-mappings', 'NewPet=PetInput'],
-        ...properties(allowNewFields, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
-      ],
-      ['go', 'run', '.'],
+  openapiGenerator('go', ['go'], {
+    output: 'animals',
+    options: [
+      ...['--template-dir', 'templates', '--model-name-mappings', 'NewPet=PetInput'],
+      ...properties(allowNewFields, 'enumClassPrefix=true', 'packageName=animals', 'withGoMod=false'),
     ],
-  },
-  {
-    name: 'openapi-generator, python',
-    folder: 'python',
-    programs: ['java', 'python3'],
-    needsJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'python', 'client'),
-        ...['--template-dir', 'templates'],
-        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
-      ],
-      ...runInEnvironment('./client'),
+    next: [['go', 'run', '.']],
+  }),
+  openapiGenerator('python', ['python3'], {
+    output: 'client',
+    options: [
+      ...['--template-dir', 'templates'],
+      ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'packageName=animal_store'),
     ],
-  },
-  {
-    name: 'openapi-generator, java',
-    folder: 'java',
-    programs: ['java', 'javac', 'mvn'],
-    needsJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'java', '.'),
-        ...['--library', 'native'],
-        ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
-      ],
-      compileWithMaven,
-      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" Session.java'],
+    next: runInEnvironment,
+  }),
+  openapiGenerator('java', ['javac', 'mvn'], {
+    output: '.',
+    options: [
+      ...['--library', 'native'],
+      ...properties(allowNewFields, 'enumUnknownDefaultCase=true', 'hideGenerationTimestamp=true'),
     ],
-  },
-  {
-    name: 'openapi-generator, kotlin',
-    folder: 'kotlin',
-    programs: ['java', 'mvn'],
-    needsJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'kotlin', '.'),
-        ...['--library', 'jvm-okhttp4'],
-        ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
-      ],
-      compileWithMaven,
-      ['sh', '-c', 'java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" SessionKt'],
+    next: runWithMaven('Session.java'),
+  }),
+  openapiGenerator('kotlin', ['mvn'], {
+    output: '.',
+    options: [
+      ...['--library', 'jvm-okhttp4'],
+      ...properties('enumUnknownDefaultCase=true', 'serializationLibrary=jackson'),
     ],
-  },
-  {
-    name: 'openapi-generator, rust',
-    folder: 'rust',
-    programs: ['java', 'cargo'],
-    needsJar: true,
+    next: runWithMaven('SessionKt'),
+  }),
+  openapiGenerator('rust', ['cargo'], {
+    output: 'client',
+    options: properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
     // The generator adds a value for unknown ones, but does not map them to it: sed does.
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'rust', 'client'),
-        ...properties('enumUnknownDefaultCase=true', 'supportMiddleware=true', 'packageName=animals'),
-      ],
+    next: [
       ['sh', '-c', `sed -i.bak 's/rename = "unknown_default_open_api"/other/' client/src/models/*.rs`],
       ['cargo', 'run', '--quiet'],
     ],
-  },
-  {
-    name: 'openapi-generator, typescript-fetch',
-    folder: 'typescript-fetch',
-    programs: ['java', 'npm'],
-    needsJar: true,
-    steps: (jar) => [
-      [
-        ...openapiGenerator(jar, 'typescript-fetch', 'client'),
-        ...['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
-      ],
-      installPackages,
-      ...runTypeScript,
-    ],
-  },
+  }),
+  openapiGenerator('typescript-fetch', ['npm'], {
+    output: 'client',
+    options: ['--type-mappings', 'long=bigint', '--language-specific-primitives', 'bigint'],
+    next: [installPackages, ...runTypeScript],
+  }),
   {
     name: 'oapi-codegen',
-    folder: 'oapi-codegen',
     programs: ['curl', 'oapi-codegen', 'go'],
-    needsJar: false,
     steps: () => [
       ['sh', '-c', 'mkdir animals && curl -fsS "$ORIGIN/openapi-3.0.yaml" -o openapi-3.0.yaml'],
       [
         'oapi-codegen',
-        ...[
-          '-generate',
-          'types,client',
-          '-package',
-          'animals',
-          '-o',
-          'animals/client.go',
-          'openapi-3.0.yaml',
-        ],
+        ...['-generate', 'types,client', '-package', 'animals'],
+        ...['-o', 'animals/client.go', 'openapi-3.0.yaml'],
       ],
       ['go', 'mod', 'tidy'],
       ['go', 'run', '.'],
@@ -153,9 +102,7 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'progenitor',
-    folder: 'progenitor',
     programs: ['curl', 'cargo'],
-    needsJar: false,
     // progenitor treats `default` as a success.
     steps: () => [
       [
@@ -168,30 +115,24 @@ export const generators: readonly Generator[] = [
   },
   {
     name: 'openapi-python-client',
-    folder: 'openapi-python-client',
     programs: ['openapi-python-client', 'python3'],
-    needsJar: false,
     steps: () => [
       [
         'openapi-python-client',
         ...['generate', '--path', contractFile, '--output-path', 'client', '--meta', 'setup'],
         ...['--custom-template-path', 'templates'],
       ],
-      ...runInEnvironment('./client'),
+      ...runInEnvironment,
     ],
   },
   {
     name: 'orval',
-    folder: 'orval',
     programs: ['npm'],
-    needsJar: false,
     steps: () => [['cp', contractFile, 'openapi.yaml'], installPackages, ['npx', 'orval'], ...runTypeScript],
   },
   {
     name: 'hey-api',
-    folder: 'hey-api',
     programs: ['npm'],
-    needsJar: false,
     steps: () => [
       ['cp', contractFile, 'openapi.yaml'],
       installPackages,
@@ -201,32 +142,49 @@ export const generators: readonly Generator[] = [
   },
 ]
 
-function openapiGenerator(jar: string, generator: string, output: string): Step {
+interface Generation {
+  readonly output: string
+  readonly options: readonly string[]
+  /** The steps after the generation. */
+  readonly next: readonly Step[]
+}
+
+function openapiGenerator(
+  folder: string,
+  programs: readonly string[],
+  { output, options, next }: Generation,
+): Generator {
   const tests = ['--global-property', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false']
-  return ['java', '-jar', jar, 'generate', '-g', generator, '-i', contractFile, '-o', output, ...tests]
+  const settings = ['-g', folder, '-i', contractFile, '-o', output, ...tests, ...options]
+  return {
+    name: `openapi-generator, ${folder}`,
+    programs: ['java', ...programs],
+    steps: (jar) => [['java', '-jar', jar, 'generate', ...settings], ...next],
+  }
 }
 
 function properties(...each: string[]): string[] {
   return ['--additional-properties', each.join(',')]
 }
 
-// Installs a client in a virtual environment and runs the session there.
-function runInEnvironment(client: string): Step[] {
+function runWithMaven(main: string): Step[] {
   return [
-    ['python3', '-m', 'venv', 'venv'],
-    ['venv/bin/pip', 'install', '--quiet', client],
-    ['venv/bin/python', 'session.py'],
+    [
+      'mvn',
+      ...['--batch-mode', '--quiet', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'],
+    ],
+    ['sh', '-c', `java -Dfile.encoding=UTF-8 -cp "target/classes:$(cat classpath)" ${main}`],
   ]
 }
 
 /** Returns what a generator lacks here, or undefined. */
-export function missing({ programs, needsJar }: Generator, jar: string | undefined): string | undefined {
+export function missing({ programs }: Generator, jar: string | undefined): string | undefined {
   const absent = programs.filter((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error)
   if (absent.length > 0) return `no ${absent.join(', ')} in PATH`
-  return needsJar && jar === undefined ? 'no --jar' : undefined
+  return programs.includes('java') && jar === undefined ? 'no --jar' : undefined
 }
 
 /** Returns the folder of a generator's session. */
-export function folderOf(generator: Generator): string {
-  return path.join(import.meta.dirname, generator.folder)
+export function folderOf({ name }: Generator): string {
+  return path.join(import.meta.dirname, name.replace('openapi-generator, ', ''))
 }

@@ -1,6 +1,6 @@
 // Generates clients from the contract and runs a session with each, to verify docs/generated-clients.md.
 
-import { execFile } from 'node:child_process'
+import { type ExecFileOptions, execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { cp } from 'node:fs/promises'
 import path from 'node:path'
@@ -11,10 +11,10 @@ import { fixedPlans } from '../../src/contract/plans.js'
 import { readContract } from '../../src/contract/read.js'
 import type { Contract } from '../../src/contract/types.js'
 import { contractFile } from '../../src/paths.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, startService } from '../lib/service.js'
 import { startFutureService } from './future-service.js'
-import { folderOf, type Generator, generators, missing } from './generators.js'
+import { folderOf, generators, missing, type Step } from './generators.js'
 
 const usage = `Usage: npm run generated-clients [-- --jar FILE] [--only WORD] [--verbose]
 
@@ -45,32 +45,38 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values
   const chosen = generators.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) throw new UsageError(`--only: no generator's name contains ${only}`)
-  const { directory, remove } = await makeTemporaryDirectory()
-  const own = { DATA_DIR: path.join(directory, 'data') }
-  const service = await startService(own)
-  const future = await startFutureService()
   const contract = await readContract(contractFile)
-  const [url, futureUrl] = [service, future].map(({ origin }) => origin + contract.prefix)
-  const addresses = { ORIGIN: service.origin, URL: url ?? '', FUTURE_URL: futureUrl ?? '' }
   let failures = 0
-  try {
-    for (const generator of chosen) {
-      const reason = missing(generator, jar)
-      if (reason !== undefined) {
-        await print(`${generator.name}: skipped: ${reason}\n`)
-        continue
-      }
-      const session = { ...addresses, ...(await makeKeys(contract, own)) }
-      const outcome = await run(generator, path.resolve(jar ?? ''), directory, session, interruption)
-      if (outcome.failed) failures += 1
-      await print(`${generator.name}: ${outcome.failed ? `failed: ${outcome.text}` : 'works'}\n`)
-      if (verbose && !outcome.failed) await print(outcome.text.replace(/^(?=.)/gm, '  '))
+  await inTemporaryDirectory(async (directory) => {
+    const own = { DATA_DIR: path.join(directory, 'data') }
+    const service = await startService(own)
+    const future = await startFutureService()
+    const addresses = {
+      ORIGIN: service.origin,
+      URL: service.origin + contract.prefix,
+      FUTURE_URL: future.origin + contract.prefix,
     }
-  } finally {
-    future.close()
-    await service.stop()
-    await remove()
-  }
+    try {
+      for (const generator of chosen) {
+        const reason = missing(generator, jar)
+        if (reason !== undefined) {
+          await print(`${generator.name}: skipped: ${reason}\n`)
+          continue
+        }
+        const env = { ...process.env, ...addresses, ...(await makeKeys(contract, own)) }
+        const cwd = path.join(directory, path.basename(folderOf(generator)))
+        await cp(folderOf(generator), cwd, { recursive: true })
+        const steps = generator.steps(path.resolve(jar ?? ''))
+        const { failed, text } = await run(steps, { cwd, env, signal: interruption, timeout: stepTimeoutMs })
+        if (failed) failures += 1
+        await print(`${generator.name}: ${failed ? `failed: ${text}` : 'works'}\n`)
+        if (verbose && !failed) await print(text.replace(/^(?=.)/gm, '  '))
+      }
+    } finally {
+      future.close()
+      await service.stop()
+    }
+  })
   return failures === 0 ? 0 : 1
 }
 
@@ -86,23 +92,17 @@ async function makeKeys(contract: Contract, own: Environment): Promise<Environme
   }
 }
 
-/** Runs the steps. Returns the output of the session, or of the step that failed. */
+// Returns the output of the session, or of the step that failed.
 async function run(
-  generator: Generator,
-  jar: string,
-  directory: string,
-  session: Environment,
-  signal: AbortSignal,
+  steps: readonly Step[],
+  options: ExecFileOptions & { readonly signal: AbortSignal },
 ): Promise<{ readonly failed: boolean; readonly text: string }> {
-  const cwd = path.join(directory, generator.folder)
-  await cp(folderOf(generator), cwd, { recursive: true })
-  const env = { ...process.env, ...session }
   let text = ''
-  for (const [command, ...args] of generator.steps(jar)) {
+  for (const [command, ...args] of steps) {
     try {
-      text = (await promisify(execFile)(command, args, { cwd, env, signal, timeout: stepTimeoutMs })).stdout
+      text = (await promisify(execFile)(command, args, { ...options, encoding: 'utf8' })).stdout
     } catch (error) {
-      signal.throwIfAborted()
+      options.signal.throwIfAborted()
       const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
       return { failed: true, text: `${command}: ${`${stdout}${stderr}`.trim() || message}` }
     }

@@ -5,14 +5,15 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Resolves when a server prints a line that matches. Rejects with its output if it exits before. */
-export async function untilReady(output: Readable, ready: RegExp): Promise<void> {
+/** Resolves with the match when a server prints a line that matches. Rejects with its output if it exits before. */
+export async function untilReady(output: Readable, ready: RegExp): Promise<RegExpExecArray> {
   const lines: string[] = []
   for await (const line of createInterface({ input: output })) {
     lines.push(line)
-    if (!ready.test(line)) continue
+    const found = ready.exec(line)
+    if (found === null) continue
     output.resume() // a full pipe would block the server
-    return
+    return found
   }
   throw new Error(`server failed to start:\n${lines.join('\n')}`)
 }

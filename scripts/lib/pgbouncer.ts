@@ -38,25 +38,19 @@ export class PgBouncer {
     { host, port }: Target,
     mode: PoolMode,
     users: Readonly<Record<string, string>>,
-    settings: readonly string[] = [],
   ): Promise<PgBouncer> {
     const own = await freePort()
     const file = path.join(directory, `pgbouncer-${own}.ini`)
     const list = path.join(directory, `users-${own}.txt`)
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
-    writeFileSync(
-      list,
-      Object.entries(users)
-        .map((each) => `${each.map(quoted).join(' ')}\n`)
-        .join(''),
-    )
+    const logins = Object.entries(users).map((each) => `${each.map(quoted).join(' ')}\n`)
+    writeFileSync(list, logins.join(''))
     const lines = [
       '[databases]',
       `* = host=${host} port=${port}`,
       '[pgbouncer]',
       ...['listen_addr = 127.0.0.1', `listen_port = ${own}`, 'unix_socket_dir ='],
       ...['auth_type = trust', `auth_file = ${list}`, `pool_mode = ${mode}`],
-      ...settings,
     ]
     writeFileSync(file, `${lines.join('\n')}\n`)
     const bouncer = new PgBouncer(own, file)

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { customPlan, fixedPlans } from '../../src/contract/plans.js'
 import type { Contract } from '../../src/contract/types.js'
 import { projectRoot } from '../../src/paths.js'
+import { untilReady } from './child.js'
 
 export type Environment = Readonly<Record<string, string>>
 
@@ -17,9 +18,7 @@ export interface Service {
   readonly origin: string
   /** The log lines so far. */
   readonly log: readonly string[]
-  /** Resolves with the exit code, or the signal that killed the process. */
-  readonly ended: Promise<number | NodeJS.Signals>
-  /** Sends a signal and waits for the exit. */
+  /** Sends a signal and waits for the exit. Resolves with its code, or the signal that killed the process. */
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
@@ -33,20 +32,11 @@ export async function startService(environment: Environment): Promise<Service> {
   const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
   const log: string[] = []
   createInterface({ input: child.stdout }).on('line', (line) => log.push(line))
-  const errors: string[] = []
-  const origin = new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      errors.push(line)
-      const found = / at (https?:\/\/[^/\s]+)/.exec(line)?.[1]
-      if (found !== undefined) resolve(found)
-    })
-    void ended.then((end) => reject(new Error(`service exited with ${end}:\n${errors.join('\n')}`)))
-  })
+  const [, origin = ''] = await untilReady(child.stderr, / at (https?:\/\/[^/\s]+)/)
   return {
     child,
-    origin: await origin,
+    origin,
     log,
-    ended,
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal)
       return ended

@@ -1,9 +1,12 @@
 // Shared by the scenarios.
 
+import { once } from 'node:events'
+import net from 'node:net'
 import { hasEnded } from '../../lib/child.js'
 import type { Service } from '../../lib/service.js'
-import { type Environment, type Report, unless } from '../environment.js'
-import type { Ledger } from '../ledger.js'
+import { type Environment, type Outcome, type Report, unless } from '../environment.js'
+import type { Balance, Ledger } from '../ledger.js'
+import type { Load } from '../load.js'
 
 /** Shorter than any freeze or packet loss, so that some requests time out. */
 export const shortTime = { HANDLER_TIMEOUT_MS: '2000' }
@@ -11,43 +14,82 @@ export const shortTime = { HANDLER_TIMEOUT_MS: '2000' }
 /** After which an unresponsive connection is closed with `shortTime`: a second for the statement and a second for the network. */
 export const unresponsiveMs = 2_000
 
-/** Runs a scenario with a service, and adds a violation if the service crashed. */
+/** A service under load. */
+export interface Run extends Pick<Service, 'origin' | 'log'> {
+  readonly pid: number
+  readonly load: Load
+  readonly ledger: Ledger
+}
+
+/** Runs a scenario on a service of its own, and adds a violation if the service crashed. */
 export async function withService(
   environment: Environment,
-  env: Record<string, string>,
-  act: (origin: string, pid: number, log: Service['log']) => Promise<Report>,
+  title: string,
+  env: Readonly<Record<string, string>>,
+  scenario: (run: Run) => Promise<Outcome>,
 ): Promise<Report> {
   const service = await environment.startService(env)
-  const crashed = () => hasEnded(service.child)
+  const { origin, log, child } = service
   try {
-    const report = await act(service.origin, service.child.pid ?? 0, service.log)
-    return { ...report, violations: [...report.violations, ...unless(!crashed(), 'the service crashed')] }
+    const report = await environment.run(title, origin, (load, ledger) =>
+      scenario({ origin, log, pid: child.pid ?? 0, load, ledger }),
+    )
+    return {
+      ...report,
+      violations: [...report.violations, ...unless(!hasEnded(child), 'the service crashed')],
+    }
   } finally {
     await service.stop('SIGKILL')
   }
 }
 
 /** Resolves when a read and a create succeed, with the milliseconds until then. Responses already under way do not count. */
-export async function readAndCreated(environment: Environment, ledger: Ledger): Promise<number> {
-  const startedAt = performance.now()
-  await environment.delay(50)
-  const before = ['200', '201'].map((status) => ledger.count(status))
-  while (['200', '201'].some((status, i) => ledger.count(status) === before[i])) await environment.delay(10)
-  return performance.now() - startedAt
+export function readAndCreated(environment: Environment, ledger: Ledger): Promise<number> {
+  return timed(async () => {
+    await environment.delay(50)
+    const before = ['200', '201'].map((status) => ledger.count(status))
+    while (['200', '201'].some((status, i) => ledger.count(status) === before[i])) await environment.delay(10)
+  })
 }
 
 /** Resolves when /readyz reports this state, with the milliseconds until then. */
-export async function untilReady(
-  environment: Environment,
-  origin: string,
-  isReady: boolean,
-): Promise<number> {
-  const startedAt = performance.now()
-  while ((await fetch(`${origin}/readyz`)).ok !== isReady) await environment.delay(20)
-  return performance.now() - startedAt
+export function untilReady(environment: Environment, origin: string, isReady: boolean): Promise<number> {
+  return timed(async () => {
+    while ((await fetch(`${origin}/readyz`)).ok !== isReady) await environment.delay(20)
+  })
 }
 
-/** The longest time, in whole milliseconds. */
-export function longest(times: readonly number[]): number {
-  return Math.round(Math.max(...times))
+/** The time that an action takes, in whole milliseconds. */
+export async function timed(act: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await act()
+  return Math.round(performance.now() - startedAt)
+}
+
+/** Repeats an action that returns a time, and returns the longest. */
+export async function longestOf(times: number, act: () => Promise<number>): Promise<number> {
+  let longest = 0
+  for (let i = 0; i < times; i++) longest = Math.max(longest, await act())
+  return longest
+}
+
+/** The violation if something took too long, as a list. */
+export function within(boundMs: number, tookMs: number, what: string): string[] {
+  return unless(tookMs < boundMs, `it took ${tookMs} ms ${what}`)
+}
+
+/** The violations of a scenario that locks the pets table beyond HANDLER_TIMEOUT_MS: refused creates must not be executed later. */
+export function executedLate({ unknown, unknownStored }: Balance): string[] {
+  return [
+    ...unless(unknown > 0, 'no create met a lock'),
+    ...unless(unknownStored === 0, `${unknownStored} creates were executed after their 503`),
+  ]
+}
+
+/** Opens a connection, whose later errors are ignored. */
+export async function connect(origin: string): Promise<net.Socket> {
+  const { port, hostname } = new URL(origin)
+  const socket = net.connect(Number(port), hostname)
+  await once(socket, 'connect')
+  return socket.on('error', () => {})
 }

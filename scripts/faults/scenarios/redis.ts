@@ -2,74 +2,55 @@
 
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { RedisCluster, RedisServer } from '../../lib/redis.js'
-import { type Environment, type Report, unless } from '../environment.js'
+import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
-import { withService } from './parts.js'
+import { type Run, timed, within, withService } from './parts.js'
 
 /** Kills Redis, restarts it empty, then freezes it. No client may notice. */
 export function loseRedis(environment: Environment, times: number, frozenMs: number): Promise<Report> {
-  return withRedis(
-    (directory) => RedisServer.start(directory),
-    (redis) =>
-      withService(environment, { REDIS_URL: redis.url }, (origin) =>
-        environment.run(
-          `Redis killed ${times} times, and frozen for ${frozenMs} ms`,
-          origin,
-          async (load, ledger) => {
-            for (let i = 0; i < times; i++) {
-              await environment.delay(200)
-              await redis.kill()
-              await environment.delay(200)
-              await redis.start()
-              await load.untilServed()
-            }
-            redis.freeze()
-            await environment.delay(frozenMs)
-            redis.thaw()
-            const servedAfterMs = await load.untilServed()
-            return {
-              figures: [`served ${Math.round(servedAfterMs)} ms after the thaw`],
-              violations: effectsOn(environment, ledger),
-            }
-          },
-        ),
-      ),
-  )
+  const title = `Redis killed ${times} times, and frozen for ${frozenMs} ms`
+  return withRedis(environment, title, RedisServer, async (redis, { load, ledger }) => {
+    for (let i = 0; i < times; i++) {
+      await environment.delay(200)
+      await redis.kill()
+      await environment.delay(200)
+      await redis.start()
+      await load.untilServed()
+    }
+    redis.freeze()
+    await environment.delay(frozenMs)
+    redis.thaw()
+    const servedAfterMs = await load.untilServed()
+    return {
+      figures: [`served ${servedAfterMs} ms after the thaw`],
+      violations: effectsOn(environment, ledger),
+    }
+  })
 }
 
 /** Kills the master of a Redis cluster that has the counts, until its replica is promoted. No client may notice. */
 export function failOverRedis(environment: Environment): Promise<Report> {
-  return withRedis(
-    (directory) => RedisCluster.start(directory),
-    (cluster) =>
-      withService(environment, { REDIS_URL: cluster.url }, (origin) =>
-        environment.run(
-          'a master of a Redis cluster killed, and its replica promoted',
-          origin,
-          async (load, ledger) => {
-            await (await cluster.masterOf('*:minute')).kill()
-            await untilCounted(environment, origin, 'memory_fallback')
-            await cluster.untilPromoted()
-            const took = Math.round(await untilCounted(environment, origin, 'redis'))
-            await load.untilServed()
-            return {
-              figures: [`counts shared again ${took} ms after the promotion`],
-              violations: [
-                ...effectsOn(environment, ledger),
-                ...unless(took < environment.bounds.recoveryMs, `it took ${took} ms to share counts again`),
-              ],
-            }
-          },
-        ),
-      ),
-  )
+  const title = 'a master of a Redis cluster killed, and its replica promoted'
+  return withRedis(environment, title, RedisCluster, async (cluster, { origin, load, ledger }) => {
+    await (await cluster.masterOf('*:minute')).kill()
+    await untilCounted(environment, origin, 'memory_fallback')
+    await cluster.untilPromoted()
+    const tookMs = await timed(() => untilCounted(environment, origin, 'redis'))
+    await load.untilServed()
+    return {
+      figures: [`counts shared again ${tookMs} ms after the promotion`],
+      violations: [
+        ...effectsOn(environment, ledger),
+        ...within(environment.bounds.recoveryMs, tookMs, 'to share counts again'),
+      ],
+    }
+  })
 }
 
-async function untilCounted(environment: Environment, origin: string, place: string): Promise<number> {
-  const startedAt = performance.now()
+async function untilCounted(environment: Environment, origin: string, place: string): Promise<void> {
   for (;;) {
     const { counters } = (await (await fetch(`${origin}/readyz`)).json()) as { counters: string }
-    if (counters === place) return performance.now() - startedAt
+    if (counters === place) return
     await environment.delay(20)
   }
 }
@@ -83,14 +64,16 @@ function effectsOn({ bounds }: Environment, { statuses, slowestMs }: Ledger): st
   ]
 }
 
-function withRedis<Server extends RedisServer | RedisCluster>(
-  start: (directory: string) => Promise<Server>,
-  act: (redis: Server) => Promise<Report>,
+function withRedis<Redis extends RedisServer | RedisCluster>(
+  environment: Environment,
+  title: string,
+  kind: { start(directory: string): Promise<Redis> },
+  scenario: (redis: Redis, run: Run) => Promise<Outcome>,
 ): Promise<Report> {
   return inTemporaryDirectory(async (directory) => {
-    const redis = await start(directory)
+    const redis = await kind.start(directory)
     try {
-      return await act(redis)
+      return await withService(environment, title, { REDIS_URL: redis.url }, (run) => scenario(redis, run))
     } finally {
       await redis.kill()
     }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
@@ -8,9 +9,10 @@ import { type Request, toCurl } from '../../../scripts/fuzz/request.js'
 import { type FuzzResult, fuzz } from '../../../scripts/fuzz/run.js'
 import type { AppParts } from '../../../src/app.js'
 import { contractFile } from '../../../src/paths.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
 import { type Service, startService } from '../../fixtures/service.js'
 
-const contract = readFuzzContract(contractFile)
+const contract = await readFuzzContract(contractFile)
 const run = promisify(execFile)
 
 function fuzzService({ origin, key }: Service, requests: number): Promise<FuzzResult> {
@@ -106,6 +108,14 @@ t.test('a request that curl would correct is reproduced byte by byte', async (t)
   t.equal(command({ target: '*' }), `printf 'GET * ${rest}`)
   t.match(command({ headers: [['Accept-Language', '\xe9']] }), /^printf 'GET .*\\351/)
   t.match(command({ isRaw: true }), /^printf 'GET /)
+})
+
+t.test('a recursive schema is refused', async (t) => {
+  const schemas = `{ Tree: { properties: { child: { $ref: '#/components/schemas/Tree' } } } }`
+  const folder = temporaryDirectory(t, { 'tree.yaml': `components: { schemas: ${schemas} }` })
+  await t.rejects(readFuzzContract(path.join(folder, 'tree.yaml')), {
+    message: '#/components/schemas/Tree/properties/child is recursive, which the fuzzer does not support.',
+  })
 })
 
 t.test('wrong usage is rejected with the correct usage', async (t) => {
