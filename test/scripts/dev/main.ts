@@ -85,10 +85,10 @@ function withLength(text: string): string {
 function withStoredLength(text: string): string {
   return `${text
     .replaceAll('"categoryId", status', '"categoryId", status, length_cm as "lengthCm"')
-    .replaceAll('category_id, status))', 'category_id, status, length_cm))')
-    .replace("status: Row['status']]", "status: Row['status'], lengthCm: number]")
-    .replace('(([id, name, categoryId, status]) =>', '(([id, name, categoryId, status, lengthCm]) =>')
-    .replace('BigInt(categoryId), status })', 'BigInt(categoryId), status, lengthCm })')
+    .replaceAll('json_agg(status))', 'json_agg(status), json_agg(length_cm))')
+    .replace("statuses: readonly Row['status'][],", '$&\n  lengths: readonly number[],')
+    .replace('categoryIds, statuses] = ', 'categoryIds, statuses, lengths] = ')
+    .replace("status: statuses[i] as Row['status'],", '$& lengthCm: lengths[i] as number,')
     .replace('function toPet({', 'function withoutLength({ lengthCm,')
     .replace('}: Row): Pet {', "}: Row): Omit<Pet, 'lengthCm'> {")}
 function toPet(row: Row): Pet {
