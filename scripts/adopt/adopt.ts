@@ -28,7 +28,7 @@ const animalParts = [
   'src/database/driver/copy.ts',
   ...['pgbouncer', 'processes', 'replication'].map((name) => `scripts/lib/${name}.ts`),
   ...[
-    ...['browser', 'clocks', 'collector', 'copy', 'count', 'faults-program', 'locks', 'log-program'],
+    ...['browser', 'collector', 'copy', 'count', 'faults-program', 'locks', 'log-program'],
     ...['operations', 'pages', 'pgbouncer', 'registry', 'shell'],
   ].map((name) => `test/fixtures/${name}.ts`),
 ]
