@@ -179,7 +179,7 @@ function readSecurity(reader: Reader, place: string, operation: Node): string[][
   const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
   const schemes = schemesOf(reader)
   for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
-    if (reader.node(schemes.get(name)).type === 'http' && Array.isArray(roles) && roles.length > 0)
+    if (schemes.get(name)?.type === 'http' && Array.isArray(roles) && roles.length > 0)
       reader.unsupported(
         `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
       )
@@ -195,7 +195,8 @@ function readSecurity(reader: Reader, place: string, operation: Node): string[][
 }
 
 function schemesOf(reader: Reader): Contract['securitySchemes'] {
-  return new Map(Object.entries(reader.node(reader.components.securitySchemes))) as never
+  const schemes = Object.entries(reader.node(reader.components.securitySchemes))
+  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme)])) as never
 }
 
 // Extensions of the server in a place where they have no effect.

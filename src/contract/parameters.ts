@@ -1,5 +1,6 @@
 // Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
 
+import { isJson } from './media-types.js'
 import { isToken, pathParameterNames } from './names.js'
 import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
@@ -64,10 +65,10 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   }
   if (['header', 'cookie'].includes(location) && !isToken(name))
     unsupported('has a name that HTTP does not allow')
-  const isJson = node.content !== undefined
+  const hasContent = node.content !== undefined
   // JSON keeps its `$ref`s, except at the top, where its default is read.
   const schema = (
-    isJson ? reader.node(contentSchema(reader, unsupported, node)) : reader.dereferenced(node.schema)
+    hasContent ? reader.node(contentSchema(reader, unsupported, node)) : reader.dereferenced(node.schema)
   ) as Node
   return {
     name,
@@ -75,7 +76,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
     required: node.required === true,
     hasDefault: schema.default !== undefined,
     schema,
-    form: isJson ? jsonForm : readForm(unsupported, path, node, schema),
+    form: hasContent ? jsonForm : readForm(unsupported, path, node, schema),
   }
 }
 
@@ -94,8 +95,7 @@ function contentSchema(reader: Reader, unsupported: Note, { content, schema }: N
   const [[mediaType, media] = ['nothing', {}], ...others] = Object.entries(reader.node(content))
   if (schema !== undefined || others.length > 0)
     unsupported('must have either schema or content with one media type')
-  else if (!/^application\/([^;]+\+)?json$/i.test(mediaType))
-    unsupported(`has content of type ${mediaType}: only JSON is supported`)
+  else if (!isJson(mediaType)) unsupported(`has content of type ${mediaType}: only JSON is supported`)
   return reader.node(media).schema ?? {}
 }
 

@@ -548,6 +548,14 @@ for (const [title, added, problem] of parameters) {
   })
 }
 
+t.test('the content of a parameter may be JSON with parameters of its own', async (t) => {
+  const content = { 'Application/JSON; charset=utf-8': { schema: ids } }
+  const document = edited((document) => {
+    document.addIn([...list, 'parameters'], document.createNode({ name: 'q', in: 'query', content }))
+  })
+  t.strictSame(await problemsOf(t, String(document)), [])
+})
+
 t.test('an array in a path must have its segment to itself', async (t) => {
   const document = edited((document) => {
     document.setIn(['paths', '/herds/{from}-{to}'], {

@@ -456,6 +456,17 @@ t.test('an operation with only unsupported security is refused once it is implem
   t.ok(added.warnings.includes(`warning: ${text}: it can only respond with 501`), 'it may be planned')
 })
 
+t.test('a security scheme may be a reference to another', async (t) => {
+  const schemes = ['components', 'securitySchemes']
+  const edits: Edit[] = [
+    [[...schemes, 'shared'], { type: 'http', scheme: 'bearer' }],
+    [[...schemes, 'apiKey'], { $ref: '#/components/securitySchemes/shared' }],
+  ]
+  const { warnings, refused } = await generate(t, edits, ['listToys'])
+  t.notMatch(warnings.join(), /cannot check/)
+  t.equal(refused, '')
+})
+
 t.test('an unsupported security alternative is a warning', async (t) => {
   const edits: Edit[] = [
     [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
