@@ -50,6 +50,24 @@ export function eachKey({ before, after }: Pair, on: OnName<string>): void {
   eachName(Object.keys(before), Object.keys(after), on)
 }
 
+/** Compares two maps by their keys. */
+export function eachEntry<Value>(
+  before: ReadonlyMap<string, Value>,
+  after: ReadonlyMap<string, Value>,
+  on: {
+    readonly removed: (was: Value) => void
+    readonly added: (is: Value) => void
+    readonly kept: (was: Value, is: Value) => void
+  },
+): void {
+  for (const [key, was] of before) {
+    const is = after.get(key)
+    if (is === undefined) on.removed(was)
+    else on.kept(was, is)
+  }
+  for (const [key, is] of after) if (!before.has(key)) on.added(is)
+}
+
 /** Describes the change of a value: `maximum 100 -> 50`, `pattern ^a$ added`. */
 export function describeChange(name: string, before: unknown, after: unknown): string {
   if (before === undefined) return `${name} ${show(after)} added`
