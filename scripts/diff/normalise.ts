@@ -1,8 +1,8 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
 // documents have no difference. Documentation is not changed.
 
-import { toSchema31 } from '../../src/contract/upgrade.js'
-import { isNode, lookUp, type Node } from './node.js'
+import { isOpenApi30, toSchema31 } from '../../src/contract/upgrade.js'
+import { filtered, isNode, keyed, lookUp, methods, type Node } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 
 /** What is remembered of normalised documents. */
@@ -26,7 +26,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   item: {
     parameters: 'parameter',
-    ...all('operation', 'get put post delete options head patch trace'),
+    ...keyed(methods.join(' '), 'operation'),
   },
   operation: {
     parameters: 'parameter',
@@ -43,14 +43,10 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   media: { schema: 'schema', encoding: 'encoding*' },
   encoding: { headers: 'namedHeader*' },
   schema: {
-    ...all('schema*', 'properties patternProperties dependentSchemas $defs'),
-    ...all('schema', 'allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems'),
-    ...all('schema', 'additionalProperties unevaluatedProperties propertyNames'),
+    ...keyed('properties patternProperties dependentSchemas $defs', 'schema*'),
+    ...keyed('allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems', 'schema'),
+    ...keyed('additionalProperties unevaluatedProperties propertyNames', 'schema'),
   },
-}
-
-function all(kind: string, keys: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(keys.split(' ').map((key) => [key, kind]))
 }
 
 /**
@@ -77,7 +73,7 @@ class Normaliser {
     readonly document: Node,
     readonly tables: Tables,
   ) {
-    this.#is30 = String(document.openapi).startsWith('3.0')
+    this.#is30 = isOpenApi30(document)
   }
 
   convert(value: unknown, kind: string): unknown {
@@ -228,7 +224,7 @@ class Normaliser {
 
 // Omits the marked keys: their values are the defaults.
 function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {
-  return Object.fromEntries(Object.entries(node).filter(([key]) => !isOmitted[key]))
+  return filtered(node, (key) => !isOmitted[key])
 }
 
 // Renames keys, except those that would become equal.

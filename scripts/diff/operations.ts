@@ -4,15 +4,13 @@ import { compareCallbacks } from './callbacks.js'
 import { type Bump, claim, report, type Spot, wholeNode } from './comparison.js'
 import { compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
-import { eachEntry, eachKey, type Node, nodesOf } from './node.js'
+import { eachEntry, eachKey, methods, type Node, nodesOf } from './node.js'
 import { child, inside, resolve, same } from './references.js'
 import { compareFlag, compareKeys, compareValue } from './rules.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
 import { typesOf } from './simplify.js'
-
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
 interface Operation {
   readonly method: string
