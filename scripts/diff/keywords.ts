@@ -34,12 +34,11 @@ function compareTypes(schema: Spot): void {
     added: () => effects.add('widens'),
   })
   if (effects.size === 0) return
-  const [effect, other] = [...effects]
   // An added, removed or changed enum implies the change of type and is reported itself.
-  const hasValues = [before.enum, after.enum].map((values) => values !== undefined)
-  const isImplied = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
+  const [hadEnum, hasEnum] = [before.enum !== undefined, after.enum !== undefined]
+  const isImplied = (hadEnum || !effects.has('widens')) && (hasEnum || !effects.has('narrows'))
   const what = describeChange('type', describe(before.type), describe(after.type))
-  if (isImplied || hasValues.every(Boolean)) claim(schema, 'type')
+  if (isImplied) claim(schema, 'type')
   else reportEffect(schema, [...effects], what, 'type')
 }
 

@@ -1,6 +1,7 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
 // documents have no difference. Documentation is not changed.
 
+import { essence } from '../../src/contract/media-types.js'
 import { isOpenApi30, toSchema31 } from '../../src/contract/upgrade.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
@@ -231,18 +232,15 @@ function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {
 function renamed(node: Node, rename: (key: string) => string): Node {
   const names = Object.keys(node).map(rename)
   const isUnique = (name: string) => names.indexOf(name) === names.lastIndexOf(name)
-  const entries = Object.entries(node).map(([key, value]) => [
-    isUnique(rename(key)) ? rename(key) : key,
-    value,
-  ])
-  return Object.fromEntries(entries)
+  const nameOf = (key: string) => (isUnique(rename(key)) ? rename(key) : key)
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [nameOf(key), value]))
 }
 
 // Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of other text it is UTF-8 by
 // default.
 function mediaType(type: string): string {
-  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim())
-  const name = essence.toLowerCase()
+  const [, ...parameters] = type.split(';').map((part) => part.trim())
+  const name = essence(type)
   const isJson = /[/+]json$/.test(name)
   const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-8"?$/i).test(each))
   return [name, ...kept].join('; ')
