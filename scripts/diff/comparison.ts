@@ -26,7 +26,7 @@ export interface Change {
 export type Path = readonly string[]
 
 /** Whether clients send the values of a schema, or read them. */
-export type Direction = 'request' | 'response'
+type Direction = 'request' | 'response'
 
 /** What a rule compares: two mappings, and where they are. */
 export interface Spot extends Pair {

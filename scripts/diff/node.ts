@@ -50,7 +50,7 @@ export function lookUp(document: Node, ref: string): unknown {
 }
 
 /** Called for each name, depending on which of the two documents have it. */
-export type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
+type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
 
 /** Compares two sets of names. */
 export function eachName<Name>(before: Iterable<Name>, after: Iterable<Name>, on: OnName<Name>): void {

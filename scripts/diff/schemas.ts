@@ -6,7 +6,7 @@
 import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
 import { compareDefault, compareKeywords } from './keywords.js'
-import { eachKey, eachName, type Node, nodesOf } from './node.js'
+import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
 import { child, inside, isInTrail, same } from './references.js'
 import { type Effect, reportEffect } from './rules.js'
 import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
@@ -64,33 +64,28 @@ function withoutList(value: unknown): unknown {
 
 function compareProperties(schema: Spot): void {
   const properties = child(schema, 'properties')
-  const fieldOf = (name: string) => child(properties, name, `${schema.where}.${name}`)
-  const reportAdded = (spot: Spot, name: string, key: string) => {
-    const isRequired = requiredOf(schema.after).includes(name)
-    const isBreaking = isRequired && schema.direction === 'request'
-    report(spot, isBreaking ? 'major' : 'minor', isRequired ? 'added, required' : 'added', key)
-  }
+  const whereOf = (name: string) => `${schema.where}.${name}`
+  const at = (name: string) => ({ ...properties, where: whereOf(name) })
+  const fieldOf = (name: string) => child(properties, name, whereOf(name))
   // Such a property is not part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
   const key = schema.direction === 'request' ? 'readOnly' : 'writeOnly'
-  const at = (name: string) => ({ ...properties, where: `${schema.where}.${name}` })
+  const namesIn = (side: keyof Pair) =>
+    Object.keys(properties[side]).filter((name) => fieldOf(name)[side][key] !== true)
   // A removed property is still accepted, unless the schema forbids additional properties.
   const isRemovalBreaking = schema.direction === 'response' || schema.after.additionalProperties === false
-  eachKey(properties, {
+  eachName(namesIn('before'), namesIn('after'), {
     removed: (name) => {
-      if (fieldOf(name).before[key] === true) return
-      report(at(name), isRemovalBreaking ? 'major' : 'minor', 'removed', name)
+      if (name in properties.after) report(fieldOf(name), 'major', `removed (now ${key})`, key)
+      else report(at(name), isRemovalBreaking ? 'major' : 'minor', 'removed', name)
     },
     added: (name) => {
-      if (fieldOf(name).after[key] !== true) reportAdded(at(name), name, name)
+      const isRequired = requiredOf(schema.after).includes(name)
+      const bump = isRequired && schema.direction === 'request' ? 'major' : 'minor'
+      const what = isRequired ? 'added, required' : 'added'
+      if (name in properties.before) report(fieldOf(name), bump, what, key)
+      else report(at(name), bump, what, name)
     },
-    kept: (name) => {
-      const field = fieldOf(name)
-      const [was, is] = [field.before[key] === true, field.after[key] === true]
-      if (was && is) return
-      if (is) report(field, 'major', `removed (now ${key})`, key)
-      else if (was) reportAdded(field, name, key)
-      else compareSchemas(field)
-    },
+    kept: (name) => compareSchemas(fieldOf(name)),
   })
   compareRequired(schema, properties)
   compareAdditional(schema)

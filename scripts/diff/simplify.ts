@@ -128,16 +128,12 @@ function integerBound(bound: unknown, round: (bound: number) => number, step = 0
 // Keeps the tighter of an inclusive and an exclusive bound.
 function simplifyBounds(schema: Node): Node {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...others } = schema
-  const low = [minimum, exclusiveMinimum].every((bound) => bound !== undefined)
-    ? Number(exclusiveMinimum) >= Number(minimum)
-    : minimum === undefined
-  const high = [maximum, exclusiveMaximum].every((bound) => bound !== undefined)
-    ? Number(exclusiveMaximum) <= Number(maximum)
-    : maximum === undefined
+  const isLowExclusive = minimum === undefined || Number(exclusiveMinimum) >= Number(minimum)
+  const isHighExclusive = maximum === undefined || Number(exclusiveMaximum) <= Number(maximum)
   return defined({
     ...others,
-    ...(low ? { exclusiveMinimum } : { minimum }),
-    ...(high ? { exclusiveMaximum } : { maximum }),
+    ...(isLowExclusive ? { exclusiveMinimum } : { minimum }),
+    ...(isHighExclusive ? { exclusiveMaximum } : { maximum }),
   })
 }
 
