@@ -3,7 +3,7 @@
 
 import { essence } from '../../src/contract/media-types.js'
 import { isOpenApi30, toSchema31 } from '../../src/contract/upgrade.js'
-import { filtered, isNode, keyed, lookUp, methods, type Node } from './node.js'
+import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 
 /** What is remembered of normalised documents. */
@@ -182,10 +182,7 @@ class Normaliser {
     if (this.#is30 && node.$ref !== undefined) return { $ref: node.$ref }
     const schema = unwrapChoice(node, (member) => this.#resolved(member))
     const { $ref, allOf, ...rest } = schema
-    const members = [
-      ...($ref === undefined ? [] : [{ $ref }]),
-      ...(Array.isArray(allOf) ? allOf : []),
-    ].filter(isNode)
+    const members: Node[] = [...($ref === undefined ? [] : [{ $ref }]), ...nodesOf(allOf)]
     const isAnnotated = Object.keys(rest).every((key) => annotations.has(key))
     const [first, ...more] = members
     // A reference, with annotations at the most, stays one.

@@ -6,7 +6,7 @@ import { compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
 import { eachEntry, eachKey, methods, type Node, nodesOf } from './node.js'
 import { child, inside, resolve, same } from './references.js'
-import { compareFlag, compareKeys, compareValue } from './rules.js'
+import { compareFlag, compareKeys, compareValue, reportEffect } from './rules.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
@@ -147,9 +147,9 @@ function serialisationOf(parameter: Node, schema: Node): string {
 }
 
 function compareRequired(spot: Spot): void {
-  const [onSet, onCleared] =
-    spot.direction === 'request' ? (['major', 'minor'] as const) : (['minor', 'major'] as const)
-  compareFlag(spot, 'required', [onSet, 'optional -> required'], [onCleared, 'required -> optional'])
+  const [before, after] = [spot.before.required === true, spot.after.required === true]
+  if (before && !after) reportEffect(spot, ['widens'], 'required -> optional', 'required')
+  if (!before && after) reportEffect(spot, ['narrows'], 'optional -> required', 'required')
 }
 
 function compareBody(operation: Spot): void {

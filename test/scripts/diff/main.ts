@@ -849,6 +849,8 @@ t.test('errors are reported in one line', async (t) => {
   for (const ref of ['nowhere', 'HEAD:openapi.yaml', '--all']) await rejects(ref, `unknown commit ${ref}`)
   writeFileSync(file, 'paths: [')
   await rejects('HEAD', /^[^\n]*openapi\.yaml:\d+:\d+: .+$/)
+  writeFileSync(file, '[]')
+  await rejects('HEAD', 'the contract is not a mapping')
   writeFileSync(file, '')
   await rejects('HEAD', /openapi\.yaml: the file must contain a mapping$/)
   await git(path.dirname(file), 'rm', '--quiet', '--cached', 'openapi.yaml')
