@@ -81,31 +81,28 @@ interface Bound {
   readonly keyword: string
   /** The keyword of the exclusive bound. */
   readonly exclusive?: string
-  readonly isLower: boolean
-  /** The bound without the keyword. */
+  /** The bound without the keyword; that of an upper bound is infinite. */
   readonly absent: number
 }
 
-const lowest = { isLower: true, absent: Number.NEGATIVE_INFINITY }
-const highest = { isLower: false, absent: Number.POSITIVE_INFINITY }
-
 const bounds: readonly Bound[] = [
-  { keyword: 'minimum', exclusive: 'exclusiveMinimum', ...lowest },
-  { keyword: 'minLength', ...lowest, absent: 0 },
-  { keyword: 'minItems', ...lowest, absent: 0 },
-  { keyword: 'minProperties', ...lowest, absent: 0 },
-  { keyword: 'maximum', exclusive: 'exclusiveMaximum', ...highest },
-  { keyword: 'maxLength', ...highest },
-  { keyword: 'maxItems', ...highest },
-  { keyword: 'maxProperties', ...highest },
+  { keyword: 'minimum', exclusive: 'exclusiveMinimum', absent: Number.NEGATIVE_INFINITY },
+  { keyword: 'minLength', absent: 0 },
+  { keyword: 'minItems', absent: 0 },
+  { keyword: 'minProperties', absent: 0 },
+  { keyword: 'maximum', exclusive: 'exclusiveMaximum', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxLength', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxItems', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxProperties', absent: Number.POSITIVE_INFINITY },
 ]
 
 function compareBounds(schema: Spot): void {
   for (const bound of bounds) {
     const [was, is] = [boundOf(schema.before, bound), boundOf(schema.after, bound)]
     if (was.limit === is.limit && was.keyword === is.keyword) continue
+    const isLower = bound.absent < Number.POSITIVE_INFINITY
     const isStricter =
-      was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === bound.isLower
+      was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === isLower
     const { keyword } = is.limit === bound.absent ? was : is
     const isKeywordChanged = was.keyword !== is.keyword && ![was.limit, is.limit].includes(bound.absent)
     const what = isKeywordChanged
@@ -115,15 +112,11 @@ function compareBounds(schema: Spot): void {
   }
 }
 
-function boundOf(
-  schema: Node,
-  { keyword, exclusive, absent }: Bound,
-): { keyword: string; limit: number | bigint } {
-  const limit = (value: unknown) => (typeof value === 'bigint' ? value : Number(value))
-  if (exclusive !== undefined && schema[exclusive] !== undefined) {
-    return { keyword: exclusive, limit: limit(schema[exclusive]) }
-  }
-  return { keyword, limit: limit(schema[keyword] ?? absent) }
+function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number | bigint } {
+  const { exclusive = bound.keyword } = bound
+  const keyword = schema[exclusive] === undefined ? bound.keyword : exclusive
+  const limit = schema[keyword] ?? bound.absent
+  return { keyword, limit: typeof limit === 'bigint' ? limit : Number(limit) }
 }
 
 // Keywords whose changes both narrow and widen, with a few exceptions: which of two patterns accepts more is not decided.
