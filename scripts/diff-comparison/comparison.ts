@@ -71,8 +71,8 @@ export const oasdiff: Tool = async ({ before, after }) => {
   }
 }
 
-/** The version of the installed oasdiff; undefined if there is none. */
-export async function oasdiffVersion(): Promise<string | undefined> {
-  const { stdout } = await promisify(execFile)('oasdiff', ['--version']).catch(() => ({ stdout: '' }))
-  return stdout.trim() || undefined
+/** Whether oasdiff is installed. */
+export function isOasdiffInstalled(): Promise<boolean> {
+  const version = promisify(execFile)('oasdiff', ['--version'])
+  return version.then(Boolean, () => false)
 }

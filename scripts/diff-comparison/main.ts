@@ -1,10 +1,10 @@
 // Compares contract:diff with oasdiff, if installed: how many breaking edits each finds, and how many false alarms it raises.
 
 import { parseArgs } from 'node:util'
-import { contractDiff, type Kind, oasdiff, oasdiffVersion, readEdits, type Tool } from './comparison.js'
+import { contractDiff, isOasdiffInstalled, type Kind, oasdiff, readEdits, type Tool } from './comparison.js'
 
 const { values } = parseArgs({ options: { all: { type: 'boolean' } } })
-const hasOasdiff = (await oasdiffVersion()) !== undefined
+const hasOasdiff = await isOasdiffInstalled()
 const tools: readonly (readonly [string, Tool])[] = [
   ['contract:diff', contractDiff],
   ...(hasOasdiff ? ([['oasdiff', oasdiff]] as const) : []),

@@ -1,51 +1,37 @@
 // Callbacks and webhooks: requests that the service sends. Clients read the request and write the response, so the directions are
 // reversed.
 
-import { type Comparison, compareKeys, report, type Spot } from './comparison.js'
+import type { Spot } from './comparison.js'
 import { compareContent } from './content.js'
-import type { Pair } from './node.js'
-import { child, same } from './references.js'
+import { child, partOf } from './references.js'
+import { compareKeys, compareOpaque } from './rules.js'
 
 /** Reports changes of webhooks. */
-export function compareWebhooks(comparison: Comparison): void {
-  compareItems(comparison, { place: 'webhooks', where: '' }, child(comparison, comparison, 'webhooks'))
+export function compareWebhooks(root: Spot): void {
+  compareItems(partOf(root, 'webhooks'))
 }
 
 /** Reports changes of an operation's callbacks. */
-export function compareCallbacks(comparison: Comparison, { place }: Spot, callbacks: Pair): void {
-  const at = (name: string) => ({ place, where: `callback.${name}` })
-  compareKeys(comparison, callbacks, at, (name) =>
-    compareItems(comparison, at(name), child(comparison, callbacks, name)),
-  )
+export function compareCallbacks(callbacks: Spot): void {
+  compareKeys(callbacks, (name) => `callback.${name}`, compareItems)
 }
 
-function compareItems(comparison: Comparison, { place, where }: Spot, items: Pair): void {
-  const at = (name: string) => ({ place, where: [where, name].filter(Boolean).join('.') })
-  compareKeys(comparison, items, at, (name) =>
-    compareItem(comparison, at(name), child(comparison, items, name)),
-  )
+function compareItems(items: Spot): void {
+  compareKeys(items, (name) => [items.where, name].filter(Boolean).join('.'), compareItem)
 }
 
-function compareItem(comparison: Comparison, spot: Spot, item: Pair): void {
-  const compareMethod = (method: string) => compareRequest(comparison, spot, child(comparison, item, method))
+function compareItem(item: Spot): void {
   const prefixOf = (method: string) => `${method} `
-  compareKeys(comparison, item, () => spot, compareMethod, prefixOf)
+  compareKeys(item, () => item.where, compareRequest, prefixOf)
 }
 
-function compareRequest(comparison: Comparison, spot: Spot, operation: Pair): void {
-  const { place, where } = spot
-  const body = child(comparison, operation, 'requestBody')
-  const at = { place, where: `${where}.body` }
-  compareContent(comparison, at, 'response', child(comparison, body, 'content'))
-  for (const key of ['parameters', 'security']) {
-    if (same(comparison, operation.before[key], operation.after[key])) continue
-    report(comparison, spot, 'major', `${key} changed`, operation, key)
-  }
-  const responses = child(comparison, operation, 'responses')
-  const compareResponse = (status: string) => {
-    const content = child(comparison, child(comparison, responses, status), 'content')
-    compareContent(comparison, { place, where: `${where}.${status} body` }, 'request', content)
-  }
+function compareRequest(operation: Spot): void {
+  const { where } = operation
+  const content = child(child(operation, 'requestBody'), 'content', `${where}.body`)
+  compareContent({ ...content, direction: 'response' })
+  compareOpaque(operation, ['parameters', 'security'])
   const prefixOf = (status: string) => `response ${status} `
-  compareKeys(comparison, responses, () => spot, compareResponse, prefixOf)
+  const compareResponse = (response: Spot, status: string) =>
+    compareContent(child(response, 'content', `${where}.${status} body`))
+  compareKeys(child(operation, 'responses'), () => where, compareResponse, prefixOf)
 }

@@ -1,7 +1,7 @@
 // The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims the keys it covers; a
 // difference in an unclaimed key is a change of the documentation.
 
-import { eachKey, type Node, type Pair } from './node.js'
+import type { Node, Pair } from './node.js'
 import { normalise, type Tables } from './normalise.js'
 
 /** The part of the version that a change requires to be raised; `major` is a breaking change. */
@@ -23,20 +23,28 @@ export interface Change {
 }
 
 /** Keys and indices from the root of a document. */
-export type Path = readonly (string | number)[]
+export type Path = readonly string[]
 
-/** The location that a rule is comparing. */
-export interface Spot {
+/** Whether clients send the values of a schema, or read them. */
+type Direction = 'request' | 'response'
+
+/** What a rule compares: two mappings, and where they are. */
+export interface Spot extends Pair {
+  readonly comparison: Comparison
   readonly place: string
   readonly where: string
+  readonly direction: Direction
   /** The response's status. The same change in several responses is reported once, with all of their statuses. */
   readonly status?: string
-  /** The path, if it does not follow from the reported pair. */
+  /** The path, if it does not follow from the mappings. */
   readonly at?: Path
+  /** The pairs of schemas that lead here. */
+  readonly trail: readonly Pair[]
 }
 
 /** Two normalised documents, and what was found so far. */
-export interface Comparison extends Pair, Tables {
+export interface Comparison extends Tables {
+  readonly documents: Pair
   readonly found: { readonly status: string | undefined; readonly change: Change }[]
   /** Claimed keys, by mapping. */
   readonly claims: WeakMap<Node, Set<string>>
@@ -45,7 +53,7 @@ export interface Comparison extends Pair, Tables {
   /** Paths, by mapping of a parsed document. */
   readonly paths: WeakMap<object, Path>
   /** Pairs of schemas without a difference, by direction. */
-  readonly unchanged: Readonly<Record<'request' | 'response', WeakMap<Node, WeakSet<Node>>>>
+  readonly unchanged: Readonly<Record<Direction, WeakMap<Node, WeakSet<Node>>>>
   /** Pairs of schemas at which the comparison stopped because they are recursive. */
   readonly recursive: Pair[]
 }
@@ -53,20 +61,21 @@ export interface Comparison extends Pair, Tables {
 /** Claims a mapping as a whole; no key of a document is empty. */
 export const wholeNode = ''
 
-/** Starts a comparison of two parsed documents. */
-export function comparisonOf(documents: Pair): Comparison {
+/** Starts a comparison of two parsed documents, at their roots. */
+export function rootOf(parsed: Pair): Spot {
   const [origins, sources, targets] = [new WeakMap(), new WeakMap(), new WeakMap()]
   const tables: Tables = { origins, sources, targets, spellings: new Map() }
-  const [before, after] = [normalise(documents.before, tables), normalise(documents.after, tables)]
+  const documents = { before: normalise(parsed.before, tables), after: normalise(parsed.after, tables) }
   const paths = new WeakMap<object, Path>()
-  collectPaths(paths, documents.before, [], false)
-  collectPaths(paths, documents.after, [], true)
-  return { before, after, ...tables, paths, views: new WeakMap(), ...noFindings() }
+  collectPaths(paths, parsed.before, [], false)
+  collectPaths(paths, parsed.after, [], true)
+  const comparison = { documents, ...tables, paths, views: new WeakMap(), ...noFindings() }
+  return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [] }
 }
 
-/** Starts a trial comparison of parts of the same documents, whose changes are not reported. */
-export function trialOf(comparison: Comparison): Comparison {
-  return { ...comparison, ...noFindings() }
+/** The same spot in a trial comparison, whose changes are not reported. */
+export function trialOf(spot: Spot): Spot {
+  return { ...spot, comparison: { ...spot.comparison, ...noFindings() } }
 }
 
 function noFindings(): Pick<Comparison, 'found' | 'claims' | 'unchanged' | 'recursive'> {
@@ -78,39 +87,19 @@ function noFindings(): Pick<Comparison, 'found' | 'claims' | 'unchanged' | 'recu
 function collectPaths(paths: WeakMap<object, Path>, value: unknown, path: Path, isAfter: boolean): void {
   if (typeof value !== 'object' || value === null || paths.has(value)) return
   paths.set(value, path)
-  const isList = Array.isArray(value)
+  const isEnd = Array.isArray(value) && !isAfter
   for (const [key, each] of Object.entries(value)) {
-    collectPaths(paths, each, isList ? (isAfter ? [...path, Number(key)] : path) : [...path, key], isAfter)
+    collectPaths(paths, each, isEnd ? path : [...path, key], isAfter)
   }
 }
 
-/** Reports a change, and claims the keys of the pair that it covers. */
-export function report(
-  comparison: Comparison,
-  spot: Spot,
-  bump: Bump,
-  what: string,
-  pair: Pair,
-  ...keys: readonly string[]
-): void {
-  const { place, where, status } = spot
-  const at =
-    spot.at ?? pathOf(comparison, pair.after, keys[0]) ?? pathOf(comparison, pair.before, keys[0]) ?? []
+/** Reports a change, and claims the keys that it covers. */
+export function report(spot: Spot, bump: Bump, what: string, ...keys: readonly string[]): void {
+  const { comparison, place, where, status } = spot
+  const pathIn = (node: Node) => pathOf(comparison, node, keys[0])
+  const at = spot.at ?? pathIn(spot.after) ?? pathIn(spot.before) ?? []
   comparison.found.push({ status, change: { bump, place, where, what, at } })
-  for (const key of keys) claimBoth(comparison, pair, key)
-}
-
-/** Reports removed keys as breaking and added keys as minor, and calls `compare` for the others. */
-export function compareKeys(
-  comparison: Comparison,
-  pair: Pair,
-  spotOf: (key: string) => Spot,
-  compare: (key: string) => void,
-  prefixOf: (key: string) => string = () => '',
-): void {
-  const reportKey = (bump: Bump, what: string) => (key: string) =>
-    report(comparison, spotOf(key), bump, `${prefixOf(key)}${what}`, pair, key)
-  eachKey(pair, { removed: reportKey('major', 'removed'), added: reportKey('minor', 'added'), kept: compare })
+  claim(spot, ...keys)
 }
 
 function pathOf(comparison: Comparison, node: Node, key = wholeNode): Path | undefined {
@@ -128,27 +117,29 @@ function originsOf(comparison: Comparison, node: Node): Node[] {
   return [...parsed, ...sources.flatMap((source) => originsOf(comparison, source))]
 }
 
-/** Claims a key in both documents. */
-export function claimBoth(comparison: Comparison, { before, after }: Pair, key: string): void {
-  claim(comparison, before, key)
-  claim(comparison, after, key)
+/** Claims keys in both documents. */
+export function claim({ comparison, before, after }: Spot, ...keys: readonly string[]): void {
+  for (const key of keys) {
+    claimIn(comparison, before, key)
+    claimIn(comparison, after, key)
+  }
 }
 
-/** Claims a key of a mapping, and of the mappings it was merged from. */
-export function claim(comparison: Comparison, node: Node, key: string): void {
-  for (const source of comparison.sources.get(node) ?? []) claim(comparison, source, key)
+// Claims a key of a mapping, and of the mappings it was merged from.
+function claimIn(comparison: Comparison, node: Node, key: string): void {
+  for (const source of comparison.sources.get(node) ?? []) claimIn(comparison, source, key)
   comparison.claims.set(node, (comparison.claims.get(node) ?? new Set()).add(key))
 }
 
 /** Whether a key is claimed in either document. */
-export function isClaimed({ claims }: Comparison, { before, after }: Pair, key: string): boolean {
-  return claims.get(before)?.has(key) === true || claims.get(after)?.has(key) === true
+export function isClaimed({ comparison, before, after }: Spot, key: string): boolean {
+  return [before, after].some((node) => comparison.claims.get(node)?.has(key))
 }
 
 /** The changes without duplicates, breaking ones first. */
-export function changesOf({ found }: Comparison): Change[] {
+export function changesOf({ comparison }: Spot): Change[] {
   const merged = new Map<string, { change: Change; statuses: Set<string> }>()
-  for (const { change, status } of found) {
+  for (const { change, status } of comparison.found) {
     const key = JSON.stringify([{ ...change, at: [] }, status === undefined])
     const entry = merged.get(key) ?? { change, statuses: new Set() }
     if (status !== undefined) entry.statuses.add(status)

@@ -14,7 +14,7 @@
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
 import { compareWebhooks } from './callbacks.js'
-import { type Change, changesOf, comparisonOf } from './comparison.js'
+import { type Change, changesOf, rootOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
 import { compareLimits } from './limits.js'
 import type { Node } from './node.js'
@@ -28,12 +28,12 @@ import { compareServers } from './servers.js'
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function diffContracts(before: Node, after: Node): Change[] {
-  const comparison = comparisonOf({ before, after })
-  compareServers(comparison)
-  compareLimits(comparison)
-  compareSecuritySchemes(comparison)
-  compareOperations(comparison)
-  compareWebhooks(comparison)
-  compareDocumentation(comparison)
-  return changesOf(comparison)
+  const root = rootOf({ before, after })
+  compareServers(root)
+  compareLimits(root)
+  compareSecuritySchemes(root)
+  compareOperations(root)
+  compareWebhooks(root)
+  compareDocumentation(root)
+  return changesOf(root)
 }

@@ -2,35 +2,25 @@
 // operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Comparison, isClaimed, report, type Spot, wholeNode } from './comparison.js'
+import { type Comparison, isClaimed, type Path, report, type Spot, wholeNode } from './comparison.js'
 import { describeChange, isNode, type Node, type Pair } from './node.js'
 
 /** Reports all unclaimed differences as changes of the documentation. */
-export function compareDocumentation(comparison: Comparison): void {
-  compareNodes(comparison, [], comparison)
-}
-
-function compareNodes(comparison: Comparison, path: readonly string[], pair: Pair): void {
-  for (const key of Object.keys({ ...pair.before, ...pair.after })) {
-    if (!isClaimed(comparison, pair, key)) {
-      compareValues(comparison, [...path, key], pair.before[key], pair.after[key], pair)
-    }
+export function compareDocumentation(spot: Spot, path: Path = []): void {
+  for (const key of Object.keys({ ...spot.before, ...spot.after })) {
+    if (!isClaimed(spot, key)) compareUnclaimed(spot, path, key)
   }
 }
 
-function compareValues(
-  comparison: Comparison,
-  path: readonly string[],
-  before: unknown,
-  after: unknown,
-  parent: Pair,
-): void {
+function compareUnclaimed(spot: Spot, parent: Path, key: string): void {
+  const [before, after, at] = [spot.before[key], spot.after[key], [...parent, key]]
   // The version is checked separately.
-  if (isDeepStrictEqual(before, after) || path.join('.') === 'info.version') return
-  if (isReported(comparison, before) || isReported(comparison, after)) return
+  if (isDeepStrictEqual(before, after) || at.join('.') === 'info.version') return
+  if ([before, after].some((value) => isReported(spot.comparison, value))) return
   const pair = pairOf(before, after)
-  if (pair && pair.before.$ref === pair.after.$ref) compareNodes(comparison, path, pair)
-  else reportDifference(comparison, path, before, after, parent)
+  if (pair && pair.before.$ref === pair.after.$ref) compareDocumentation({ ...spot, ...pair }, at)
+  // Claimed, since it may have been merged into several schemas.
+  else report({ ...spot, ...placeOf(parent), at }, 'patch', describe(key, before, after), key)
 }
 
 // Whether a mapping, or the one it refers to, is claimed as a whole or by all of its keys.
@@ -61,21 +51,8 @@ function labelOf({ in: place, name, url, $ref }: Node): string | undefined {
   return typeof place === 'string' ? `${place}.${label}` : label
 }
 
-function reportDifference(
-  comparison: Comparison,
-  path: readonly string[],
-  before: unknown,
-  after: unknown,
-  parent: Pair,
-): void {
-  const key = path.at(-1) ?? ''
-  const spot = { ...spotOf(path.slice(0, -1)), at: path }
-  // Claimed, since it may have been merged into several schemas.
-  report(comparison, spot, 'patch', describe(key, before, after), parent, key)
-}
-
 // Operations are located by method and path.
-function spotOf([part = '', second, third, ...rest]: readonly string[]): Spot {
+function placeOf([part = '', second, third, ...rest]: Path): Pick<Spot, 'place' | 'where'> {
   if (part !== 'paths' || second === undefined) {
     return { place: part, where: [second, third, ...rest].filter(Boolean).join('.') }
   }

@@ -2,71 +2,53 @@
 // response schema must not become wider, since clients must still understand the responses.
 
 import { integerRanges } from '../../src/lib/exact-number.js'
-import { type Comparison, claimBoth, report, type Spot } from './comparison.js'
-import { describeChange, eachKey, eachName, isNode, type Node, type Pair, toJson } from './node.js'
+import { claim, report, type Spot } from './comparison.js'
+import { describeChange, eachKey, eachName, isNode, type Node, toJson } from './node.js'
 import { child, same } from './references.js'
+import { compareOpaque, compareValue, type Effect, reportEffect } from './rules.js'
 import { typesOf } from './simplify.js'
 
-export type Direction = 'request' | 'response'
-
-/** The location of a schema, the direction of its values, and the pairs of schemas that lead there. */
-export interface SchemaSpot extends Spot {
-  readonly direction: Direction
-  readonly trail: readonly Pair[]
-}
-
-/** The effect of a change on the set of valid values. A change may have both. */
-export type Effect = 'narrows' | 'widens'
-
 /** Reports the changes of a schema, without its subschemas. */
-export function compareKeywords(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  compareTypes(comparison, spot, pair)
-  compareValues(comparison, spot, pair)
-  compareStatuses(comparison, spot, pair)
-  compareBounds(comparison, spot, pair)
-  compareConstraints(comparison, spot, pair)
-  compareDefault(comparison, spot, pair)
-  compareDiscriminator(comparison, spot, pair)
-  compareOthers(comparison, spot, pair)
+export function compareKeywords(schema: Spot): void {
+  compareTypes(schema)
+  compareEnum(schema)
+  compareStatuses(child(schema, 'x-enumStatuses'))
+  compareBounds(schema)
+  compareConstraints(schema)
+  compareDefault(schema)
+  compareDiscriminator(schema)
+  compareOpaque(schema, opaque, (keyword) => `keyword "${keyword}"`)
 }
 
-/** Reports a change: narrowing is breaking in requests, widening in responses. */
-export function reportEffect(
-  comparison: Comparison,
-  spot: SchemaSpot,
-  effects: readonly Effect[],
-  what: string,
-  pair: Pair,
-  ...keys: readonly string[]
-): void {
-  const breaking = spot.direction === 'request' ? 'narrows' : 'widens'
-  report(comparison, spot, effects.includes(breaking) ? 'major' : 'minor', what, pair, ...keys)
-}
+// Keywords without a rule, any change of which is breaking.
+const opaque = [
+  ...['not', 'if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'propertyNames'],
+  ...['dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentEncoding', 'contentMediaType'],
+]
 
-function compareTypes(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareTypes(schema: Spot): void {
+  const { before, after } = schema
   const effects = new Set<Effect>()
-  eachName(typesOf(pair.before), typesOf(pair.after), {
+  eachName(typesOf(before), typesOf(after), {
     removed: () => effects.add('narrows'),
     added: () => effects.add('widens'),
   })
   if (effects.size === 0) return
-  const [before, after] = [pair.before.type, pair.after.type].map(describe)
-  const [effect, other] = [...effects]
   // An added, removed or changed enum implies the change of type and is reported itself.
-  const hasValues = [pair.before.enum, pair.after.enum].map((values) => values !== undefined)
-  const isImplied = hasValues[effect === 'widens' ? 0 : 1] && other === undefined
-  if (isImplied || hasValues.every(Boolean)) claimBoth(comparison, pair, 'type')
-  else reportEffect(comparison, spot, [...effects], describeChange('type', before, after), pair, 'type')
+  const [hadEnum, hasEnum] = [before.enum !== undefined, after.enum !== undefined]
+  const isImplied = (hadEnum || !effects.has('widens')) && (hasEnum || !effects.has('narrows'))
+  const what = describeChange('type', describe(before.type), describe(after.type))
+  if (isImplied) claim(schema, 'type')
+  else reportEffect(schema, [...effects], what, 'type')
 }
 
 function describe(type: unknown): unknown {
   return Array.isArray(type) ? type.join('|') : type
 }
 
-function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  const [before, after] = [valuesOf(pair.before), valuesOf(pair.after)]
-  const reportValues = (effect: Effect, what: string) =>
-    reportEffect(comparison, spot, [effect], what, pair, 'enum')
+function compareEnum(schema: Spot): void {
+  const [before, after] = [valuesOf(schema.before), valuesOf(schema.after)]
+  const reportValues = (effect: Effect, what: string) => reportEffect(schema, [effect], what, 'enum')
   if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
   if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
@@ -74,7 +56,7 @@ function compareValues(comparison: Comparison, spot: SchemaSpot, pair: Pair): vo
     removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
       const what = `enum value ${value} added`
-      if (isOpen(pair.before)) report(comparison, spot, 'minor', what, pair, 'enum')
+      if (isOpen(schema.before)) report(schema, 'minor', what, 'enum')
       else reportValues('widens', what)
     },
   })
@@ -91,82 +73,61 @@ function isOpen(schema: Node): boolean {
 }
 
 // The status of each error code. Clients branch on either.
-function compareStatuses(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  const statuses = child(comparison, pair, 'x-enumStatuses')
-  eachKey(statuses, {
-    kept: (code) => {
-      const [before, after] = [statuses.before[code], statuses.after[code]]
-      if (before === after) return
-      report(comparison, spot, 'major', describeChange(`status of ${code}`, before, after), statuses, code)
-    },
-  })
+function compareStatuses(statuses: Spot): void {
+  eachKey(statuses, { kept: (code) => compareValue(statuses, code, () => 'major', `status of ${code}`) })
 }
 
 interface Bound {
   readonly keyword: string
   /** The keyword of the exclusive bound. */
   readonly exclusive?: string
-  readonly isLower: boolean
-  /** The bound without the keyword. */
+  /** The bound without the keyword; that of an upper bound is infinite. */
   readonly absent: number
 }
 
-const lowest = { isLower: true, absent: Number.NEGATIVE_INFINITY }
-const highest = { isLower: false, absent: Number.POSITIVE_INFINITY }
-
 const bounds: readonly Bound[] = [
-  { keyword: 'minimum', exclusive: 'exclusiveMinimum', ...lowest },
-  { keyword: 'minLength', ...lowest, absent: 0 },
-  { keyword: 'minItems', ...lowest, absent: 0 },
-  { keyword: 'minProperties', ...lowest, absent: 0 },
-  { keyword: 'maximum', exclusive: 'exclusiveMaximum', ...highest },
-  { keyword: 'maxLength', ...highest },
-  { keyword: 'maxItems', ...highest },
-  { keyword: 'maxProperties', ...highest },
+  { keyword: 'minimum', exclusive: 'exclusiveMinimum', absent: Number.NEGATIVE_INFINITY },
+  { keyword: 'minLength', absent: 0 },
+  { keyword: 'minItems', absent: 0 },
+  { keyword: 'minProperties', absent: 0 },
+  { keyword: 'maximum', exclusive: 'exclusiveMaximum', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxLength', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxItems', absent: Number.POSITIVE_INFINITY },
+  { keyword: 'maxProperties', absent: Number.POSITIVE_INFINITY },
 ]
 
-function compareBounds(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareBounds(schema: Spot): void {
   for (const bound of bounds) {
-    const [was, is] = [boundOf(pair.before, bound), boundOf(pair.after, bound)]
+    const [was, is] = [boundOf(schema.before, bound), boundOf(schema.after, bound)]
     if (was.limit === is.limit && was.keyword === is.keyword) continue
+    const isLower = bound.absent < Number.POSITIVE_INFINITY
     const isStricter =
-      was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === bound.isLower
+      was.limit === is.limit ? is.keyword === bound.exclusive : is.limit > was.limit === isLower
     const { keyword } = is.limit === bound.absent ? was : is
     const isKeywordChanged = was.keyword !== is.keyword && ![was.limit, is.limit].includes(bound.absent)
     const what = isKeywordChanged
       ? `${was.keyword} ${was.limit} -> ${is.keyword} ${is.limit}`
-      : describeChange(keyword, pair.before[keyword], pair.after[keyword])
-    reportEffect(comparison, spot, [isStricter ? 'narrows' : 'widens'], what, pair, is.keyword, was.keyword)
+      : describeChange(keyword, schema.before[keyword], schema.after[keyword])
+    reportEffect(schema, [isStricter ? 'narrows' : 'widens'], what, is.keyword, was.keyword)
   }
 }
 
-function boundOf(
-  schema: Node,
-  { keyword, exclusive, absent }: Bound,
-): { keyword: string; limit: number | bigint } {
-  const limit = (value: unknown) => (typeof value === 'bigint' ? value : Number(value))
-  if (exclusive !== undefined && schema[exclusive] !== undefined) {
-    return { keyword: exclusive, limit: limit(schema[exclusive]) }
-  }
-  return { keyword, limit: limit(schema[keyword] ?? absent) }
+function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number | bigint } {
+  const { exclusive = bound.keyword } = bound
+  const keyword = schema[exclusive] === undefined ? bound.keyword : exclusive
+  const limit = schema[keyword] ?? bound.absent
+  return { keyword, limit: typeof limit === 'bigint' ? limit : Number(limit) }
 }
 
 // Keywords whose changes both narrow and widen, with a few exceptions: which of two patterns accepts more is not decided.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
-function compareConstraints(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareConstraints(schema: Spot): void {
   for (const keyword of constraints) {
     // `uniqueItems: false` is the default.
-    const [before, after] = [pair.before[keyword] || undefined, pair.after[keyword] || undefined]
+    const [before, after] = [schema.before[keyword] || undefined, schema.after[keyword] || undefined]
     if (before === after) continue
-    reportEffect(
-      comparison,
-      spot,
-      effectsOf(before, after),
-      describeChange(keyword, before, after),
-      pair,
-      keyword,
-    )
+    reportEffect(schema, effectsOf(before, after), describeChange(keyword, before, after), keyword)
   }
 }
 
@@ -191,34 +152,19 @@ function isMultiple(a: unknown, b: unknown): boolean {
  * Reports a changed default, which changes the meaning of the same request. An added default may only document the existing behaviour.
  * In responses, defaults have no effect.
  */
-export function compareDefault(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  const [before, after] = [pair.before.default, pair.after.default]
-  if (spot.direction === 'response' || same(comparison, before, after)) return
-  const bump = before === undefined ? 'minor' : 'major'
-  report(comparison, spot, bump, describeChange('default', before, after), pair, 'default')
+export function compareDefault(schema: Spot): void {
+  if (schema.direction === 'response') return
+  compareValue(schema, 'default', (before) => (before === undefined ? 'minor' : 'major'))
 }
 
 // It rejects no value, but clients select the variant by it.
-function compareDiscriminator(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareDiscriminator(schema: Spot): void {
   const key = 'discriminator'
-  const [before, after] = [pair.before[key], pair.after[key]]
-  if (same(comparison, before, after)) return
+  const [before, after] = [schema.before[key], schema.after[key]]
+  if (same(schema.comparison, before, after)) return
   const isSameProperty = isNode(before) && isNode(after) && before.propertyName === after.propertyName
   const [was, is] = [before, after].map((one) => (isNode(one) && isNode(one.mapping) ? one.mapping : {}))
   const isExtended = isSameProperty && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
   const isMajor = before !== undefined && !isExtended
-  report(comparison, spot, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, pair, key)
-}
-
-// Keywords without a rule, any change of which is breaking.
-const others = [
-  ...['not', 'if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'propertyNames'],
-  ...['dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentEncoding', 'contentMediaType'],
-]
-
-function compareOthers(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  for (const keyword of others) {
-    if (same(comparison, pair.before[keyword], pair.after[keyword])) continue
-    report(comparison, spot, 'major', `keyword "${keyword}" changed`, pair, keyword)
-  }
+  report(schema, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, key)
 }

@@ -1,6 +1,7 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
+import { servedMethods } from '../../src/contract/names.js'
 import * as pointer from '../../src/contract/pointer.js'
 import { DiffError } from './diff-error.js'
 
@@ -15,6 +16,9 @@ export interface Pair {
   readonly after: Node
 }
 
+/** The keys of a path item with an operation. */
+export const methods: readonly string[] = [...servedMethods, 'trace']
+
 /** Whether a value is a mapping. */
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -23,6 +27,16 @@ export function isNode(value: unknown): value is Node {
 /** The mappings of a list; none if it is not a list. */
 export function nodesOf(list: unknown): readonly Node[] {
   return Array.isArray(list) ? list.filter(isNode) : []
+}
+
+/** The keys of a list separated by spaces, all with the same value. */
+export function keyed<Value>(keys: string, value: Value): Readonly<Record<string, Value>> {
+  return Object.fromEntries(keys.split(' ').map((key) => [key, value]))
+}
+
+/** A mapping without the keys that do not pass the filter. */
+export function filtered(node: Node, isKept: (key: string, value: unknown) => boolean): Node {
+  return Object.fromEntries(Object.entries(node).filter(([key, value]) => isKept(key, value)))
 }
 
 /**
@@ -36,7 +50,7 @@ export function lookUp(document: Node, ref: string): unknown {
 }
 
 /** Called for each name, depending on which of the two documents have it. */
-export type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
+type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
 
 /** Compares two sets of names. */
 export function eachName<Name>(before: Iterable<Name>, after: Iterable<Name>, on: OnName<Name>): void {
@@ -48,6 +62,24 @@ export function eachName<Name>(before: Iterable<Name>, after: Iterable<Name>, on
 /** Compares the keys of two mappings. */
 export function eachKey({ before, after }: Pair, on: OnName<string>): void {
   eachName(Object.keys(before), Object.keys(after), on)
+}
+
+/** Compares two maps by their keys. */
+export function eachEntry<Value>(
+  before: ReadonlyMap<string, Value>,
+  after: ReadonlyMap<string, Value>,
+  on: {
+    readonly removed: (was: Value) => void
+    readonly added: (is: Value) => void
+    readonly kept: (was: Value, is: Value) => void
+  },
+): void {
+  for (const [key, was] of before) {
+    const is = after.get(key)
+    if (is === undefined) on.removed(was)
+    else on.kept(was, is)
+  }
+  for (const [key, is] of after) if (!before.has(key)) on.added(is)
 }
 
 /** Describes the change of a value: `maximum 100 -> 50`, `pattern ^a$ added`. */

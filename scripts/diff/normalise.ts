@@ -1,8 +1,9 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
 // documents have no difference. Documentation is not changed.
 
-import { toSchema31 } from '../../src/contract/upgrade.js'
-import { isNode, lookUp, type Node } from './node.js'
+import { essence } from '../../src/contract/media-types.js'
+import { isOpenApi30, toSchema31 } from '../../src/contract/upgrade.js'
+import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 
 /** What is remembered of normalised documents. */
@@ -26,7 +27,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   item: {
     parameters: 'parameter',
-    ...all('operation', 'get put post delete options head patch trace'),
+    ...keyed(methods.join(' '), 'operation'),
   },
   operation: {
     parameters: 'parameter',
@@ -43,14 +44,10 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   media: { schema: 'schema', encoding: 'encoding*' },
   encoding: { headers: 'namedHeader*' },
   schema: {
-    ...all('schema*', 'properties patternProperties dependentSchemas $defs'),
-    ...all('schema', 'allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems'),
-    ...all('schema', 'additionalProperties unevaluatedProperties propertyNames'),
+    ...keyed('properties patternProperties dependentSchemas $defs', 'schema*'),
+    ...keyed('allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems', 'schema'),
+    ...keyed('additionalProperties unevaluatedProperties propertyNames', 'schema'),
   },
-}
-
-function all(kind: string, keys: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(keys.split(' ').map((key) => [key, kind]))
 }
 
 /**
@@ -77,7 +74,7 @@ class Normaliser {
     readonly document: Node,
     readonly tables: Tables,
   ) {
-    this.#is30 = String(document.openapi).startsWith('3.0')
+    this.#is30 = isOpenApi30(document)
   }
 
   convert(value: unknown, kind: string): unknown {
@@ -185,10 +182,7 @@ class Normaliser {
     if (this.#is30 && node.$ref !== undefined) return { $ref: node.$ref }
     const schema = unwrapChoice(node, (member) => this.#resolved(member))
     const { $ref, allOf, ...rest } = schema
-    const members = [
-      ...($ref === undefined ? [] : [{ $ref }]),
-      ...(Array.isArray(allOf) ? allOf : []),
-    ].filter(isNode)
+    const members: Node[] = [...($ref === undefined ? [] : [{ $ref }]), ...nodesOf(allOf)]
     const isAnnotated = Object.keys(rest).every((key) => annotations.has(key))
     const [first, ...more] = members
     // A reference, with annotations at the most, stays one.
@@ -228,25 +222,22 @@ class Normaliser {
 
 // Omits the marked keys: their values are the defaults.
 function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {
-  return Object.fromEntries(Object.entries(node).filter(([key]) => !isOmitted[key]))
+  return filtered(node, (key) => !isOmitted[key])
 }
 
 // Renames keys, except those that would become equal.
 function renamed(node: Node, rename: (key: string) => string): Node {
   const names = Object.keys(node).map(rename)
   const isUnique = (name: string) => names.indexOf(name) === names.lastIndexOf(name)
-  const entries = Object.entries(node).map(([key, value]) => [
-    isUnique(rename(key)) ? rename(key) : key,
-    value,
-  ])
-  return Object.fromEntries(entries)
+  const nameOf = (key: string) => (isUnique(rename(key)) ? rename(key) : key)
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [nameOf(key), value]))
 }
 
 // Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of other text it is UTF-8 by
 // default.
 function mediaType(type: string): string {
-  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim())
-  const name = essence.toLowerCase()
+  const [, ...parameters] = type.split(';').map((part) => part.trim())
+  const name = essence(type)
   const isJson = /[/+]json$/.test(name)
   const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-8"?$/i).test(each))
   return [name, ...kept].join('; ')

@@ -1,27 +1,16 @@
 // Operations: their parameters, bodies and responses.
 
 import { compareCallbacks } from './callbacks.js'
-import {
-  type Bump,
-  type Comparison,
-  claim,
-  claimBoth,
-  compareKeys,
-  report,
-  type Spot,
-  wholeNode,
-} from './comparison.js'
-import { between, compareContent } from './content.js'
+import { type Bump, claim, report, type Spot, wholeNode } from './comparison.js'
+import { compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
-import type { Direction } from './keywords.js'
-import { describeChange, eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, resolve, same } from './references.js'
+import { eachEntry, eachKey, methods, type Node, nodesOf } from './node.js'
+import { child, inside, resolve, same } from './references.js'
+import { compareFlag, compareKeys, compareValue, reportEffect } from './rules.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
 import { typesOf } from './simplify.js'
-
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
 interface Operation {
   readonly method: string
@@ -32,18 +21,17 @@ interface Operation {
 }
 
 /** Reports removed, added and changed operations. */
-export function compareOperations(comparison: Comparison): void {
-  const before = operationsOf(comparison, comparison.before)
-  const after = operationsOf(comparison, comparison.after)
-  eachName(before.keys(), after.keys(), {
-    removed: (key) => reportOperation(comparison, 'major', 'operation removed', before.get(key) as Operation),
-    added: (key) => reportOperation(comparison, 'minor', 'operation added', after.get(key) as Operation),
-    kept: (key) => compareOperation(comparison, before.get(key) as Operation, after.get(key) as Operation),
+export function compareOperations(root: Spot): void {
+  const { before, after } = root
+  eachEntry(operationsOf(root, before), operationsOf(root, after), {
+    removed: (operation) => reportOperation(root, 'major', 'operation removed', operation),
+    added: (operation) => reportOperation(root, 'minor', 'operation added', operation),
+    kept: (was, is) => compareOperation(root, was, is),
   })
 }
 
 // By method and path, without the names of path parameters, which are not sent: `/pets/{id}` and `/pets/{petId}` are equal.
-function operationsOf(comparison: Comparison, document: Node): Map<string, Operation> {
+function operationsOf({ comparison }: Spot, document: Node): Map<string, Operation> {
   const operations = new Map<string, Operation>()
   const paths = resolve(comparison, document, document.paths)
   for (const [path, value] of Object.entries(paths)) {
@@ -56,69 +44,50 @@ function operationsOf(comparison: Comparison, document: Node): Map<string, Opera
   return operations
 }
 
-function spotOf({ method, path }: Operation): Spot {
-  return { place: `${method.toUpperCase()} ${path}`, where: '' }
+function placeOf({ method, path }: Operation): string {
+  return `${method.toUpperCase()} ${path}`
 }
 
-function reportOperation(comparison: Comparison, bump: Bump, what: string, operation: Operation): void {
+function reportOperation(root: Spot, bump: Bump, what: string, operation: Operation): void {
   const { method, path, item } = operation
-  report(comparison, spotOf(operation), bump, what, alone(item), method)
+  report({ ...root, place: placeOf(operation), before: item, after: item }, bump, what, method)
   // A path added or removed with its operations is not reported separately.
-  const paths = child(comparison, comparison, 'paths')
-  if (paths.before[path] === undefined) claim(comparison, paths.after, path)
-  if (paths.after[path] === undefined) claim(comparison, paths.before, path)
+  const paths = child(root, 'paths')
+  if (paths.before[path] === undefined || paths.after[path] === undefined) claim(paths, path)
 }
 
-function compareOperation(comparison: Comparison, before: Operation, after: Operation): void {
-  const spot = spotOf(after)
-  const pair = { before: before.node, after: after.node }
-  if (before.path !== after.path) {
-    const paths = child(comparison, comparison, 'paths')
-    report(comparison, spot, 'patch', `path ${before.path} -> ${after.path}`, paths, before.path, after.path)
+function compareOperation(root: Spot, was: Operation, is: Operation): void {
+  const place = placeOf(is)
+  const operation = { ...root, place, before: was.node, after: is.node }
+  if (was.path !== is.path) {
+    report({ ...child(root, 'paths'), place }, 'patch', `path ${was.path} -> ${is.path}`, was.path, is.path)
   }
-  if (pair.before.operationId !== pair.after.operationId) {
-    const what = `operationId ${pair.before.operationId} -> ${pair.after.operationId}`
+  const { before, after } = operation
+  if (before.operationId !== after.operationId) {
     // It is not sent, but generated clients use it as a function name.
-    report(comparison, spot, 'minor', what, pair, 'operationId')
+    report(operation, 'minor', `operationId ${before.operationId} -> ${after.operationId}`, 'operationId')
   }
-  compareIdempotency(comparison, spot, pair)
-  compareDeprecation(comparison, spot, pair)
-  compareSecurity(comparison, spot, pair)
-  compareOwnServers(comparison, spot, pair, { before: before.item, after: after.item })
-  compareParameters(comparison, spot, before, after)
-  compareBody(comparison, spot, pair)
-  compareResponses(comparison, spot, child(comparison, pair, 'responses'))
-  compareCallbacks(comparison, spot, child(comparison, pair, 'callbacks'))
+  // Without it, a client that repeats requests would repeat their effects.
+  compareFlag(operation, 'x-idempotent', ['minor', 'idempotent'], ['major', 'no longer idempotent'])
+  compareDeprecation(operation)
+  compareSecurity(operation)
+  compareOwnServers(operation, { before: was.item, after: is.item })
+  compareParameters(operation, was, is)
+  compareBody(operation)
+  compareResponses(child(operation, 'responses'))
+  compareCallbacks(child(operation, 'callbacks'))
 }
 
-// Without it, a client that repeats requests would repeat their effects.
-function compareIdempotency(comparison: Comparison, spot: Spot, pair: Pair): void {
-  const [before, after] = [pair.before['x-idempotent'] === true, pair.after['x-idempotent'] === true]
-  if (before === after) return
-  const what = after ? 'idempotent' : 'no longer idempotent'
-  report(comparison, spot, after ? 'minor' : 'major', what, pair, 'x-idempotent')
-}
-
-const alone = (node: Node): Pair => ({ before: node, after: node })
-
-function compareParameters(comparison: Comparison, spot: Spot, before: Operation, after: Operation): void {
-  const was = parametersOf(comparison, comparison.before, before)
-  const is = parametersOf(comparison, comparison.after, after)
-  const at = ({ in: place, name }: Node) => ({ ...spot, where: `${place}.${name}` })
-  eachName(was.keys(), is.keys(), {
-    removed: (key) => {
-      const node = was.get(key) as Node
-      // The service rejects unknown query parameters.
-      report(comparison, at(node), 'major', 'removed', alone(node), wholeNode)
-    },
-    added: (key) => {
-      const node = is.get(key) as Node
-      report(comparison, at(node), ...additionOf(node), alone(node), wholeNode)
-    },
-    kept: (key) => {
-      const pair = { before: was.get(key) as Node, after: is.get(key) as Node }
-      compareParameter(comparison, at(pair.after), pair)
-    },
+function compareParameters(operation: Spot, was: Operation, is: Operation): void {
+  const { documents } = operation.comparison
+  const at = (before: Node, after = before) => {
+    return { ...operation, before, after, where: `${after.in}.${after.name}` }
+  }
+  eachEntry(parametersOf(operation, documents.before, was), parametersOf(operation, documents.after, is), {
+    // The service rejects unknown query parameters.
+    removed: (node) => report(at(node), 'major', 'removed', wholeNode),
+    added: (node) => report(at(node), ...additionOf(node), wholeNode),
+    kept: (before, after) => compareParameter(at(before, after)),
   })
 }
 
@@ -131,7 +100,7 @@ function additionOf({ required }: Node): [Bump, string] {
 const ignored = new Set(['header.accept', 'header.content-type', 'header.authorization'])
 
 // By location and name, or by position in the path. An operation's parameters override those of its path item.
-function parametersOf(comparison: Comparison, document: Node, operation: Operation): Map<string, Node> {
+function parametersOf({ comparison }: Spot, document: Node, operation: Operation): Map<string, Node> {
   const { path, item, node } = operation
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
   const parameters = [...nodesOf(item.parameters), ...nodesOf(node.parameters)]
@@ -143,34 +112,26 @@ function parametersOf(comparison: Comparison, document: Node, operation: Operati
   return new Map(entries.filter(([key]) => !ignored.has(key.toLowerCase())))
 }
 
-function compareParameter(comparison: Comparison, spot: Spot, pair: Pair): void {
-  compareRequired(comparison, spot, 'request', pair)
-  compareDeprecated(comparison, spot, pair)
-  const key = 'allowEmptyValue'
-  const [before, after] = [pair.before[key], pair.after[key]]
-  if (before !== after) {
-    report(comparison, spot, after ? 'minor' : 'major', describeChange(key, before, after), pair, key)
-  }
-  compareValue(comparison, spot, 'request', pair)
+function compareParameter(parameter: Spot): void {
+  compareValue(parameter, 'allowEmptyValue', (_, isAllowed) => (isAllowed ? 'minor' : 'major'))
+  compareField(parameter)
 }
 
-// The schema and serialisation of a parameter or header.
-function compareValue(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
-  const schema = child(comparison, pair, 'schema')
-  const before = serialisationOf(pair.before, schema.before)
-  const after = serialisationOf(pair.after, schema.after)
+// A parameter or header.
+function compareField(field: Spot): void {
+  compareRequired(field)
+  compareDeprecated(field)
+  const schema = child(field, 'schema')
+  const before = serialisationOf(field.before, schema.before)
+  const after = serialisationOf(field.after, schema.after)
   if (before !== after) {
-    const what = `serialisation ${before} -> ${after}`
-    report(comparison, spot, 'major', what, pair, 'style', 'explode', 'allowReserved')
-    // A schema is not compared with a content.
-    if ([before, after].includes(byContent))
-      for (const key of ['schema', 'content']) claimBoth(comparison, pair, key)
+    report(field, 'major', `serialisation ${before} -> ${after}`, 'style', 'explode', 'allowReserved')
   }
-  if (before === byContent && after === byContent) {
-    compareContent(comparison, spot, direction, child(comparison, pair, 'content'))
-  } else if (![before, after].includes(byContent)) {
-    compareSchemas(comparison, { ...spot, direction, trail: [] }, schema)
-  }
+  const contents = [before, after].filter((each) => each === byContent)
+  if (contents.length === 2) compareContent(child(field, 'content'))
+  else if (contents.length === 0) compareSchemas(schema)
+  // A schema is not compared with a content.
+  else claim(field, 'schema', 'content')
 }
 
 const byContent = 'content'
@@ -185,47 +146,44 @@ function serialisationOf(parameter: Node, schema: Node): string {
   return [style, isExploded && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
 }
 
-function compareRequired(comparison: Comparison, spot: Spot, direction: Direction, pair: Pair): void {
-  const [before, after] = [pair.before.required === true, pair.after.required === true]
-  if (before === after) return
-  const isBreaking = after === (direction === 'request')
-  const what = after ? 'optional -> required' : 'required -> optional'
-  report(comparison, spot, isBreaking ? 'major' : 'minor', what, pair, 'required')
+function compareRequired(spot: Spot): void {
+  const [before, after] = [spot.before.required === true, spot.after.required === true]
+  if (before && !after) reportEffect(spot, ['widens'], 'required -> optional', 'required')
+  if (!before && after) reportEffect(spot, ['narrows'], 'optional -> required', 'required')
 }
 
-function compareBody(comparison: Comparison, { place }: Spot, operation: Pair): void {
-  const spot = { place, where: 'body' }
+function compareBody(operation: Spot): void {
   const key = 'requestBody'
-  const body = child(comparison, operation, key)
+  const body = child(operation, key, 'body')
   const [had, has] = [operation.before[key] !== undefined, operation.after[key] !== undefined]
   if (had && has) {
-    compareRequired(comparison, spot, 'request', body)
-    compareContent(comparison, spot, 'request', child(comparison, body, 'content'))
-  } else if (had) report(comparison, spot, 'major', 'removed', operation, key)
-  else if (has) report(comparison, spot, ...additionOf(body.after), operation, key)
+    compareRequired(body)
+    compareContent(child(body, 'content'))
+  } else if (had) report({ ...operation, where: 'body' }, 'major', 'removed', key)
+  else if (has) report({ ...operation, where: 'body' }, ...additionOf(body.after), key)
 }
 
-function compareResponses(comparison: Comparison, spot: Spot, responses: Pair): void {
-  const [before, after] = [Object.keys(responses.before), Object.keys(responses.after)]
+function compareResponses(responses: Spot): void {
+  const { comparison, before, after } = responses
   const reportAt = (status: string, bump: Bump, what: string) =>
-    report(comparison, { ...spot, status }, bump, what, responses, status)
+    report({ ...responses, status }, bump, what, status)
   const compareAt = (status: string, was: string, is: string) =>
-    compareResponse(comparison, { ...spot, status }, between(comparison, responses, was, is))
+    compareResponse({ ...inside(responses, before[was], after[is]), status, direction: 'response' })
   eachKey(responses, {
     removed: (status) => {
       const range = classOf(status)
-      if (after.includes(range)) {
+      if (range in after) {
         compareAt(status, status, range)
         return reportAt(status, 'minor', `response -> ${range}`)
       }
       // A class replaced by some of its statuses, or a status that `default` describes equally.
-      const isNarrowed = after.some((other) => classOf(other) === status)
-      const isCompatible = isNarrowed || same(comparison, responses.before[status], responses.after.default)
+      const isNarrowed = Object.keys(after).some((other) => classOf(other) === status)
+      const isCompatible = isNarrowed || same(comparison, before[status], after.default)
       reportAt(status, isCompatible ? 'minor' : 'major', 'response removed')
     },
     added: (status) => {
       const range = classOf(status)
-      if (!before.includes(range)) return reportAt(status, bumpOfResponse(status), 'response added')
+      if (!(range in before)) return reportAt(status, bumpOfResponse(status), 'response added')
       compareAt(status, range, status)
       reportAt(status, 'minor', `response ${range} -> ${status}`)
     },
@@ -243,17 +201,7 @@ function bumpOfResponse(status: string): Bump {
   return /^[123]/.test(status) ? 'major' : 'minor'
 }
 
-function compareResponse(comparison: Comparison, spot: Spot, response: Pair): void {
-  const headers = child(comparison, response, 'headers')
-  const at = (name: string) => ({ ...spot, where: `header.${name}` })
-  compareKeys(comparison, headers, at, (name) =>
-    compareHeader(comparison, at(name), child(comparison, headers, name)),
-  )
-  compareContent(comparison, { ...spot, where: 'body' }, 'response', child(comparison, response, 'content'))
-}
-
-function compareHeader(comparison: Comparison, spot: Spot, header: Pair): void {
-  compareRequired(comparison, spot, 'response', header)
-  compareDeprecated(comparison, spot, header)
-  compareValue(comparison, spot, 'response', header)
+function compareResponse(response: Spot): void {
+  compareKeys(child(response, 'headers'), (name) => `header.${name}`, compareField)
+  compareContent(child(response, 'content', 'body'))
 }

@@ -1,16 +1,31 @@
 // Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion by its trail: the pairs
 // that it passed on the way.
 
-import type { Comparison } from './comparison.js'
+import type { Comparison, Spot } from './comparison.js'
 import { DiffError } from './diff-error.js'
 import { isNode, lookUp, type Node, type Pair } from './node.js'
 import { documentationKeywords } from './simplify.js'
 
-/** The resolved mappings under a key. */
-export function child(comparison: Comparison, { before, after }: Pair, key: string): Pair {
+/** The spot of the values under a key. */
+export function child(spot: Spot, key: string, where = spot.where): Spot {
+  return inside(spot, spot.before[key], spot.after[key], where)
+}
+
+/** The spot of two values inside this one. */
+export function inside(spot: Spot, before: unknown, after: unknown, where = spot.where): Spot {
+  return { ...spot, where, ...resolveBoth(spot.comparison, before, after) }
+}
+
+/** The spot of a part at the top level of the documents. */
+export function partOf(root: Spot, key: string): Spot {
+  return { ...child(root, key), place: key }
+}
+
+function resolveBoth(comparison: Comparison, before: unknown, after: unknown): Pair {
+  const { documents } = comparison
   return {
-    before: resolve(comparison, comparison.before, before[key]),
-    after: resolve(comparison, comparison.after, after[key]),
+    before: resolve(comparison, documents.before, before),
+    after: resolve(comparison, documents.after, after),
   }
 }
 
@@ -67,10 +82,7 @@ export function same(
     return before.length === after.length && before.every((x, i) => same(comparison, x, after[i], trail))
   }
   if (!isNode(before) || !isNode(after)) return before === after
-  const pair = {
-    before: resolve(comparison, comparison.before, before),
-    after: resolve(comparison, comparison.after, after),
-  }
+  const pair = resolveBoth(comparison, before, after)
   if (isInTrail(trail, pair)) return true
   return Object.keys({ ...pair.before, ...pair.after }).every(sameInside(pair))
 }

@@ -3,112 +3,101 @@
 // Two normalised schemas are compared keyword by keyword, and choices of variants by the sets of values they accept. When in doubt, a change
 // is breaking: a false alarm is easily recognised, a missed breaking change is not.
 
-import { type Comparison, claimBoth, report, trialOf } from './comparison.js'
+import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
-import { compareDefault, compareKeywords, type Effect, reportEffect, type SchemaSpot } from './keywords.js'
+import { compareDefault, compareKeywords } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, isInTrail, same } from './references.js'
+import { child, inside, isInTrail, same } from './references.js'
+import { type Effect, reportEffect } from './rules.js'
 import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
 
 /** Reports the changes of a schema. */
-export function compareSchemas(comparison: Comparison, at: SchemaSpot, pair: Pair): void {
-  const unchanged = comparison.unchanged[at.direction]
-  if (pair.before === pair.after || unchanged.get(pair.before)?.has(pair.after)) return
-  if (isInTrail(at.trail, pair)) {
-    comparison.recursive.push(pair)
+export function compareSchemas(schema: Spot): void {
+  const { comparison, before, after, trail } = schema
+  const unchanged = comparison.unchanged[schema.direction]
+  if (before === after || unchanged.get(before)?.has(after)) return
+  if (isInTrail(trail, schema)) {
+    comparison.recursive.push(schema)
     return
   }
   const known = comparison.found.length + comparison.recursive.length
-  compareSchema(comparison, { ...at, trail: [...at.trail, pair] }, pair)
+  compareSchema({ ...schema, trail: [...trail, schema] })
   // A pair that was compared completely and without a difference need not be compared again.
   if (comparison.found.length + comparison.recursive.length > known) return
-  unchanged.set(pair.before, (unchanged.get(pair.before) ?? new WeakSet()).add(pair.after))
+  unchanged.set(before, (unchanged.get(before) ?? new WeakSet()).add(after))
 }
 
-function compareSchema(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  if (compareChoice(comparison, spot, pair)) return
-  compareKeywords(comparison, spot, pair)
-  compareDeprecated(comparison, spot, pair)
-  compareProperties(comparison, spot, pair)
-  compareSchemas(comparison, { ...spot, where: `${spot.where}[]` }, child(comparison, pair, 'items'))
-  compareConditions(comparison, spot, pair, 'patternProperties')
-  compareConditions(comparison, spot, pair, 'prefixItems')
-  compareConditions(comparison, spot, pair, 'dependentRequired')
-  for (const variants of lists) compareVariants(comparison, spot, pair, variants)
+function compareSchema(schema: Spot): void {
+  if (compareChoice(schema)) return
+  compareKeywords(schema)
+  compareDeprecated(schema)
+  compareProperties(schema)
+  compareSchemas(child(schema, 'items', `${schema.where}[]`))
+  for (const keyword of ['patternProperties', 'prefixItems', 'dependentRequired']) {
+    compareConditions(schema, keyword)
+  }
+  for (const keyword of ['allOf', 'anyOf', 'oneOf']) compareVariants(schema, keyword)
 }
 
 // Keywords with conditions on some properties or items: an added condition narrows.
-function compareConditions(comparison: Comparison, spot: SchemaSpot, pair: Pair, keyword: string): void {
-  const conditions = child(comparison, withListsAsMappings(pair, keyword), keyword)
+function compareConditions(schema: Spot, keyword: string): void {
+  const conditions = inside(schema, withoutList(schema.before[keyword]), withoutList(schema.after[keyword]))
   eachKey(conditions, {
-    removed: (name) =>
-      reportEffect(comparison, spot, ['widens'], `${keyword} ${name} removed`, pair, keyword),
-    added: (name) => reportEffect(comparison, spot, ['narrows'], `${keyword} ${name} added`, pair, keyword),
+    removed: (name) => reportEffect(schema, ['widens'], `${keyword} ${name} removed`, keyword),
+    added: (name) => reportEffect(schema, ['narrows'], `${keyword} ${name} added`, keyword),
     kept: (name) => {
-      const at = { ...spot, where: `${spot.where}.${name}` }
-      if (keyword !== 'dependentRequired')
-        return compareSchemas(comparison, at, child(comparison, conditions, name))
+      const where = `${schema.where}.${name}`
+      if (keyword !== 'dependentRequired') return compareSchemas(child(conditions, name, where))
+      const at = { ...schema, where }
       eachName([conditions.before[name]].flat(), [conditions.after[name]].flat(), {
-        removed: (field) =>
-          reportEffect(comparison, at, ['widens'], `${field} no longer required`, pair, keyword),
-        added: (field) => reportEffect(comparison, at, ['narrows'], `${field} required`, pair, keyword),
+        removed: (field) => reportEffect(at, ['widens'], `${field} no longer required`, keyword),
+        added: (field) => reportEffect(at, ['narrows'], `${field} required`, keyword),
       })
     },
   })
 }
 
 // Turns a list into a mapping by index.
-function withListsAsMappings({ before, after }: Pair, keyword: string): Pair {
-  const listed = ({ [keyword]: value }: Node) => ({ [keyword]: Array.isArray(value) ? { ...value } : value })
-  return { before: listed(before), after: listed(after) }
+function withoutList(value: unknown): unknown {
+  return Array.isArray(value) ? { ...value } : value
 }
 
-function compareProperties(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
-  const properties = child(comparison, pair, 'properties')
-  const at = (name: string) => ({ ...spot, where: `${spot.where}.${name}` })
-  const reportRemoved = (name: string, ...reported: readonly [Pair, string]) => {
-    // A removed property is still accepted, unless the schema forbids additional properties.
-    const isBreaking = spot.direction === 'response' || pair.after.additionalProperties === false
-    report(comparison, at(name), isBreaking ? 'major' : 'minor', 'removed', ...reported)
-  }
-  const reportAdded = (name: string, ...reported: readonly [Pair, string]) => {
-    const isRequired = requiredOf(pair.after).includes(name)
-    const isBreaking = isRequired && spot.direction === 'request'
-    const what = isRequired ? 'added, required' : 'added'
-    report(comparison, at(name), isBreaking ? 'major' : 'minor', what, ...reported)
-  }
+function compareProperties(schema: Spot): void {
+  const properties = child(schema, 'properties')
+  const whereOf = (name: string) => `${schema.where}.${name}`
+  const at = (name: string) => ({ ...properties, where: whereOf(name) })
+  const fieldOf = (name: string) => child(properties, name, whereOf(name))
   // Such a property is not part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
-  const key = spot.direction === 'request' ? 'readOnly' : 'writeOnly'
-  const fieldOf = (name: string) => child(comparison, properties, name)
-  eachKey(properties, {
+  const key = schema.direction === 'request' ? 'readOnly' : 'writeOnly'
+  const namesIn = (side: keyof Pair) =>
+    Object.keys(properties[side]).filter((name) => fieldOf(name)[side][key] !== true)
+  // A removed property is still accepted, unless the schema forbids additional properties.
+  const isRemovalBreaking = schema.direction === 'response' || schema.after.additionalProperties === false
+  eachName(namesIn('before'), namesIn('after'), {
     removed: (name) => {
-      if (fieldOf(name).before[key] !== true) reportRemoved(name, properties, name)
+      if (name in properties.after) report(fieldOf(name), 'major', `removed (now ${key})`, key)
+      else report(at(name), isRemovalBreaking ? 'major' : 'minor', 'removed', name)
     },
     added: (name) => {
-      if (fieldOf(name).after[key] !== true) reportAdded(name, properties, name)
+      const isRequired = requiredOf(schema.after).includes(name)
+      const bump = isRequired && schema.direction === 'request' ? 'major' : 'minor'
+      const what = isRequired ? 'added, required' : 'added'
+      if (name in properties.before) report(fieldOf(name), bump, what, key)
+      else report(at(name), bump, what, name)
     },
-    kept: (name) => {
-      const field = fieldOf(name)
-      const [was, is] = [field.before[key] === true, field.after[key] === true]
-      if (was && is) return
-      if (is) report(comparison, at(name), 'major', `removed (now ${key})`, field, key)
-      else if (was) reportAdded(name, field, key)
-      else compareSchemas(comparison, at(name), field)
-    },
+    kept: (name) => compareSchemas(fieldOf(name)),
   })
-  compareRequired(comparison, spot, pair, properties)
-  compareAdditional(comparison, spot, pair)
+  compareRequired(schema, properties)
+  compareAdditional(schema)
 }
 
-function compareRequired(comparison: Comparison, spot: SchemaSpot, pair: Pair, properties: Pair): void {
+function compareRequired(schema: Spot, properties: Spot): void {
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
-    const at = { ...spot, where: `${spot.where}.${name}` }
     // A removed or added property is reported together with `required`.
-    const isKept = name in properties.before === name in properties.after
-    if (isKept) reportEffect(comparison, at, [effect], what, pair, 'required')
-    else claimBoth(comparison, pair, 'required')
+    if (name in properties.before !== name in properties.after) return claim(schema, 'required')
+    reportEffect({ ...schema, where: `${schema.where}.${name}` }, [effect], what, 'required')
   }
-  eachName(requiredOf(pair.before), requiredOf(pair.after), {
+  eachName(requiredOf(schema.before), requiredOf(schema.after), {
     removed: reportRequired('widens', 'required -> optional'),
     added: reportRequired('narrows', 'optional -> required'),
   })
@@ -120,84 +109,60 @@ function requiredOf({ required }: Node): string[] {
 
 // Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any time, so allowing them is not
 // breaking.
-function compareAdditional(comparison: Comparison, spot: SchemaSpot, pair: Pair): void {
+function compareAdditional(schema: Spot): void {
   const key = 'additionalProperties'
-  const [before, after] = [pair.before[key] !== false, pair.after[key] !== false]
-  if (before && after) {
-    compareSchemas(comparison, { ...spot, where: `${spot.where}.*` }, child(comparison, pair, key))
-  } else if (before) {
-    reportEffect(comparison, spot, ['narrows'], 'unknown fields are rejected', pair, key)
-  } else if (after) report(comparison, spot, 'minor', 'unknown fields are allowed', pair, key)
+  const [before, after] = [schema.before[key] !== false, schema.after[key] !== false]
+  if (before && after) compareSchemas(child(schema, key, `${schema.where}.*`))
+  else if (before) reportEffect(schema, ['narrows'], 'unknown fields are rejected', key)
+  else if (after) report(schema, 'minor', 'unknown fields are allowed', key)
 }
 
-interface Variants {
-  readonly keyword: string
-  readonly onAdded: Effect
-  readonly onRemoved: Effect
-}
-
-const lists: readonly Variants[] = [
-  { keyword: 'allOf', onAdded: 'narrows', onRemoved: 'widens' },
-  { keyword: 'anyOf', onAdded: 'widens', onRemoved: 'narrows' },
-  { keyword: 'oneOf', onAdded: 'widens', onRemoved: 'narrows' },
-]
-
-function compareVariants(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
-  const { keyword } = variants
-  const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
+function compareVariants(schema: Spot, keyword: string): void {
+  const [was, is] = [nodesOf(schema.before[keyword]), nodesOf(schema.after[keyword])]
   // An added list narrows, whatever its variants.
-  if (was.length === 0 && is.length > 0) {
-    reportEffect(comparison, spot, ['narrows'], `${keyword} added`, pair, keyword)
-  } else if (was.length > 0 && is.length === 0) {
-    reportEffect(comparison, spot, ['widens'], `${keyword} removed`, pair, keyword)
-  } else compareLists(comparison, spot, pair, variants)
+  if (was.length === 0 && is.length > 0) reportEffect(schema, ['narrows'], `${keyword} added`, keyword)
+  else if (was.length > 0 && is.length === 0) reportEffect(schema, ['widens'], `${keyword} removed`, keyword)
+  else compareLists(schema, keyword, was, is)
 }
 
-function compareLists(comparison: Comparison, spot: SchemaSpot, pair: Pair, variants: Variants): void {
-  const { keyword, onAdded, onRemoved } = variants
-  const [was, is] = [nodesOf(pair.before[keyword]), nodesOf(pair.after[keyword])]
-  const { kept, removed, added } = matched(comparison, was, is)
+function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: readonly Node[]): void {
+  const { kept, removed, added } = matched(schema, was, is)
   const isChoice = keyword !== 'allOf'
-  for (const [name, variant] of kept) {
-    compareSchemas(comparison, { ...spot, where: `${spot.where}(${name})` }, variant)
+  const [onRemoved, onAdded] = isChoice ? (['narrows', 'widens'] as const) : (['widens', 'narrows'] as const)
+  for (const variant of kept) compareSchemas(variant)
+  for (const node of removed) {
+    const effects = isChoice && isCovered(schema, node, is) ? [] : [onRemoved]
+    reportEffect(schema, effects, `${keyword} ${nameOf(node, was)} removed`, keyword)
   }
-  for (const [name, node] of removed) {
-    const effects = isChoice && isCovered(comparison, spot, node, is) ? [] : [onRemoved]
-    reportEffect(comparison, spot, effects, `${keyword} ${name} removed`, pair, keyword)
-  }
-  for (const [name, node] of added) {
-    const effects = isChoice && isWithin(comparison, spot, node, was) ? [] : [onAdded]
-    reportEffect(comparison, spot, effects, `${keyword} ${name} added`, pair, keyword)
+  for (const node of added) {
+    const effects = isChoice && isWithin(schema, node, was) ? [] : [onAdded]
+    reportEffect(schema, effects, `${keyword} ${nameOf(node, is)} added`, keyword)
   }
 }
 
 interface Matches {
-  readonly kept: readonly (readonly [name: string, pair: Pair])[]
-  readonly removed: readonly (readonly [name: string, node: Node])[]
-  readonly added: readonly (readonly [name: string, node: Node])[]
+  readonly kept: readonly Spot[]
+  readonly removed: readonly Node[]
+  readonly added: readonly Node[]
 }
 
 // Matches variants by `$ref`, then by equality, then inline ones by order.
-function matched(comparison: Comparison, was: readonly Node[], is: readonly Node[]): Matches {
-  const kept: [string, Pair][] = []
-  const [before, after] = [[...was], [...is]]
+function matched(schema: Spot, was: readonly Node[], is: readonly Node[]): Matches {
+  const kept: Spot[] = []
+  const [removed, added] = [[...was], [...is]]
   const match = (isMatch: (before: Node, after: Node) => boolean) => {
-    for (const node of [...before]) {
-      const other = after.find((one) => isMatch(node, one))
+    for (const node of [...removed]) {
+      const other = added.find((one) => isMatch(node, one))
       if (other === undefined) continue
-      before.splice(before.indexOf(node), 1)
-      after.splice(after.indexOf(other), 1)
-      kept.push([nameOf(node, was), child(comparison, { before: { node }, after: { node: other } }, 'node')])
+      removed.splice(removed.indexOf(node), 1)
+      added.splice(added.indexOf(other), 1)
+      kept.push(inside(schema, node, other, `${schema.where}(${nameOf(node, was)})`))
     }
   }
   match((node, other) => node.$ref !== undefined && node.$ref === other.$ref)
-  match((node, other) => same(comparison, node, other))
+  match((node, other) => same(schema.comparison, node, other))
   match((node, other) => node.$ref === undefined && other.$ref === undefined)
-  return {
-    kept,
-    removed: before.map((node) => [nameOf(node, was), node]),
-    added: after.map((node) => [nameOf(node, is), node]),
-  }
+  return { kept, removed, added }
 }
 
 function nameOf(node: Node, list: readonly Node[]): string {
@@ -207,23 +172,23 @@ function nameOf(node: Node, list: readonly Node[]): string {
 }
 
 // Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, or the other way round, or one kind of choice with the other.
-function compareChoice(comparison: Comparison, spot: SchemaSpot, pair: Pair): boolean {
-  const [before, after] = [choiceOf(pair.before), choiceOf(pair.after)]
+function compareChoice(schema: Spot): boolean {
+  const [before, after] = [choiceOf(schema.before), choiceOf(schema.after)]
   if (before?.keyword === after?.keyword) return false
   // Beside other keywords, a choice narrows; `compareVariants` reports it.
   if ([before, after].some((choice) => choice && !choice.isAlone)) return false
-  const was = before?.variants ?? [assertionsOf(pair.before)]
-  const is = after?.variants ?? [assertionsOf(pair.after)]
+  const was = before?.variants ?? [assertionsOf(schema.before)]
+  const is = after?.variants ?? [assertionsOf(schema.after)]
   const isMinor =
-    spot.direction === 'request'
-      ? was.every((node) => isCovered(comparison, spot, node, is)) && !mayOverlap(comparison, after)
-      : is.every((node) => isWithin(comparison, spot, node, was))
-  compareDefault(comparison, spot, pair)
-  compareDeprecated(comparison, spot, pair)
+    schema.direction === 'request'
+      ? was.every((node) => isCovered(schema, node, is)) && !mayOverlap(schema, after)
+      : is.every((node) => isWithin(schema, node, was))
+  compareDefault(schema)
+  compareDeprecated(schema)
   const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')
   const change = before && after ? what : `${what} ${after ? 'added' : 'removed'}`
-  const keys = Object.keys({ ...pair.before, ...pair.after })
-  report(comparison, spot, isMinor ? 'minor' : 'major', change, pair, ...keys)
+  const keys = Object.keys({ ...schema.before, ...schema.after })
+  report(schema, isMinor ? 'minor' : 'major', change, ...keys)
   return true
 }
 
@@ -242,31 +207,23 @@ function choiceOf(schema: Node): Choice | undefined {
 }
 
 // `oneOf` rejects a value that two variants accept.
-function mayOverlap(comparison: Comparison, choice: Choice | undefined): boolean {
+function mayOverlap(schema: Spot, choice: Choice | undefined): boolean {
   if (choice?.keyword !== 'oneOf') return false
-  const views = choice.variants.map(
-    (node) => child(comparison, { before: {}, after: { node } }, 'node').after,
-  )
-  return !areDisjoint(views)
+  return !areDisjoint(choice.variants.map((node) => inside(schema, undefined, node).after))
 }
 
 // Whether one of the new schemas accepts everything that the old schema did.
-function isCovered(comparison: Comparison, spot: SchemaSpot, before: Node, after: readonly Node[]): boolean {
-  return after.some((node) =>
-    isCompatible(comparison, { ...spot, direction: 'request' }, { before, after: node }),
-  )
+function isCovered(schema: Spot, before: Node, after: readonly Node[]): boolean {
+  return after.some((node) => isCompatible({ ...inside(schema, before, node), direction: 'request' }))
 }
 
 // Whether one of the old schemas accepted everything that the new schema does.
-function isWithin(comparison: Comparison, spot: SchemaSpot, after: Node, before: readonly Node[]): boolean {
-  return before.some((node) =>
-    isCompatible(comparison, { ...spot, direction: 'response' }, { before: node, after }),
-  )
+function isWithin(schema: Spot, after: Node, before: readonly Node[]): boolean {
+  return before.some((node) => isCompatible({ ...inside(schema, node, after), direction: 'response' }))
 }
 
-function isCompatible(comparison: Comparison, spot: SchemaSpot, { before, after }: Pair): boolean {
-  const trial = trialOf(comparison)
-  const pair = child(trial, { before: { node: before }, after: { node: after } }, 'node')
-  compareSchemas(trial, spot, pair)
-  return trial.found.every(({ change }) => change.bump !== 'major')
+function isCompatible(schema: Spot): boolean {
+  const trial = trialOf(schema)
+  compareSchemas(trial)
+  return trial.comparison.found.every(({ change }) => change.bump !== 'major')
 }

@@ -1,34 +1,29 @@
 // Security schemes, and the security requirements of operations.
 
-import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
-import { eachKey, eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
-import { child, same } from './references.js'
-
-const schemeKeywords = ['type', 'scheme', 'in', 'name', 'openIdConnectUrl']
+import { type Bump, claim, report, type Spot } from './comparison.js'
+import { eachKey, eachName, isNode, type Node, nodesOf } from './node.js'
+import { child, partOf, same } from './references.js'
+import { compareOpaque } from './rules.js'
 
 /** Reports changes of security schemes. */
-export function compareSecuritySchemes(comparison: Comparison): void {
-  const schemes = schemesOf(comparison)
+export function compareSecuritySchemes(root: Spot): void {
+  const schemes = schemesOf(root)
   eachKey(schemes, {
     kept: (name) => {
-      const scheme = child(comparison, schemes, name)
-      const spot = { place: 'components', where: `securitySchemes.${name}` }
-      for (const keyword of schemeKeywords) {
-        if (same(comparison, scheme.before[keyword], scheme.after[keyword])) continue
-        report(comparison, spot, 'major', `${keyword} changed`, scheme, keyword)
-      }
-      compareFlows(comparison, spot, scheme)
+      const scheme = child(schemes, name, `securitySchemes.${name}`)
+      compareOpaque(scheme, ['type', 'scheme', 'in', 'name', 'openIdConnectUrl'])
+      compareFlows(scheme)
     },
   })
 }
 
-function schemesOf(comparison: Comparison): Pair {
-  return child(comparison, child(comparison, comparison, 'components'), 'securitySchemes')
+function schemesOf(root: Spot): Spot {
+  return child(partOf(root, 'components'), 'securitySchemes')
 }
 
 // OAuth 2.0: the URLs and scopes of each flow. Descriptions of scopes are documentation.
-function compareFlows(comparison: Comparison, spot: Spot, scheme: Pair): void {
-  const reportFlow = (bump: Bump, what: string) => report(comparison, spot, bump, what, scheme, 'flows')
+function compareFlows(scheme: Spot): void {
+  const reportFlow = (bump: Bump, what: string) => report(scheme, bump, what, 'flows')
   eachName(flowsOf(scheme.before), flowsOf(scheme.after), {
     removed: (part) => reportFlow('major', `${part} removed`),
     added: (part) => reportFlow('minor', `${part} added`),
@@ -47,33 +42,28 @@ function flowsOf({ flows }: Node): string[] {
 }
 
 /** Reports changed security requirements of an operation: breaking, unless the credentials of every client still suffice. */
-export function compareSecurity(comparison: Comparison, spot: Spot, operation: Pair): void {
-  const names = renamedSchemes(comparison)
-  const before = alternativesOf(comparison.before, operation.before, names)
-  const after = alternativesOf(comparison.after, operation.after)
+export function compareSecurity(operation: Spot): void {
+  const root = { ...operation, ...operation.comparison.documents }
+  const before = alternativesOf(root.before, operation.before, renamedSchemes(schemesOf(root)))
+  const after = alternativesOf(root.after, operation.after)
   const [was, is] = [describe(before), describe(after)]
   if (was === is) return
   const bump = before.every((alternative) => suffices(alternative, after)) ? 'minor' : 'major'
-  report(comparison, spot, bump, `security ${was} -> ${is}`, operation, 'security')
+  report(operation, bump, `security ${was} -> ${is}`, 'security')
   // Operations inherit the document's requirements.
-  claimBoth(comparison, comparison, 'security')
+  claim(root, 'security')
 }
 
 // The new names of schemes that were only renamed. The name is not sent.
-function renamedSchemes(comparison: Comparison): ReadonlyMap<string, string> {
-  const schemes = schemesOf(comparison)
+function renamedSchemes({ comparison, before, after }: Spot): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
-  eachKey(schemes, {
-    removed: (name) => {
-      const renamed = Object.keys(schemes.after).find(
-        (other) =>
-          !(other in schemes.before) &&
-          same(comparison, schemes.before[name], schemes.after[other]) &&
-          ![...names.values()].includes(other),
-      )
-      if (renamed !== undefined) names.set(name, renamed)
-    },
-  })
+  const added = new Set(Object.keys(after).filter((name) => !(name in before)))
+  for (const name of Object.keys(before).filter((name) => !(name in after))) {
+    const renamed = [...added].find((other) => same(comparison, before[name], after[other]))
+    if (renamed === undefined) continue
+    names.set(name, renamed)
+    added.delete(renamed)
+  }
   return names
 }
 

@@ -1,14 +1,13 @@
 // Server URLs. Only the paths of the document's servers are compared; a changed host is reported as documentation.
 
-import { type Bump, type Comparison, claimBoth, report, type Spot } from './comparison.js'
+import { type Bump, claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
 
 /** Reports removed server paths, which break every client, and added ones. */
-export function compareServers(comparison: Comparison): void {
-  const spot = { place: 'servers', where: '' }
-  const [before, after] = [serverPaths(comparison.before), serverPaths(comparison.after)]
+export function compareServers(root: Spot): void {
+  const [before, after] = [serverPaths(root.before), serverPaths(root.after)]
   const reportPath = (bump: Bump, what: string) =>
-    report(comparison, spot, bump, `path ${what}`, comparison, 'servers')
+    report({ ...root, place: 'servers' }, bump, `path ${what}`, 'servers')
   if (before.join() === after.join()) return
   if (before.length === 1 && after.length === 1) reportPath('major', `${before} -> ${after}`)
   else {
@@ -22,19 +21,16 @@ export function compareServers(comparison: Comparison): void {
 /**
  * Reports changed servers of an operation, if it or its path item overrides those of the document (OpenAPI 3.1, section 4.8.10).
  */
-export function compareOwnServers(comparison: Comparison, spot: Spot, operation: Pair, item: Pair): void {
-  const own = {
-    before: operation.before.servers ?? item.before.servers,
-    after: operation.after.servers ?? item.after.servers,
-  }
-  if (own.before === undefined && own.after === undefined) return
-  const before = urlsOf(own.before ?? comparison.before.servers)
-  const after = urlsOf(own.after ?? comparison.after.servers)
-  eachName(before, after, {
-    removed: (url) => report(comparison, spot, 'major', `server ${url} removed`, operation, 'servers'),
-    added: (url) => report(comparison, spot, 'minor', `server ${url} added`, operation, 'servers'),
+export function compareOwnServers(operation: Spot, item: Pair): void {
+  const { documents } = operation.comparison
+  const before = operation.before.servers ?? item.before.servers
+  const after = operation.after.servers ?? item.after.servers
+  if (before === undefined && after === undefined) return
+  eachName(urlsOf(before ?? documents.before.servers), urlsOf(after ?? documents.after.servers), {
+    removed: (url) => report(operation, 'major', `server ${url} removed`, 'servers'),
+    added: (url) => report(operation, 'minor', `server ${url} added`, 'servers'),
   })
-  claimBoth(comparison, item, 'servers')
+  claim({ ...operation, ...item }, 'servers')
 }
 
 /** The distinct paths of the server URLs, for every value of their variables; `/` without servers. */

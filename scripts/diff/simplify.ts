@@ -1,7 +1,7 @@
 // Rewrites schemas that accept the same values to the same form. It resolves references only through the given function.
 
 import { isDeepStrictEqual } from 'node:util'
-import { isNode, type Node, nodesOf } from './node.js'
+import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
 
 /** Resolves a schema's reference; undefined while the target is still being normalised. */
 type Resolve = (schema: Node) => Node | undefined
@@ -19,12 +19,12 @@ export const documentationKeywords: readonly string[] = split(
 
 /** A schema without its documentation. */
 export function withoutDocumentation(schema: Node): Node {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !documentationKeywords.includes(key)))
+  return filtered(schema, (key) => !documentationKeywords.includes(key))
 }
 
 /** A schema without its annotations. */
 export function assertionsOf(schema: Node): Node {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.has(key)))
+  return filtered(schema, (key) => !annotations.has(key))
 }
 
 /** Whether a schema has no assertions, so that it accepts any value. */
@@ -32,21 +32,14 @@ export function acceptsAnything(schema: Node): boolean {
   return Object.keys(schema).every((key) => annotations.has(key) || key.startsWith('x-'))
 }
 
-const keywordsByType: Readonly<Record<string, readonly string[]>> = {
-  string: split('minLength maxLength pattern contentEncoding contentMediaType'),
-  number: split('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'),
-  array: split('items prefixItems minItems maxItems uniqueItems contains minContains maxContains'),
-  object: split(
-    'properties patternProperties additionalProperties propertyNames required minProperties maxProperties dependentRequired dependentSchemas',
-  ),
+// The type that a keyword applies to; `integer` stands for both types of numbers, since `typesOf` adds it to `number`.
+const keywordTypes: Readonly<Record<string, string>> = {
+  ...keyed('minLength maxLength pattern contentEncoding contentMediaType', 'string'),
+  ...keyed('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf', 'integer'),
+  ...keyed('items prefixItems minItems maxItems uniqueItems contains minContains maxContains', 'array'),
+  ...keyed('properties patternProperties additionalProperties propertyNames required', 'object'),
+  ...keyed('minProperties maxProperties dependentRequired dependentSchemas', 'object'),
 }
-
-// The types that each keyword applies to.
-const keywordTypes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(keywordsByType).flatMap(([type, keywords]) =>
-    keywords.map((keyword) => [keyword, type === 'number' ? ['number', 'integer'] : [type]] as const),
-  ),
-)
 
 const allTypes = ['boolean', 'object', 'array', 'number', 'integer', 'string', 'null']
 
@@ -98,13 +91,12 @@ function simplifyType(schema: Node): Node {
   if (schema.type === undefined) return schema
   const isInteger = schema.multipleOf === 1
   const types = typesOf(schema).filter((type) => !(isInteger && type === 'number'))
-  const { multipleOf, ...others } = schema
-  const kept = Object.entries(isInteger ? others : schema).filter(
-    ([key]) => keywordTypes[key]?.some((type) => types.includes(type)) ?? true,
-  )
-  return types.length >= allTypes.length
-    ? Object.fromEntries(kept.filter(([key]) => key !== 'type'))
-    : { ...Object.fromEntries(kept), type: typeKeyword(types) }
+  const isAny = types.length >= allTypes.length
+  const kept = filtered(schema, (key) => {
+    if ((isInteger && key === 'multipleOf') || (isAny && key === 'type')) return false
+    return keywordTypes[key] === undefined || types.includes(keywordTypes[key])
+  })
+  return isAny ? kept : { ...kept, type: typeKeyword(types) }
 }
 
 // Rounds the bounds of integers, and makes exclusive ones inclusive: `exclusiveMinimum: 0` becomes `minimum: 1`.
@@ -136,47 +128,38 @@ function integerBound(bound: unknown, round: (bound: number) => number, step = 0
 // Keeps the tighter of an inclusive and an exclusive bound.
 function simplifyBounds(schema: Node): Node {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...others } = schema
-  const low = [minimum, exclusiveMinimum].every((bound) => bound !== undefined)
-    ? Number(exclusiveMinimum) >= Number(minimum)
-    : minimum === undefined
-  const high = [maximum, exclusiveMaximum].every((bound) => bound !== undefined)
-    ? Number(exclusiveMaximum) <= Number(maximum)
-    : maximum === undefined
+  const isLowExclusive = minimum === undefined || Number(exclusiveMinimum) >= Number(minimum)
+  const isHighExclusive = maximum === undefined || Number(exclusiveMaximum) <= Number(maximum)
   return defined({
     ...others,
-    ...(low ? { exclusiveMinimum } : { minimum }),
-    ...(high ? { exclusiveMaximum } : { maximum }),
+    ...(isLowExclusive ? { exclusiveMinimum } : { minimum }),
+    ...(isHighExclusive ? { exclusiveMaximum } : { maximum }),
   })
 }
 
 function defined(node: Node): Node {
-  return Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined))
+  return filtered(node, (_, value) => value !== undefined)
 }
 
 // The values of keywords that are equivalent to their absence.
-const defaults: Readonly<Record<string, readonly unknown[]>> = Object.fromEntries([
-  ...split('minLength minItems minProperties').map((key) => [key, [0]]),
-  ...split('uniqueItems nullable deprecated readOnly writeOnly not').map((key) => [key, [false]]),
-  ...split('required allOf prefixItems').map((key) => [key, [[]]]),
-  ...split('properties patternProperties dependentRequired dependentSchemas').map((key) => [key, [{}]]),
-  ...split('additionalProperties items propertyNames unevaluatedProperties unevaluatedItems').map((key) => [
-    key,
-    [true, {}],
-  ]),
-])
+const defaults: Readonly<Record<string, readonly unknown[]>> = {
+  ...keyed('minLength minItems minProperties', [0]),
+  ...keyed('uniqueItems nullable deprecated readOnly writeOnly not', [false]),
+  ...keyed('required allOf prefixItems', [[]]),
+  ...keyed('properties patternProperties dependentRequired dependentSchemas', [{}]),
+  ...keyed('additionalProperties items propertyNames unevaluatedProperties unevaluatedItems', [true, {}]),
+}
 
 function omitDefaults(schema: Node): Node {
   // Beside `unevaluated…`, these keywords have an effect even with their default.
   const hasUnevaluated = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
-  const kept = Object.entries(schema).filter(
-    ([key, value]) =>
+  const kept = filtered(
+    schema,
+    (key, value) =>
       (hasUnevaluated && ['additionalProperties', 'items'].includes(key)) ||
       !defaults[key]?.some((absent) => isDeepStrictEqual(absent, value)),
   )
-  const { required, ...others } = Object.fromEntries(kept)
-  return Array.isArray(required)
-    ? { ...others, required: [...new Set(required)].sort() }
-    : Object.fromEntries(kept)
+  return Array.isArray(kept.required) ? { ...kept, required: [...new Set(kept.required)].sort() } : kept
 }
 
 const evaluating = split('allOf anyOf oneOf if dependentSchemas $ref additionalProperties')
@@ -263,12 +246,8 @@ const shared: Intersect = (a, b) =>
 
 // How two values of a keyword combine to one that requires both; undefined: they do not.
 const intersections: Readonly<Record<string, Intersect>> = {
-  ...Object.fromEntries(
-    split('minimum exclusiveMinimum minLength minItems minProperties').map((key) => [key, higher]),
-  ),
-  ...Object.fromEntries(
-    split('maximum exclusiveMaximum maxLength maxItems maxProperties').map((key) => [key, lower]),
-  ),
+  ...keyed('minimum exclusiveMinimum minLength minItems minProperties', higher),
+  ...keyed('maximum exclusiveMaximum maxLength maxItems maxProperties', lower),
   enum: shared,
   required: (a, b) => [...new Set([a, b].flat())],
   type: (a, b) => {

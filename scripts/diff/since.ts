@@ -1,7 +1,6 @@
 // Compares the contract in the working tree with the one at a git ref.
 
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../../src/contract/contract-error.js'
@@ -21,11 +20,11 @@ export async function diffSince(
   ref: string,
   file: string,
 ): Promise<{ changes: readonly Change[]; version: VersionCheck; source: Source }> {
-  const before = await parseContract(file, ` at ${ref}`, await readerAt(ref, file))
-  const after = await parseContract(file)
+  const { document: before } = await readContract(file, ` at ${ref}`, await readerAt(ref, file))
+  const { document: after, locate } = await readContract(file)
   const changes = diffContracts(before, after)
   const prefix = await git(path.dirname(file), 'rev-parse', '--show-prefix')
-  const source = { file: `${prefix.trim()}${path.basename(file)}`, text: await readFile(file, 'utf8') }
+  const source = { file: `${prefix.trim()}${path.basename(file)}`, locate }
   return { changes, version: checkVersion(before, after, changes), source }
 }
 
@@ -50,11 +49,15 @@ async function git(cwd: string, ...args: string[]): Promise<string> {
   return stdout
 }
 
-async function parseContract(file: string, when = '', readText?: ReadText): Promise<Node> {
-  const { document } = await readSource(file, readText).catch((error) => {
+async function readContract(
+  file: string,
+  when = '',
+  readText?: ReadText,
+): Promise<{ document: Node; locate: Source['locate'] }> {
+  const { document, locate } = await readSource(file, readText).catch((error) => {
     throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
   })
-  if (isNode(document)) return document
+  if (isNode(document)) return { document, locate }
   throw new DiffError(`the contract${when} is not a mapping`)
 }
 
