@@ -147,26 +147,25 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
   const classes = all.filter(({ status }) => status.endsWith('xx'))
   const hasSuccess = [...exact, ...classes].some(({ status }) => /^[23]/.test(status))
-  const others = hasSuccess ? undefined : responses.get('default')
+  const others = all.filter(({ status }) => status === 'default' && !hasSuccess)
   const classOf = ({ status }: Response) => `StatusOf<${status[0]}>`
   const without = (type: string, names: string[]) =>
     names.length > 0 ? `Exclude<${type}, ${names.join(' | ')}>` : type
-  const within = ({ status }: Response) =>
-    exact.filter((each) => each.status[0] === status[0]).map((each) => each.status)
+  const statuses = exact.map(({ status }) => status)
   return [
     ...exact.map((each): [Response, string] => [each, each.status]),
-    ...classes.map((each): [Response, string] => [each, without(classOf(each), within(each))]),
-    ...(others === undefined
-      ? []
-      : [
-          [
-            others,
-            without('StatusOf<2 | 3 | 4 | 5>', [
-              ...exact.map(({ status }) => status),
-              ...classes.map(classOf),
-            ]),
-          ] as [Response, string],
-        ]),
+    ...classes.map((each): [Response, string] => {
+      return [
+        each,
+        without(
+          classOf(each),
+          statuses.filter((status) => status[0] === each.status[0]),
+        ),
+      ]
+    }),
+    ...others.map((each): [Response, string] => {
+      return [each, without('StatusOf<2 | 3 | 4 | 5>', [...statuses, ...classes.map(classOf)])]
+    }),
   ]
 }
 

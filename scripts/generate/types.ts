@@ -268,18 +268,26 @@ function withTypedParts(document: object): object {
       const isResponse = (each: unknown) => typeof each === 'object' && each !== null
       return Object.fromEntries(entries.filter(([, each]) => of !== 'responses' || isResponse(each)))
     }
-    const { $defs: _, ...node } = Object.fromEntries(entries)
-    if (typeof node.propertyName === 'string') return withMappedRefs(node)
-    const { name, in: location, content } = node
-    if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return node
-    const [media] = Object.values(nodeOf(content))
-    return { ...node, schema: nodeOf(media).schema ?? {} }
+    return corrected(Object.fromEntries(entries))
   }
   const copy = typed(document) as { readonly components?: Components }
   if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
   return { ...copy, components: { ...copy.components, schemas, parameters } }
+}
+
+function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
+  const { propertyName, mapping, name, in: location, content } = node
+  if (typeof propertyName === 'string') {
+    const refs = Object.entries(nodeOf(mapping)).map(([value, target]) => {
+      return [value, /^[\w.-]+$/.test(String(target)) ? `#/components/schemas/${target}` : target]
+    })
+    return { ...node, mapping: Object.fromEntries(refs) }
+  }
+  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return node
+  const [media] = Object.values(nodeOf(content))
+  return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
 // openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path item's `$ref`.
@@ -309,14 +317,6 @@ function nameless(item: object): object {
     return [key, operationId === undefined ? each : others]
   })
   return Object.fromEntries(entries)
-}
-
-function withMappedRefs(discriminator: Readonly<Record<string, unknown>>): object {
-  const entries = Object.entries((discriminator.mapping ?? {}) as Record<string, string>)
-  const refs = entries.map(([value, target]) => {
-    return [value, /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target]
-  })
-  return { ...discriminator, mapping: Object.fromEntries(refs) }
 }
 
 type Kind = 'schemas' | 'parameters'
