@@ -14,7 +14,7 @@ import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
 import { generateTypes } from '../generate/types.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -129,26 +129,25 @@ const anything = {
 }
 
 /** Runs generate's checks on a feature's contract, then its calls against a server built from it. */
-export async function runFeature(feature: Feature): Promise<Result> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
+export function runFeature(feature: Feature): Promise<Result> {
+  return inTemporaryDirectory(async (directory) => {
     for (const [name, text] of Object.entries({ ...feature.files, 'openapi.yaml': contractOf(feature) }))
       await writeFile(path.join(directory, name), text)
-    let outcomes: Outcome[] = []
-    const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
-      outcomes = await runCalls(feature, contract)
-      return []
-    })
-    generateOperations(contract)
-    await generateTypes(contract)
-    return { outcomes }
-  } catch (error) {
-    if (!(error instanceof ContractError)) throw error
-    const folder = `${path.relative(process.cwd(), directory)}/`
-    return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
-  } finally {
-    await remove()
-  }
+    try {
+      let outcomes: Outcome[] = []
+      const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
+        outcomes = await runCalls(feature, contract)
+        return []
+      })
+      generateOperations(contract)
+      await generateTypes(contract)
+      return { outcomes }
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error
+      const folder = `${path.relative(process.cwd(), directory)}/`
+      return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
+    }
+  })
 }
 
 async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
