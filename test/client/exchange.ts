@@ -1,24 +1,13 @@
 // Failures of the network and of servers, each produced by a small server.
 
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
 import { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
+import { listen } from '../fixtures/listen.js'
 
 const get = { method: 'GET', path: '/' }
 const post = { method: 'POST', path: '/' }
-
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-}
 
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
@@ -108,7 +97,7 @@ t.test('a 304 and a redirect that is not followed have their own error codes', a
   const url = await listen(t, ({ url: path = '' }, response) => {
     response.writeHead(Number(path.slice(1)), { ETag: '"1"' }).end()
   })
-  const fail = (status: number) => errorFrom(exchange(new Request(`${url}${status}`), get, optionsOf([])))
+  const fail = (status: number) => errorFrom(exchange(new Request(`${url}/${status}`), get, optionsOf([])))
   const notModified = await fail(304)
   t.match(notModified, { code: 'not_modified', status: 304 })
   t.equal(notModified.response?.headers.get('ETag'), '"1"')
