@@ -82,10 +82,12 @@ export interface Result {
 /** Reads features.yaml. */
 export async function readFeatures(): Promise<Feature[]> {
   const text = await readFile(path.join(import.meta.dirname, 'features.yaml'), 'utf8')
-  const areas = exact(parse(text, { intAsBigInt: true, merge: true })) as Record<
-    string,
-    Omit<Feature, 'area'>[]
-  >
+  // Bigints only for integers that a number would round.
+  const exact = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
+  const areas: Record<string, Omit<Feature, 'area'>[]> = parse(text, exact, {
+    intAsBigInt: true,
+    merge: true,
+  })
   return Object.entries(areas).flatMap(([area, rows]) => rows.map((row) => ({ area, ...row })))
 }
 
@@ -214,14 +216,6 @@ function outcomeOf(
 
 function picked(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(names.map((name) => [name, node[name]]))
-}
-
-// Bigints only for integers that a number would round.
-function exact(value: unknown): unknown {
-  if (typeof value === 'bigint') return narrowed(value)
-  if (Array.isArray(value)) return value.map(exact)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, exact(each)]))
 }
 
 /** Returns the outcome that a call expects. */
