@@ -15,23 +15,22 @@ import { type Node, nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
-import { header } from './header.js'
+import { header, importOf } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'
 
 /** The text of generated/client.ts. */
 export function generateClient(contract: Contract): string {
-  const { operations } = contract
-  const calls = sorted(operations)
+  const calls = sorted(contract.operations)
     .map((operation) => callType(operation, contract))
     .join('\n')
-  const names = [
-    ...(calls === '' ? [] : ['operations']),
-    ...['Readable', 'Writable'].filter((name) => calls.includes(`${name}<`)),
+  const imports = [
+    importOf(['Call', 'Unfilled'], calls, '../src/client/call.js'),
+    "import type { ClientTable } from '../src/client/table.js'\n",
+    importOf(['WithFiles'], calls, './operations.js'),
+    importOf(['operations', 'Readable', 'Writable'], calls, './types.js'),
   ]
-  const ofCalls = ['Call', 'Unfilled'].filter((name) => calls.includes(`${name}<`)).join(', ')
-  return `${header}${calls === '' ? '' : `import type { ${ofCalls} } from '../src/client/call.js'\n`}import type { ClientTable } from '../src/client/table.js'
-${calls.includes('WithFiles<') ? "import type { WithFiles } from './operations.js'\n" : ''}${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
+  return `${header}${imports.join('')}
 /** A function for each operation of the contract. */
 export interface Calls {
 ${calls}

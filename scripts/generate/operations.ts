@@ -3,35 +3,32 @@
 
 import { essence, isRange, responseContent } from '../../src/contract/media-types.js'
 import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
-import { header } from './header.js'
+import { header, importOf } from './header.js'
 
 /** The text of generated/operations.ts. */
 export function generateOperations(contract: Contract): string {
-  const { operations, hasReadOrWriteOnly, describesErrors } = contract
+  const { operations, hasReadOrWriteOnly } = contract
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly))
-  const text = members.join('\n')
-  const named = ['operations', 'Readable', 'Writable'].filter((name) =>
-    new RegExp(`\\b${name}[[<]`).test(text),
-  )
-  const imports = [...(describesErrors ? ['components'] : []), ...named]
-  return `${header}${imports.length > 0 ? `import type { ${imports.join(', ')} } from './types.js'\n\n` : ''}/** Parameters with a default are always there. */
+  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly)).join('\n')
+  const text = `/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => text.includes(`${name}<`))
+  .filter(([name]) => members.includes(`${name}<`))
   .map(([, helper]) => helper)
   .join('')}/** What each operation takes, and the answers that the contract declares for it. */
 export interface Operations {
-${text}
+${members}
 }
 
 export type OperationId = keyof Operations
 
 ${errorTypes(contract)}`
+  const imports = importOf(['components', 'operations', 'Readable', 'Writable'], text, './types.js')
+  return `${header}${imports && `${imports}\n`}${text}`
 }
 
 // Helper types, included only if an operation uses them.
