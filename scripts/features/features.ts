@@ -142,7 +142,7 @@ export function runFeature(feature: Feature): Promise<Result> {
         return []
       })
       generateOperations(contract)
-      await generateTypes(contract)
+      generateTypes(contract)
       return { outcomes }
     } catch (error) {
       if (!(error instanceof ContractError)) throw error

@@ -67,7 +67,7 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
 
 async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
   const contents = new Map([
-    ['types.ts', await generateTypes(contract)],
+    ['types.ts', generateTypes(contract)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract)],

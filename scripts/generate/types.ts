@@ -2,7 +2,6 @@
 // would round it.
 
 import { createRequire } from 'node:module'
-import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
@@ -36,10 +35,10 @@ const {
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
 /** The text of generated/types.ts. */
-export async function generateTypes(contract: Contract): Promise<string> {
+export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
-  const nodes = transformSchema(document, await context(document, contract.hasReadOrWriteOnly))
+  const nodes = transformSchema(document, context(document, contract.hasReadOrWriteOnly))
   return header + withCorrectHelpers(astToString(withNamedSchemas(nodes)))
 }
 
@@ -133,44 +132,25 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// openapi-typescript's default options. Its main function would lint and bundle the document again, with stricter rules. Its types make
-// some properties with a default optional, but handlers always get a value.
-async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<GlobalContext> {
+// Its main function would lint and bundle the document again, with stricter rules. Its types make some properties with a default optional,
+// but handlers always get a value.
+function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
   const reader = new Reader(document)
-  return {
-    additionalProperties: false,
-    alphabetize: false,
-    arrayLength: false,
+  const options: Partial<GlobalContext> = {
     defaultNonNullable: true,
     discriminators: scanDiscriminators(document, silent),
     emptyObjectsUnknown: true,
-    enum: false,
-    enumValues: false,
-    conditionalEnums: false,
-    dedupeEnums: false,
-    excludeDeprecated: false,
-    exportType: false,
-    immutable: false,
-    rootTypes: false,
-    rootTypesNoSchemaPrefix: false,
-    rootTypesKeepCasing: false,
     injectFooter: [],
-    pathParamsAsTypes: false,
-    postTransform: undefined,
-    propertiesRequiredByDefault: false,
-    redoc: await createConfig({}),
     ...silent,
     transformProperty: (property, schema, { path = '' }) => {
       const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
       const { modifiers, name, type } = property
       return isFilled ? ts.factory.createPropertySignature(modifiers, name, undefined, type) : undefined
     },
-    makePathsEnum: false,
-    generatePathParams: false,
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
-    transform: (schema, options) => {
+    transform: (schema, node) => {
       const { const: constant, enum: values = [constant] } = nodeOf(schema) as {
         const?: unknown
         enum?: unknown[]
@@ -178,9 +158,10 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
       if (values.some((each) => typeof each === 'bigint')) return tsUnion(values.map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
-      return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
+      return schema.type === 'array' ? tuple(schema as Tuple, node) : undefined
     },
   }
+  return options as GlobalContext // all others are off by default
 }
 
 /** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
