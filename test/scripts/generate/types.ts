@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
+import { problemsOf } from '../../../scripts/client/package.js'
 import { generateTypes } from '../../../scripts/generate/types.js'
 import { toContract } from '../../../src/contract/read.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
@@ -51,10 +52,10 @@ export const misreporting: Reporting = { responses: [1] }
 `
 
 t.test('schemas have the types of their values', async (t) => {
-  t.strictSame(problemsOf(t, right), [])
+  t.strictSame(compile(t, right), [])
 })
 
-function problemsOf(t: Test, text: string): string[] {
+function compile(t: Test, text: string): string[] {
   const document = {
     openapi: '3.1.0',
     info: { title: 'Types', version: '1.0.0' },
@@ -72,6 +73,5 @@ function problemsOf(t: Test, text: string): string[] {
     module: ts.ModuleKind.NodeNext,
     types: [],
   }
-  const found = ts.getPreEmitDiagnostics(ts.createProgram([file], options))
-  return found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+  return problemsOf(ts.createProgram([file], options))
 }
