@@ -2,8 +2,7 @@
 // the project unchanged.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../../src/contract/contract-error.js'
@@ -12,6 +11,7 @@ import { OperatorError } from '../../src/operator-error.js'
 import { contractFile } from '../../src/paths.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 
 // Removed, in addition to the handlers and all tests but contractIndependentTests.
 const animalParts = [
@@ -83,7 +83,7 @@ export async function adopt(root: string, document: string): Promise<Adopted> {
   if (taken !== undefined)
     throw new OperatorError(`${document} refers to ${taken}, which already exists in the project.`)
   const { contract, differences, warnings } = await generateInStage(places)
-  for (const part of parts) await rm(path.join(root, part), { recursive: true })
+  for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
   await copyTo(root, places)
   await forgetRemoved(root, removed)
   const kept = new Set(differences.map(({ file }) => file))
@@ -133,32 +133,29 @@ function withNewName(text: string, file: string, document: string): string {
 }
 
 // The files that generate makes from the document in an empty project.
-async function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
-  const stage = await mkdtemp(path.join(tmpdir(), 'adopt-'))
-  const shown = path.relative(process.cwd(), stage) + path.sep
-  try {
-    await copyTo(stage, places)
-    await mkdir(path.join(stage, handlersFolder), { recursive: true })
-    const { warnings, ...findings } = await findDifferences(stage, true)
-    return { ...findings, warnings: warnings.map((line) => line.replace(shown, '')) }
-  } catch (error) {
-    if (!(error instanceof ContractError)) throw error
-    throw new ContractError(error.message.replaceAll(shown, ''))
-  } finally {
-    await rm(stage, { recursive: true })
-  }
+function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
+  return inTemporaryDirectory(async (stage) => {
+    const shown = path.relative(process.cwd(), stage) + path.sep
+    try {
+      await copyTo(stage, places)
+      await mkdir(path.join(stage, handlersFolder), { recursive: true })
+      const { warnings, ...findings } = await findDifferences(stage, true)
+      return { ...findings, warnings: warnings.map((line) => line.replace(shown, '')) }
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error
+      throw new ContractError(error.message.replaceAll(shown, ''))
+    }
+  })
 }
 
 async function animalPartsOf(root: string): Promise<string[]> {
   const handlers = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
   const tests = (await filesIn(root, 'test')).filter((file) => !file.startsWith('test/fixtures/'))
-  const parts = [
+  return [
     ...animalParts,
     ...handlers.map((name) => `${handlersFolder}/${name}`),
     ...tests.filter((file) => !isContractIndependent(file)),
   ]
-  const present = await Promise.all(parts.map(async (part) => (await filesIn(root, part)).length > 0))
-  return parts.filter((_, i) => present[i])
 }
 
 function isContractIndependent(file: string): boolean {

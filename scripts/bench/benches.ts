@@ -1,7 +1,7 @@
 // The benchmarks. Each one measures and returns a table of the results.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 import { RedisServer } from '../lib/redis.js'
 import { generateLoad, type LoadResult } from './generator.js'
 import { type Load, listFromDepth, mixedLoad, overloads } from './loads.js'
@@ -139,8 +139,7 @@ export const start: Bench = {
       const { median, min, max } = spreadOf(times)
       return `${formatInteger(median)} (${formatInteger(min)} to ${formatInteger(max)})`
     }
-    const { directory, remove } = await makeTemporaryDirectory()
-    try {
+    return inTemporaryDirectory(async (directory) => {
       const embedded = { DATA_DIR: directory }
       await startTime(embedded) // creates the database
       const lines = [
@@ -148,9 +147,7 @@ export const start: Bench = {
         ['`DATABASE_URL`', await startTimes(database.env)],
       ]
       return { text: table(['database', 'ms to the first response, median (minimum to maximum)'], lines) }
-    } finally {
-      await remove()
-    }
+    })
   },
 }
 

@@ -15,15 +15,11 @@ import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile, migrationsFolder } from '../../src/paths.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { nameOf, parentOf } from '../lib/processes.js'
+import type { Target } from './loads.js'
 
-export interface BenchDatabase {
+export interface BenchDatabase extends Target {
   /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what a URL cannot express (a socket). */
   readonly env: Readonly<Record<string, string>>
-  readonly key: string
-  /** Several API keys; the first is `key`. */
-  readonly keys: readonly string[]
-  /** Number of animals; their ids are 1 to `rows`. */
-  readonly rows: number
   /** Of PostgreSQL. */
   readonly version: string
   /** The server's main process, if it runs on this machine. */
@@ -42,7 +38,7 @@ const keyCount = 16
 export async function startDatabase(
   url: string | undefined,
   rows: number,
-  interruption: AbortSignal = new AbortController().signal,
+  interruption: AbortSignal,
 ): Promise<BenchDatabase> {
   const server = url === undefined ? await embeddedServer(interruption) : externalServer(url)
   const name = `animal_store_bench_${randomBytes(4).toString('hex')}`

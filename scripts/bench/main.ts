@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Benchmarks the built service, with all features on, and the alternatives that people would choose instead.
 
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -9,7 +8,7 @@ import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/operator-error.js'
 import { projectRoot } from '../../src/paths.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 import { hasRedis } from '../lib/redis.js'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
 import { type BenchDatabase, startDatabase } from './database.js'
@@ -112,14 +111,13 @@ function log(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 }
 
-async function withEnvironment<T>(
+function withEnvironment<T>(
   databaseUrl: string | undefined,
   rows: number,
   interruption: AbortSignal,
   work: (environment: Environment) => Promise<T>,
 ): Promise<T> {
-  const { directory: folder, remove } = await makeTemporaryDirectory()
-  try {
+  return inTemporaryDirectory(async (folder) => {
     log(`creating a database with ${formatInteger(rows)} animals`)
     const database = await startDatabase(databaseUrl, rows, interruption)
     try {
@@ -127,9 +125,7 @@ async function withEnvironment<T>(
     } finally {
       await database.close()
     }
-  } finally {
-    await remove()
-  }
+  })
 }
 
 function machine({ version }: BenchDatabase): string {

@@ -9,8 +9,8 @@ const source = 'src/client'
 /** Builds the package in a folder. Returns the compile errors, one line each; with errors it writes nothing. */
 export function buildPackage(root: string, folder: string): string[] {
   const program = ts.createProgram([path.join(root, source, 'index.ts')], optionsFor(root))
-  const problems = ts.getPreEmitDiagnostics(program)
-  if (problems.length > 0) return problems.map(toLine)
+  const problems = problemsOf(program)
+  if (problems.length > 0) return problems
   rmSync(folder, { recursive: true, force: true })
   program.emit(undefined, (file, text) => {
     const name = path.relative(root, file)
@@ -31,6 +31,11 @@ export function buildPackage(root: string, folder: string): string[] {
     cpSync(path.join(root, source, name), path.join(folder, name))
   cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
   return []
+}
+
+/** The compile errors of a program, one line each. */
+export function problemsOf(program: ts.Program): string[] {
+  return ts.getPreEmitDiagnostics(program).map(toLine)
 }
 
 // The options of the server without Node's types, because the client also runs in browsers.

@@ -14,7 +14,7 @@ import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
 import { generateTypes } from '../generate/types.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -82,10 +82,12 @@ export interface Result {
 /** Reads features.yaml. */
 export async function readFeatures(): Promise<Feature[]> {
   const text = await readFile(path.join(import.meta.dirname, 'features.yaml'), 'utf8')
-  const areas = exact(parse(text, { intAsBigInt: true, merge: true })) as Record<
-    string,
-    Omit<Feature, 'area'>[]
-  >
+  // Bigints only for integers that a number would round.
+  const exact = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
+  const areas: Record<string, Omit<Feature, 'area'>[]> = parse(text, exact, {
+    intAsBigInt: true,
+    merge: true,
+  })
   return Object.entries(areas).flatMap(([area, rows]) => rows.map((row) => ({ area, ...row })))
 }
 
@@ -129,26 +131,25 @@ const anything = {
 }
 
 /** Runs generate's checks on a feature's contract, then its calls against a server built from it. */
-export async function runFeature(feature: Feature): Promise<Result> {
-  const { directory, remove } = await makeTemporaryDirectory()
-  try {
+export function runFeature(feature: Feature): Promise<Result> {
+  return inTemporaryDirectory(async (directory) => {
     for (const [name, text] of Object.entries({ ...feature.files, 'openapi.yaml': contractOf(feature) }))
       await writeFile(path.join(directory, name), text)
-    let outcomes: Outcome[] = []
-    const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
-      outcomes = await runCalls(feature, contract)
-      return []
-    })
-    generateOperations(contract)
-    await generateTypes(contract)
-    return { outcomes }
-  } catch (error) {
-    if (!(error instanceof ContractError)) throw error
-    const folder = `${path.relative(process.cwd(), directory)}/`
-    return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
-  } finally {
-    await remove()
-  }
+    try {
+      let outcomes: Outcome[] = []
+      const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
+        outcomes = await runCalls(feature, contract)
+        return []
+      })
+      generateOperations(contract)
+      generateTypes(contract)
+      return { outcomes }
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error
+      const folder = `${path.relative(process.cwd(), directory)}/`
+      return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
+    }
+  })
 }
 
 async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
@@ -215,14 +216,6 @@ function outcomeOf(
 
 function picked(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(names.map((name) => [name, node[name]]))
-}
-
-// Bigints only for integers that a number would round.
-function exact(value: unknown): unknown {
-  if (typeof value === 'bigint') return narrowed(value)
-  if (Array.isArray(value)) return value.map(exact)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, exact(each)]))
 }
 
 /** Returns the outcome that a call expects. */

@@ -11,27 +11,26 @@ import type {
 } from '../../src/client/table.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
 import { resolvePointer } from '../../src/contract/pointer.js'
-import { nodeOf, Reader } from '../../src/contract/reader.js'
+import { type Node, nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
-import { header } from './header.js'
+import { header, importOf } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'
 
 /** The text of generated/client.ts. */
 export function generateClient(contract: Contract): string {
-  const { operations } = contract
-  const calls = sorted(operations)
+  const calls = sorted(contract.operations)
     .map((operation) => callType(operation, contract))
     .join('\n')
-  const names = [
-    ...(calls === '' ? [] : ['operations']),
-    ...['Readable', 'Writable'].filter((name) => calls.includes(`${name}<`)),
+  const imports = [
+    importOf(['Call', 'Unfilled'], calls, '../src/client/call.js'),
+    "import type { ClientTable } from '../src/client/table.js'\n",
+    importOf(['WithFiles'], calls, './operations.js'),
+    importOf(['operations', 'Readable', 'Writable'], calls, './types.js'),
   ]
-  const ofCalls = ['Call', 'Unfilled'].filter((name) => calls.includes(`${name}<`)).join(', ')
-  return `${header}${calls === '' ? '' : `import type { ${ofCalls} } from '../src/client/call.js'\n`}import type { ClientTable } from '../src/client/table.js'
-${calls.includes('WithFiles<') ? "import type { WithFiles } from './operations.js'\n" : ''}${names.length > 0 ? `import type { ${names.join(', ')} } from './types.js'\n` : ''}
+  return `${header}${imports.join('')}
 /** A function for each operation of the contract. */
 export interface Calls {
 ${calls}
@@ -43,15 +42,14 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 }
 
 /** The operations of the contract, and the places of int64 values in their responses. */
-export function clientTable({
-  document,
-  operations,
-}: Pick<Contract, 'document' | 'operations'>): ClientTable {
-  return new Tabler(document as Node).table(operations)
-}
-
-interface Node {
-  readonly [key: string]: unknown
+export function clientTable({ document, operations }: Contract): ClientTable {
+  const places = new Int64Places(new Reader(document))
+  const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, places)])
+  const schemas = [...places.schemas].flatMap(([ref, place]) =>
+    place === undefined ? [] : [[ref, place] as const],
+  )
+  schemas.sort(([a], [b]) => (a < b ? -1 : 1))
+  return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(schemas) }
 }
 
 function sorted(operations: Contract['operations']): Operation[] {
@@ -91,8 +89,9 @@ function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boole
 }
 
 // The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or properties with defaults.
-function sentType({ id, body }: Operation, document: object, hasReadOrWriteOnly: boolean): string {
-  const sent = sentContent({ body })
+function sentType(operation: Operation, document: object, hasReadOrWriteOnly: boolean): string {
+  const { id, body } = operation
+  const sent = sentContent(operation)
   if (body === undefined || sent === undefined) return ''
   const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
   if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
@@ -122,7 +121,7 @@ function filledNames(document: object, schema: AnySchema | undefined): string[] 
 }
 
 // The content the client sends: JSON if possible.
-function sentContent({ body }: Pick<Operation, 'body'>): Content | undefined {
+function sentContent({ body }: Operation): Content | undefined {
   const { contents = [] } = body ?? {}
   return (
     contents.find(({ mediaType }) => isPlainJson(mediaType)) ??
@@ -157,81 +156,68 @@ function deprecationText({ deprecatedAt, sunset, successor }: NonNullable<Operat
 }
 
 // The responses a call may resolve with: 2xx, or `default` if there is none.
-function goodAnswers({ responses }: Pick<Operation, 'responses'>): Response[] {
+function goodAnswers({ responses }: Operation): Response[] {
   const all = [...responses.values()]
   const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
   return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
 }
 
-class Tabler {
-  readonly #schemas: Record<string, Place> = {}
-  readonly #without = new Set<string>() // references to schemas without int64
-
-  constructor(readonly document: Node) {}
-
-  table(operations: Contract['operations']): ClientTable {
-    const entries = sorted(operations).map((each) => [clientName(each), this.#operation(each)])
-    const schemas = Object.entries(this.#schemas).sort(([a], [b]) => (a < b ? -1 : 1))
-    return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(schemas) }
+function tableEntry(operation: Operation, places: Int64Places): ClientOperation {
+  const { method, path, parameters: declared } = operation
+  const formed = declared.flatMap(({ name, in: location, form }) => {
+    return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
+  })
+  const int64 = int64Of(operation, places)
+  const answers = goodAnswers(operation)
+  const isJsonAlone = answers.every(({ contents }) => contents.every(({ kind }) => kind === 'json'))
+  return {
+    method,
+    path,
+    ...(operation.isIdempotent && { idempotent: true }),
+    ...(formed.length > 0 && { parameters: formed }),
+    ...bodyOf(sentContent(operation)),
+    ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
+    ...(Object.keys(int64).length > 0 && { int64 }),
   }
+}
 
-  #operation(operation: Operation): ClientOperation {
-    const { method, path, parameters: declared } = operation
-    const item = this.#node(this.#node(this.document.paths)[path])
-    const node = this.#node(item[method.toLowerCase()])
-    const formed = declared.flatMap(({ name, in: location, form }) => {
-      return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
-    })
-    const int64 = this.#answers(this.#node(node.responses))
-    const answers = goodAnswers(operation)
-    const isJsonAlone = answers.every(({ contents }) => contents.every(({ kind }) => kind === 'json'))
-    return {
-      method,
-      path,
-      ...(operation.isIdempotent && { idempotent: true }),
-      ...(formed.length > 0 && { parameters: formed }),
-      ...bodyOf(sentContent(operation)),
-      ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
-      ...(Object.keys(int64).length > 0 && { int64 }),
-    }
-  }
+function int64Of(operation: Operation, places: Int64Places): Record<string, Place> {
+  const { reader } = places
+  const item = reader.node(reader.node(reader.document.paths)[operation.path])
+  const responses = reader.node(reader.node(item[operation.method.toLowerCase()]).responses)
+  const found = goodAnswers(operation).map(({ status, key }) => {
+    const contents = Object.entries(reader.node(reader.node(responses[key]).content))
+    const [, media] = contents.find(([mediaType]) => isJson(mediaType)) ?? []
+    return [status, places.of(reader.node(media).schema)] as const
+  })
+  // A status without int64 needs an entry if its class has one.
+  const isInClass = found.some(([status, place]) => status === '2xx' && place !== undefined)
+  const kept = found.filter(([, place]) => place !== undefined || isInClass)
+  return Object.fromEntries(kept.map(([status, place]) => [status, place ?? {}]))
+}
 
-  #answers(responses: Node): Record<string, Place> {
-    const all = Object.entries(responses).map(
-      ([status, response]) => [status.toLowerCase(), response] as const,
-    )
-    const declared = all.filter(([status]) => /^2(\d\d|xx)$/.test(status))
-    const good = declared.length > 0 ? declared : all.filter(([status]) => status === 'default')
-    const places = good.map(([status, response]) => {
-      const content = Object.entries(this.#node(this.#node(response).content))
-      const [, media] = content.find(([mediaType]) => isJson(mediaType)) ?? []
-      return [status, this.#place(this.#node(media).schema)] as const
-    })
-    // A status without int64 needs an entry if its class has one.
-    const isException = (status: string) =>
-      status !== '2xx' && places.some(([other, place]) => other === '2xx' && place !== undefined)
-    const kept = places.map(
-      ([status, place]) => [status, place ?? (isException(status) ? {} : undefined)] as const,
-    )
-    return Object.fromEntries(kept.filter((entry): entry is [string, Place] => entry[1] !== undefined))
-  }
+class Int64Places {
+  /** By `$ref`; undefined for a schema without int64. */
+  readonly schemas = new Map<string, Place | undefined>()
 
-  // Undefined for a schema without int64, to keep the table small.
-  #place(value: unknown): Place | undefined {
+  constructor(readonly reader: Reader) {}
+
+  /** Undefined for a schema without int64, to keep the table small. */
+  of(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node
     if (typeof schema.$ref === 'string') return this.#reference(schema.$ref as `#/${string}`)
-    if (isBigInteger(schema)) return 'int64'
+    if ([schema.type].flat().includes('integer') && isBig(schema.format)) return 'int64'
     const each = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) =>
-      list(schema[keyword]).flatMap((one) => this.#place(one) ?? []),
+      list(schema[keyword]).flatMap((one) => this.of(one) ?? []),
     )
     const additional = this.#additional(schema)
-    const items = this.#place(schema.items)
+    const items = this.of(schema.items)
     // A property without int64 needs an entry only as an exception from additionalProperties.
-    const properties = Object.entries(this.#node(schema.properties))
-      .map(([name, one]) => [name, this.#place(one) ?? null] as const)
+    const properties = Object.entries(nodeOf(schema.properties))
+      .map(([name, one]) => [name, this.of(one) ?? null] as const)
       .filter(([, place]) => place !== null || additional !== undefined)
-    const prefix = list(schema.prefixItems).map((one) => this.#place(one) ?? null)
+    const prefix = list(schema.prefixItems).map((one) => this.of(one) ?? null)
     const places: Places = {
       ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
       ...(additional !== undefined && { additional }),
@@ -244,27 +230,19 @@ class Tabler {
 
   // As in the types, patterns are not distinguished: a property that matches any pattern may have any of their schemas.
   #additional(schema: Node): Place | undefined {
-    const others = [schema.additionalProperties, ...Object.values(this.#node(schema.patternProperties))]
-    const each = others.flatMap((one) => this.#place(one) ?? [])
+    const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
+    const each = others.flatMap((one) => this.of(one) ?? [])
     return each.length > 1 ? { each } : each[0]
   }
 
-  // A schema may refer to itself: it is added before its subschemas are read, and removed if it has no int64.
+  // A schema may refer to itself: it is added before its subschemas are read.
   #reference(ref: `#/${string}`): Place | undefined {
-    if (ref in this.#schemas) return ref
-    if (this.#without.has(ref)) return undefined
-    this.#schemas[ref] = {}
-    const place = this.#place(resolvePointer(this.document, ref))
-    if (place === undefined || !leadsToInt64(place, ref)) delete this.#schemas[ref]
-    else this.#schemas[ref] = place
-    if (!(ref in this.#schemas)) this.#without.add(ref)
-    return ref in this.#schemas ? ref : undefined
-  }
-
-  #node(value: unknown): Node {
-    if (typeof value !== 'object' || value === null) return {}
-    const { $ref } = value as Node
-    return typeof $ref === 'string' ? this.#node(resolvePointer(this.document, $ref)) : (value as Node)
+    if (!this.schemas.has(ref)) {
+      this.schemas.set(ref, {})
+      const place = this.of(resolvePointer(this.reader.document, ref))
+      this.schemas.set(ref, place !== undefined && leadsToInt64(place, ref) ? place : undefined)
+    }
+    return this.schemas.get(ref) && ref
   }
 }
 
@@ -298,10 +276,6 @@ function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientFie
     ...(separator !== undefined && { separator }),
     ...(kind === 'file' && mediaType !== undefined && !isRange(mediaType) && { mediaType }),
   }
-}
-
-function isBigInteger({ type, format }: Node): boolean {
-  return isBig(format) && (type === 'integer' || (Array.isArray(type) && type.includes('integer')))
 }
 
 // Whether a place contains an int64, other than by a reference back to itself.

@@ -53,13 +53,13 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
         return !isAdopted && (isMistaken || unsupportedSecurity(operation, contract) === undefined)
       }),
   )
-  const undeclared = await undeclaredRefusals(root, contract)
+  const undeclared = undeclaredRefusals(contract, handlers)
   if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
   return {
     contract,
     differences: [
       ...(await generatedDifferences(root, contract)),
-      ...(await handlerDifferences(root, contract)),
+      ...handlerDifferences(contract, [...handlers.keys()]),
     ],
     warnings,
   }
@@ -67,7 +67,7 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
 
 async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
   const contents = new Map([
-    ['types.ts', await generateTypes(contract)],
+    ['types.ts', generateTypes(contract)],
     ['operations.ts', generateOperations(contract)],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract)],
@@ -80,20 +80,22 @@ async function generatedDifferences(root: string, contract: Contract): Promise<D
     const isFresh = state === 'stale' && (await readFile(path.join(folder, name), 'utf8')) === content
     if (!isFresh) differences.push({ file: `${generatedFolder}/${name}`, state, content })
   }
-  const left = present.filter((name) => !contents.has(name))
-  return [...differences, ...left.map((name) => orphan(generatedFolder, name))]
+  for (const name of present) {
+    if (!contents.has(name)) differences.push({ file: `${generatedFolder}/${name}`, state: 'orphaned' })
+  }
+  return differences
 }
 
-async function handlerDifferences(root: string, contract: Contract): Promise<Difference[]> {
-  const present = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
-  const operations = new Map([...contract.operations.values()].map((each) => [`${each.name}.ts`, each]))
-  const missing = [...operations].filter(([name]) => !present.includes(name))
-  const orphans = present.filter((name) => !operations.has(name))
+function handlerDifferences({ operations }: Contract, present: readonly string[]): Difference[] {
+  const declared = [...operations.values()]
+  const fileOf = (name: string) => `${handlersFolder}/${name}.ts`
+  const missing = declared.filter(({ name }) => !present.includes(name))
+  const orphans = present.filter((name) => !declared.some((each) => each.name === name))
   return [
-    ...missing.map(([name, operation]): Difference => {
-      return { file: `${handlersFolder}/${name}`, state: 'missing', content: generateStub(operation) }
+    ...missing.map((operation): Difference => {
+      return { file: fileOf(operation.name), state: 'missing', content: generateStub(operation) }
     }),
-    ...orphans.map((name) => orphan(handlersFolder, name)),
+    ...orphans.map((name): Difference => ({ file: fileOf(name), state: 'orphaned' })),
   ]
 }
 
@@ -108,25 +110,23 @@ async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> 
 }
 
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.
-async function undeclaredRefusals(root: string, contract: Contract): Promise<string[]> {
-  const { operations, errorStatuses, describesErrors } = contract
+function undeclaredRefusals(
+  { operations, errorStatuses, describesErrors }: Contract,
+  handlers: ReadonlyMap<string, string>,
+): string[] {
   if (!describesErrors) return []
-  const found = [...operations.values()].map(async ({ id, name, responses }) => {
-    const file = `${handlersFolder}/${name}.ts`
-    const text = await readFile(path.join(root, file), 'utf8').catch(() => '')
-    const codes = [...text.matchAll(/new ApiError\(\s*'(\w+)'/g)].map(([, code = '']) => code)
-    return [...new Set(codes)].flatMap((code) => {
+  return [...operations.values()].flatMap(({ id, name, responses }) => {
+    const thrown = (handlers.get(name) ?? '').matchAll(/new ApiError\(\s*'(\w+)'/g)
+    const codes = new Set([...thrown].map(([, code = '']) => code))
+    return [...codes].flatMap((code) => {
       const status = errorStatuses.get(code)
       const isOwn = status === undefined || code in defaultErrorStatuses // an unknown code does not compile
       if (isOwn || byStatus(responses)(status) !== undefined) return []
-      return [`${file}: throws ApiError ${code}, but ${id} declares no ${status} response`]
+      return [
+        `${handlersFolder}/${name}.ts: throws ApiError ${code}, but ${id} declares no ${status} response`,
+      ]
     })
   })
-  return (await Promise.all(found)).flat()
-}
-
-function orphan(folder: string, name: string): Difference {
-  return { file: `${folder}/${name}`, state: 'orphaned' }
 }
 
 /** Writes the differences to the project in a folder; existing handlers are neither changed nor removed. */

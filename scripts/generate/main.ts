@@ -7,7 +7,7 @@ import { paintFor, print } from '../../src/commands/terminal.js'
 import { projectRoot } from '../../src/paths.js'
 import { findDifferences, writeDifferences } from './differences.js'
 import { handlersFolder } from './handlers.js'
-import { type Outcome, toJson, toText } from './report.js'
+import { toJson, toText } from './report.js'
 import { sunsets } from './sunsets.js'
 
 const usage = `Usage: npm run generate [-- [--check] [--json]]
@@ -31,32 +31,18 @@ Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check 
 async function main(args: readonly string[]): Promise<number> {
   const options = { check: { type: 'boolean' }, json: { type: 'boolean' } } as const
   const { check = false, json = false } = parseArgs({ args: [...args], options }).values
-  const { outcome, warnings } = check ? await find() : await write()
-  for (const line of warnings) process.stderr.write(`${line}\n`)
+  const { contract, differences, warnings } = await findDifferences(projectRoot)
+  const { past, soon } = check ? sunsets(contract, Date.now()) : { past: [], soon: [] }
+  const files = check
+    ? differences.map(({ file, state }) => ({ file, state }))
+    : await writeDifferences(projectRoot, differences)
+  for (const line of [...warnings, ...soon.map((line) => `warning: ${line}`)])
+    process.stderr.write(`${line}\n`)
+  const outcome = { files, sunsets: past }
   await print(json ? toJson(outcome) : toText(outcome, check, paintFor(process.stdout)))
   if (!check) return 0
-  if (outcome.files.length > 0) process.stderr.write('Run npm run generate.\n')
-  return outcome.files.length + outcome.sunsets.length > 0 ? 1 : 0
-}
-
-interface Result {
-  readonly outcome: Outcome
-  readonly warnings: readonly string[]
-}
-
-async function find(): Promise<Result> {
-  const { contract, differences, warnings } = await findDifferences(projectRoot)
-  const { past, soon } = sunsets(contract, Date.now())
-  const files = differences.map(({ file, state }) => ({ file, state }))
-  return {
-    outcome: { files, sunsets: past },
-    warnings: [...warnings, ...soon.map((line) => `warning: ${line}`)],
-  }
-}
-
-async function write(): Promise<Result> {
-  const { differences, warnings } = await findDifferences(projectRoot)
-  return { outcome: { files: await writeDifferences(projectRoot, differences), sunsets: [] }, warnings }
+  if (files.length > 0) process.stderr.write('Run npm run generate.\n')
+  return files.length + past.length > 0 ? 1 : 0
 }
 
 runCommand(usage, main)

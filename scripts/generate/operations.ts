@@ -3,35 +3,32 @@
 
 import { essence, isRange, responseContent } from '../../src/contract/media-types.js'
 import type { Content, Contract, Operation, Response } from '../../src/contract/types.js'
-import { header } from './header.js'
+import { header, importOf } from './header.js'
 
 /** The text of generated/operations.ts. */
 export function generateOperations(contract: Contract): string {
-  const { operations, hasReadOrWriteOnly, describesErrors } = contract
+  const { operations, hasReadOrWriteOnly } = contract
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly))
-  const text = members.join('\n')
-  const named = ['operations', 'Readable', 'Writable'].filter((name) =>
-    new RegExp(`\\b${name}[[<]`).test(text),
-  )
-  const imports = [...(describesErrors ? ['components'] : []), ...named]
-  return `${header}${imports.length > 0 ? `import type { ${imports.join(', ')} } from './types.js'\n\n` : ''}/** Parameters with a default are always there. */
+  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly)).join('\n')
+  const text = `/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => text.includes(`${name}<`))
+  .filter(([name]) => members.includes(`${name}<`))
   .map(([, helper]) => helper)
   .join('')}/** What each operation takes, and the answers that the contract declares for it. */
 export interface Operations {
-${text}
+${members}
 }
 
 export type OperationId = keyof Operations
 
 ${errorTypes(contract)}`
+  const imports = importOf(['components', 'operations', 'Readable', 'Writable'], text, './types.js')
+  return `${header}${imports && `${imports}\n`}${text}`
 }
 
 // Helper types, included only if an operation uses them.
@@ -147,26 +144,25 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
   const classes = all.filter(({ status }) => status.endsWith('xx'))
   const hasSuccess = [...exact, ...classes].some(({ status }) => /^[23]/.test(status))
-  const others = hasSuccess ? undefined : responses.get('default')
+  const others = all.filter(({ status }) => status === 'default' && !hasSuccess)
   const classOf = ({ status }: Response) => `StatusOf<${status[0]}>`
   const without = (type: string, names: string[]) =>
     names.length > 0 ? `Exclude<${type}, ${names.join(' | ')}>` : type
-  const within = ({ status }: Response) =>
-    exact.filter((each) => each.status[0] === status[0]).map((each) => each.status)
+  const statuses = exact.map(({ status }) => status)
   return [
     ...exact.map((each): [Response, string] => [each, each.status]),
-    ...classes.map((each): [Response, string] => [each, without(classOf(each), within(each))]),
-    ...(others === undefined
-      ? []
-      : [
-          [
-            others,
-            without('StatusOf<2 | 3 | 4 | 5>', [
-              ...exact.map(({ status }) => status),
-              ...classes.map(classOf),
-            ]),
-          ] as [Response, string],
-        ]),
+    ...classes.map((each): [Response, string] => {
+      return [
+        each,
+        without(
+          classOf(each),
+          statuses.filter((status) => status[0] === each.status[0]),
+        ),
+      ]
+    }),
+    ...others.map((each): [Response, string] => {
+      return [each, without('StatusOf<2 | 3 | 4 | 5>', [...statuses, ...classes.map(classOf)])]
+    }),
   ]
 }
 

@@ -2,14 +2,19 @@
 // would round it.
 
 import { createRequire } from 'node:module'
-import { createConfig } from '@redocly/openapi-core'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
 import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
-import { dataKeywords, mapKeywords, referenceObjectKeywords, rounded } from '../../src/contract/upgrade.js'
+import {
+  dataKeywords,
+  holdsPathItems,
+  mapKeywords,
+  referenceObjectKeywords,
+  rounded,
+} from '../../src/contract/upgrade.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
@@ -30,10 +35,10 @@ const {
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
 /** The text of generated/types.ts. */
-export async function generateTypes(contract: Contract): Promise<string> {
+export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
-  const document = withTypedParameters(withNamedParts(withoutAliases(contract.document))) as OpenAPI3
-  const nodes = transformSchema(document, await context(document, contract.hasReadOrWriteOnly))
+  const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
+  const nodes = transformSchema(document, context(document, contract.hasReadOrWriteOnly))
   return header + withCorrectHelpers(astToString(withNamedSchemas(nodes)))
 }
 
@@ -127,44 +132,25 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// openapi-typescript's default options. Its main function would lint and bundle the document again, with stricter rules. Its types make
-// some properties with a default optional, but handlers always get a value.
-async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<GlobalContext> {
+// Its main function would lint and bundle the document again, with stricter rules. Its types make some properties with a default optional,
+// but handlers always get a value.
+function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
   const reader = new Reader(document)
-  return {
-    additionalProperties: false,
-    alphabetize: false,
-    arrayLength: false,
+  const options: Partial<GlobalContext> = {
     defaultNonNullable: true,
     discriminators: scanDiscriminators(document, silent),
     emptyObjectsUnknown: true,
-    enum: false,
-    enumValues: false,
-    conditionalEnums: false,
-    dedupeEnums: false,
-    excludeDeprecated: false,
-    exportType: false,
-    immutable: false,
-    rootTypes: false,
-    rootTypesNoSchemaPrefix: false,
-    rootTypesKeepCasing: false,
     injectFooter: [],
-    pathParamsAsTypes: false,
-    postTransform: undefined,
-    propertiesRequiredByDefault: false,
-    redoc: await createConfig({}),
     ...silent,
     transformProperty: (property, schema, { path = '' }) => {
       const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
       const { modifiers, name, type } = property
       return isFilled ? ts.factory.createPropertySignature(modifiers, name, undefined, type) : undefined
     },
-    makePathsEnum: false,
-    generatePathParams: false,
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
-    transform: (schema, options) => {
+    transform: (schema, node) => {
       const { const: constant, enum: values = [constant] } = nodeOf(schema) as {
         const?: unknown
         enum?: unknown[]
@@ -172,9 +158,10 @@ async function context(document: OpenAPI3, readWriteMarkers: boolean): Promise<G
       if (values.some((each) => typeof each === 'bigint')) return tsUnion(values.map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
-      return schema.type === 'array' ? tuple(schema as Tuple, options) : undefined
+      return schema.type === 'array' ? tuple(schema as Tuple, node) : undefined
     },
   }
+  return options as GlobalContext // all others are off by default
 }
 
 /** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
@@ -221,9 +208,16 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
   return ts.factory.createTupleTypeNode(isClosed ? types : [...types, rest])
 }
 
-// openapi-typescript has no type for the target of a `$ref` into an `allOf`, a media type or the parameters of a path. Each such target is
-// copied to a schema or parameter of its own, and the `$ref` changed to that.
-function withNamedParts(document: object): object {
+// What openapi-typescript does not understand, in other words:
+// - The target of a `$ref` into an `allOf`, a media type or the parameters of a path has no type. It is copied to a schema or parameter of
+//   its own, and the `$ref` changed to that.
+// - `$defs` would be a property of the type; what refers to a definition refers to its copy.
+// - The JSON of a parameter's `content` would be a string.
+// - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a response.
+// - A discriminator's mapping may only have references, not names of schemas.
+// - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
+function withTypedParts(document: object): object {
+  const reader = new Reader(document)
   const { components = {} } = document as { readonly components?: Components }
   const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
   const refs = new Map<string, string>()
@@ -235,26 +229,46 @@ function withNamedParts(document: object): object {
     const made = `#/components/${kind}/${name}`
     refs.set(ref, made) // before copying, because it may refer to itself
     parts[kind][name] = {}
-    parts[kind][name] = named(resolvePointer(document, ref), kind)
+    parts[kind][name] = typed(resolvePointer(document, ref), kind)
     return made
   }
-  const named = (value: unknown, of: string, isMap = false): unknown => {
-    if (Array.isArray(value)) return value.map((each) => named(each, of))
-    if (typeof value !== 'object' || value === null) return value
-    const entries = Object.entries(value).map(([key, each]) => {
-      const kind = !isMap && key === '$ref' ? kindOfPart(String(each), of) : undefined
-      if (kind !== undefined) return [key, partOf(String(each), kind)]
-      if (!isMap && (dataKeywords.has(key) || key.startsWith('x-'))) return [key, each]
-      return [key, named(each, isMap ? of : key, !isMap && mapKeywords.has(key))]
+  const typed = (value: unknown, of = '', isMap = false): unknown => {
+    if (Array.isArray(value)) {
+      const isIgnored = (each: unknown) => of === 'parameters' && isIgnoredParameter(reader.node(each))
+      return value.filter((each) => !isIgnored(each)).map((each) => typed(each, of))
+    }
+    if (typeof value !== 'object' || value === null) return rounded(value)
+    const entries = Object.entries(value).map(([key, each]): [string, unknown] => {
+      if (isMap) return [key, typed(each, of)]
+      if (key === 'const' || key === 'enum') return [key, each]
+      if (dataKeywords.has(key) || key.startsWith('x-')) return [key, rounded(each)]
+      const kind = key === '$ref' ? kindOfPart(String(each), of) : undefined
+      return [key, kind === undefined ? typed(each, key, mapKeywords.has(key)) : partOf(String(each), kind)]
     })
-    // openapi-typescript makes `$defs` a property of the type; what refers to a definition refers to its copy.
-    return Object.fromEntries(isMap ? entries : entries.filter(([key]) => key !== '$defs'))
+    if (isMap) {
+      const isResponse = (each: unknown) => typeof each === 'object' && each !== null
+      return Object.fromEntries(entries.filter(([, each]) => of !== 'responses' || isResponse(each)))
+    }
+    return corrected(Object.fromEntries(entries))
   }
-  const copy = named(document, '') as { readonly components?: Components }
+  const copy = typed(document) as { readonly components?: Components }
   if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
   return { ...copy, components: { ...copy.components, schemas, parameters } }
+}
+
+function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
+  const { propertyName, mapping, name, in: location, content } = node
+  if (typeof propertyName === 'string') {
+    const refs = Object.entries(nodeOf(mapping)).map(([value, target]) => {
+      return [value, /^[\w.-]+$/.test(String(target)) ? `#/components/schemas/${target}` : target]
+    })
+    return { ...node, mapping: Object.fromEntries(refs) }
+  }
+  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return node
+  const [media] = Object.values(nodeOf(content))
+  return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
 // openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path item's `$ref`.
@@ -286,15 +300,6 @@ function nameless(item: object): object {
   return Object.fromEntries(entries)
 }
 
-// openapi-typescript supports references in a discriminator's mapping, but not schema names.
-function withMappedRefs(discriminator: Readonly<Record<string, unknown>>): object {
-  const entries = Object.entries((discriminator.mapping ?? {}) as Record<string, string>)
-  const refs = entries.map(([value, target]) => {
-    return [value, /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target]
-  })
-  return { ...discriminator, mapping: Object.fromEntries(refs) }
-}
-
 type Kind = 'schemas' | 'parameters'
 type Components = { readonly [kind in Kind]?: object }
 
@@ -302,40 +307,9 @@ type Components = { readonly [kind in Kind]?: object }
 function kindOfPart(ref: string, of: string): Kind | undefined {
   if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
   if (of === 'parameters') return of
-  return referenceObjectKeywords.includes(of) || ['paths', 'pathItems', 'webhooks'].includes(of)
-    ? undefined
-    : 'schemas'
+  return referenceObjectKeywords.includes(of) || holdsPathItems(of) ? undefined : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {
   return name in taken ? freeName(`${name}_`, taken) : name
-}
-
-// openapi-typescript types the JSON of a parameter's `content` as a string, types the header parameters that OpenAPI ignores, and reads an
-// extension in `responses` as a response.
-function withTypedParameters(document: object): object {
-  const reader = new Reader(document)
-  const typed = (node: unknown, at = '', isMap = false): unknown => {
-    if (Array.isArray(node)) {
-      const isIgnored = (each: unknown) => at === 'parameters' && isIgnoredParameter(reader.node(each))
-      return node.filter((each) => !isIgnored(each)).map((each) => typed(each))
-    }
-    if (typeof node === 'bigint') return Number(node) // only shown in comments, by JSON.stringify
-    if (typeof node !== 'object' || node === null) return node
-    const isResponse = (each: unknown) => typeof each === 'object' && each !== null
-    const entries = Object.entries(node).filter(([, each]) => at !== 'responses' || isResponse(each))
-    const copy = Object.fromEntries(
-      entries.map(([key, each]) => {
-        if (!isMap && (key === 'const' || key === 'enum')) return [key, each] // exact in the types
-        if (!isMap && dataKeywords.has(key)) return [key, rounded(each)] // only shown in comments
-        return [key, typed(each, isMap ? '' : key, !isMap && mapKeywords.has(key))]
-      }),
-    )
-    if (typeof copy.propertyName === 'string') return withMappedRefs(copy)
-    const { name, in: location, content } = copy
-    if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return copy
-    const [media] = Object.values(reader.node(content))
-    return { ...copy, schema: reader.node(media).schema ?? {} }
-  }
-  return typed(document) as object
 }

@@ -2,11 +2,10 @@
 
 import { linkTo } from './links.js'
 
-/** Inspects the response headers of an operation. */
-export type WarnIfDeprecated = (operation: string, headers: Headers) => void
-
 /** Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and successor. */
-export function createDeprecationWarner(warn: (message: string) => void): WarnIfDeprecated {
+export function createDeprecationWarner(
+  warn: (message: string) => void,
+): (operation: string, headers: Headers) => void {
   const warned = new Set<string>()
   return (operation, headers) => {
     const since = /^@(-?\d+)/.exec(headers.get('Deprecation') ?? '')?.[1]

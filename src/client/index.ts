@@ -5,7 +5,7 @@ import { type Calls, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
 import type { Arguments, CallResult } from './call.js'
 import { buildClient, type ClientOptions } from './client.js'
-import { decode, decodeAny, encode } from './json.js'
+import { decode, decodeAny } from './json.js'
 
 export type { Calls } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
@@ -14,6 +14,7 @@ export type * from '../../generated/types.js'
 export type { CallOptions, CallResult } from './call.js'
 export type { ClientOptions } from './client.js'
 export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
+export { encode as stringify } from './json.js'
 
 /** The names of the operations. */
 export type OperationId = keyof Calls
@@ -56,11 +57,6 @@ export function createClient(options: ClientOptions): Client {
 }
 
 type Schemas = components['schemas']
-
-/** Like `JSON.stringify`, but writes a bigint as an exact number. */
-export function stringify(value: unknown): string {
-  return encode(value)
-}
 
 /**
  * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Without, an integer is a bigint if

@@ -4,7 +4,7 @@ import { parse, stringify } from 'lossless-json'
 import { exactNumber } from '../lib/exact-number.js'
 import type { ClientTable, Place, Places } from './table.js'
 
-/** Converts a value to JSON; a bigint becomes an exact number. */
+/** Like `JSON.stringify`, but writes a bigint as an exact number. */
 export function encode(value: unknown): string {
   return stringify(value) ?? ''
 }

@@ -61,35 +61,29 @@ function encoded(value: unknown): string {
 const bare: Write = String
 
 function write(name: string, value: unknown, { style, explode }: Form, one: Write): string {
-  const named = (each: string) => `${encoded(name)}=${each}`
-  const fields = () => given(value as object).map(([field, each]) => `${one(field)}=${one(each)}`)
-  const isList = Array.isArray(value)
+  const named = (text: string) => `${encoded(name)}=${text}`
+  const dotless: Write = (each) => one(each).replaceAll('.', '%2E')
+  const all = parts(value, explode, style === 'label' && explode ? dotless : one)
+  // Exploded, the elements of a list have the name of the parameter, and the fields of an object their own.
+  const exploded = isObject(value) ? all : all.map(named)
+  const pairs = explode ? exploded : [named(all.join(','))]
   switch (style) {
     case 'deepObject':
       return given(value as object)
         .map(([field, each]) => `${encoded(`${name}[${field}]`)}=${one(each)}`)
         .join('&')
     case 'form':
-      if (explode && isList) return value.map((each) => named(one(each))).join('&')
-      if (explode && isObject(value)) return fields().join('&')
-      return named(parts(value, explode, one).join(','))
+      return pairs.join('&')
     case 'spaceDelimited':
-      return named(parts(value, explode, one).join('%20'))
+      return named(all.join('%20'))
     case 'pipeDelimited':
-      return named(parts(value, explode, one).join('%7C'))
-    case 'label': {
-      const dotless: Write = (each) => one(each).replaceAll('.', '%2E')
-      return `.${parts(value, explode, explode ? dotless : one).join(explode ? '.' : ',')}`
-    }
+      return named(all.join('%7C'))
+    case 'label':
+      return `.${all.join(explode ? '.' : ',')}`
     case 'matrix':
-      if (explode && isList) return value.map((each) => `;${named(one(each))}`).join('')
-      if (explode && isObject(value))
-        return fields()
-          .map((each) => `;${each}`)
-          .join('')
-      return `;${named(parts(value, explode, one).join(','))}`
+      return pairs.map((each) => `;${each}`).join('')
     default:
-      return parts(value, explode, one).join(',')
+      return all.join(',')
   }
 }
 

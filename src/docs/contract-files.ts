@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { stringify } from 'lossless-json'
 import { stringify as toYaml } from 'yaml'
 import type { Contract } from '../contract/types.js'
-import { lazyAsset, sendAsset, toAsset } from './assets.js'
+import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
@@ -14,12 +14,7 @@ const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWi
 
 /** Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1. */
 export function addContractFiles(app: FastifyInstance, { text, document }: Contract): void {
-  const yaml = lazyAsset(() => toAsset(yamlType, Buffer.from(text)))
-  const yaml30 = lazyAsset(() => toAsset(yamlType, Buffer.from(toYaml(toOpenApi30(document), simpleYaml))))
-  const json = lazyAsset(() =>
-    toAsset('application/json; charset=utf-8', Buffer.from(String(stringify(document)))),
-  )
-  app.get('/openapi.yaml', async (request, reply) => sendAsset(request, reply, await yaml()))
-  app.get('/openapi-3.0.yaml', async (request, reply) => sendAsset(request, reply, await yaml30()))
-  app.get('/openapi.json', async (request, reply) => sendAsset(request, reply, await json()))
+  addAsset(app, '/openapi.yaml', yamlType, () => text)
+  addAsset(app, '/openapi-3.0.yaml', yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
+  addAsset(app, '/openapi.json', 'application/json; charset=utf-8', () => String(stringify(document)))
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../contract/types.js'
 import { docsFolder } from '../paths.js'
-import { lazyAsset, sendAsset, toAsset } from './assets.js'
+import { addAsset } from './assets.js'
 import { pageDocument } from './page-document.js'
 
 // Scalar uses inline styles and `data:` icons.
@@ -26,15 +26,16 @@ const policy = [
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
   if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (isTaken('/docs', contract)) return
-  const html = lazyAsset(() => toAsset('text/html; charset=utf-8', Buffer.from(page(contract))))
-  app.get('/docs', async (request, reply) => {
-    reply.header('Content-Security-Policy', policy)
-    return sendAsset(request, reply, await html())
+  addAsset(app, '/docs', 'text/html; charset=utf-8', () => page(contract), {
+    'Content-Security-Policy': policy,
   })
-  for (const [name, type, read] of files) {
-    const asset = lazyAsset(async () => toAsset(type, await read(contract)))
-    app.get(`/docs/${name}`, async (request, reply) => sendAsset(request, reply, await asset()))
-  }
+  const javascript = 'text/javascript; charset=utf-8'
+  addAsset(app, '/docs/page.js', javascript, () => readFile(path.join(docsFolder, 'page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () =>
+    readFile(path.join(docsFolder, 'page.css')),
+  )
+  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalarFile))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract))
 }
 
 function isTaken(path: string, { prefix, operations }: Contract): boolean {
@@ -46,17 +47,6 @@ const scalarFile = path.join(
   'js',
   'standalone.js',
 )
-const javascript = 'text/javascript; charset=utf-8'
-const files: readonly [name: string, type: string, read: (contract: Contract) => Promise<Buffer>][] = [
-  ['page.js', javascript, () => readFile(path.join(docsFolder, 'page.js'))],
-  ['page.css', 'text/css; charset=utf-8', () => readFile(path.join(docsFolder, 'page.css'))],
-  ['scalar.js', javascript, () => readFile(scalarFile)],
-  [
-    'contract.json',
-    'application/json; charset=utf-8',
-    async (contract) => Buffer.from(pageDocument(contract)),
-  ],
-]
 
 // URLs are relative: a proxy in front of the service may add a path prefix.
 function page({ title }: Contract): string {

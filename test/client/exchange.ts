@@ -1,34 +1,17 @@
 // Failures of the network and of servers, each produced by a small server.
 
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import { ApiError } from '../../src/client/error.js'
+import type { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
+import { listen } from '../fixtures/listen.js'
 
 const get = { method: 'GET', path: '/' }
 const post = { method: 'POST', path: '/' }
 
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-}
-
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
   return { fetch, timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000, clock, ...others }
-}
-
-async function errorFrom(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.catch((reason) => reason)
-  if (error instanceof ApiError) return error
-  throw new Error(`not an ApiError: ${error}`)
 }
 
 t.test('an attempt without a response in time fails and is not retried', async (t) => {
@@ -36,16 +19,14 @@ t.test('an attempt without a response in time fails and is not retried', async (
   const url = await listen(t, () => {
     requests++
   })
-  const error = await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })))
-  t.match(error, { code: 'timeout', message: 'No response within 50 ms.', status: undefined })
+  const exchanged = exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 }))
+  await t.rejects(exchanged, { code: 'timeout', message: 'No response within 50 ms.', status: undefined })
   t.ok(requests <= 1) // none if the attempt timed out before it arrived
 })
 
 t.test('the time limit includes the body', async (t) => {
   const url = await listen(t, (_, response) => void response.write('['))
-  t.match(await errorFrom(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 }))), {
-    code: 'timeout',
-  })
+  await t.rejects(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })), { code: 'timeout' })
 })
 
 t.test('a call can be aborted while the server handles it', async (t) => {
@@ -53,7 +34,7 @@ t.test('a call can be aborted while the server handles it', async (t) => {
   const reason = new Error('enough')
   const url = await listen(t, () => controller.abort(reason))
   const request = new Request(url, { signal: controller.signal })
-  t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'aborted', cause: reason })
+  await t.rejects(exchange(request, get, optionsOf([])), { code: 'aborted', cause: reason })
 })
 
 t.test('a broken connection is retried only for idempotent requests', async (t) => {
@@ -68,7 +49,7 @@ t.test('a broken connection is retried only for idempotent requests', async (t) 
   t.strictSame(waits, [500, 1_000])
   requests = 0
   const creation = new Request(url, { method: 'POST', body: '{}' })
-  t.match(await errorFrom(exchange(creation, post, optionsOf(waits))), { code: 'unreachable' })
+  await t.rejects(exchange(creation, post, optionsOf(waits)), { code: 'unreachable' })
   t.equal(requests, 1, 'a POST is sent once')
 })
 
@@ -87,7 +68,7 @@ t.test('each attempt sends the whole body', async (t) => {
 
 t.test('a refused connection is reported as unreachable', async (t) => {
   const request = new Request(`http://127.0.0.1:${await freePort()}/`)
-  t.match(await errorFrom(exchange(request, get, optionsOf([]))), { code: 'unreachable', cause: Error })
+  await t.rejects(exchange(request, get, optionsOf([])), { code: 'unreachable', cause: Error })
 })
 
 const strange: [title: string, status: number, body: string, message: RegExp][] = [
@@ -99,8 +80,8 @@ const strange: [title: string, status: number, body: string, message: RegExp][] 
 for (const [title, status, body, message] of strange) {
   t.test(`an error response with ${title} is reported by its status`, async (t) => {
     const url = await listen(t, (_, response) => void response.writeHead(status).end(body))
-    const error = await errorFrom(exchange(new Request(url), get, optionsOf([])))
-    t.match(error, { code: 'unexpected_answer', status, message })
+    const expected = { code: 'unexpected_answer', status, message }
+    await t.rejects(exchange(new Request(url), get, optionsOf([])), expected)
   })
 }
 
@@ -108,12 +89,11 @@ t.test('a 304 and a redirect that is not followed have their own error codes', a
   const url = await listen(t, ({ url: path = '' }, response) => {
     response.writeHead(Number(path.slice(1)), { ETag: '"1"' }).end()
   })
-  const fail = (status: number) => errorFrom(exchange(new Request(`${url}${status}`), get, optionsOf([])))
-  const notModified = await fail(304)
-  t.match(notModified, { code: 'not_modified', status: 304 })
-  t.equal(notModified.response?.headers.get('ETag'), '"1"')
-  t.match(await fail(300), { code: 'redirect', status: 300 })
-  t.match(await fail(302), { code: 'redirect', status: 302 })
+  const answer = (status: number) => exchange(new Request(`${url}/${status}`), get, optionsOf([]))
+  const notModified = await t.rejects(answer(304), { code: 'not_modified', status: 304 })
+  t.equal((notModified as ApiError).response?.headers.get('ETag'), '"1"')
+  await t.rejects(answer(300), { code: 'redirect', status: 300 })
+  await t.rejects(answer(302), { code: 'redirect', status: 302 })
 })
 
 t.test('a response without a body succeeds', async (t) => {

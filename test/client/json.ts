@@ -2,8 +2,8 @@ import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
 import { decode, encode } from '../../src/client/json.js'
 import { readResponseBody } from '../../src/client/response-body.js'
-import type { ClientOperation } from '../../src/client/table.js'
-import type { Operation } from '../../src/contract/types.js'
+import type { ClientOperation, ClientTable } from '../../src/client/table.js'
+import { toContract } from '../../src/contract/read.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const max = 9223372036854775807n
@@ -12,19 +12,23 @@ function bytesOf(text: string): ArrayBuffer {
   return new TextEncoder().encode(text).buffer as ArrayBuffer
 }
 
-const operation = {
-  id: 'x',
-  method: 'GET',
-  path: '/x',
-  parameters: [],
-  responses: new Map(),
-} as object as Operation
+const json = (schema: object) => ({ content: { 'application/json': { schema } } })
+
+// The table of a contract with one operation, x, that has these responses.
+function tableOf(responses: object, schemas: object = {}): ClientTable {
+  const paths = { '/x': { get: { operationId: 'x', responses } } }
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'X', version: '1.0.0' },
+    paths,
+    components: { schemas },
+  }
+  return clientTable(toContract({ document, text: '' }).contract)
+}
 
 // Decodes a body like a client of a contract with this response schema and these schemas.
-function read(text: string, schema: object, schemas: object = {}): unknown {
-  const responses = { 200: { content: { 'application/json': { schema } } } }
-  const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const table = clientTable({ document, operations: new Map([['x', operation]]) })
+function read(text: string, schema: object, schemas?: object): unknown {
+  const table = tableOf({ 200: json(schema) }, schemas)
   return decode(text, table.operations.x?.int64?.['200'], table.schemas)
 }
 
@@ -85,20 +89,14 @@ for (const [title, schema, text, value, schemas] of cases) {
 
 t.test('schemas without int64 are not in the table', async (t) => {
   const schemas = { A: { properties: { a: { type: 'string' } } }, B: { items: ref('B') } }
-  const responses = { 200: { content: { 'application/json': { schema: { anyOf: [ref('A'), ref('B')] } } } } }
-  const document = { paths: { '/x': { get: { responses } } }, components: { schemas } }
-  const operations = new Map([['x', operation]])
-  t.strictSame(clientTable({ document, operations }), {
+  t.strictSame(tableOf({ 200: json({ anyOf: [ref('A'), ref('B')] }) }, schemas), {
     operations: { x: { method: 'GET', path: '/x' } },
     schemas: {},
   })
 })
 
 t.test('the declaration of a status takes precedence over that of its class', async (t) => {
-  const content = (schema: object) => ({ content: { 'application/json': { schema } } })
-  const responses = { 200: content({ type: 'number' }), '2XX': content(int64) }
-  const document = { paths: { '/x': { get: { responses } } } }
-  const table = clientTable({ document, operations: new Map([['x', operation]]) })
+  const table = tableOf({ 200: json({ type: 'number' }), '2XX': json(int64) })
   const answer = (status: number) =>
     readResponseBody(
       table,

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { buildPackage } from '../../scripts/client/package.js'
+import { buildPackage, problemsOf } from '../../scripts/client/package.js'
 import { createClient } from '../../src/client/index.js'
 import { readContract } from '../../src/contract/read.js'
 import { contractFile, projectRoot } from '../../src/paths.js'
@@ -25,14 +25,6 @@ const strict = {
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
 } satisfies ts.CompilerOptions
-
-function problemsOf(program: ts.Program): string[] {
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(
-      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-    )
-}
 
 // Not in dist/, because another test run may be building this checkout.
 const built = temporaryDirectory(t)

@@ -4,15 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { generateLoad, type Job } from '../../../scripts/bench/generator.js'
+import { freePort } from '../../../scripts/lib/port.js'
+import { listen } from '../../fixtures/listen.js'
 
-async function listen(t: Test, listener: RequestListener): Promise<number> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
+async function portOf(t: Test, listener: RequestListener): Promise<number> {
+  return Number(new URL(await listen(t, listener)).port)
 }
 
 function jobOf(port: number, others: Partial<Job> = {}): Job {
@@ -24,7 +20,7 @@ function jobOf(port: number, others: Partial<Job> = {}): Job {
 t.test('2xx, 503 and other responses are counted separately', async (t) => {
   const statuses = [200, 201, 503, 404]
   let next = 0
-  const port = await listen(t, (_request, response) => {
+  const port = await portOf(t, (_request, response) => {
     response.writeHead(statuses[next++ % statuses.length] ?? 500).end('{}')
   })
   const { served, refused, others, total } = await generateLoad(jobOf(port, { connections: 1 }))
@@ -36,7 +32,7 @@ t.test('2xx, 503 and other responses are counted separately', async (t) => {
 
 t.test('a response split over several reads is complete at its last byte', async (t) => {
   const text = JSON.stringify('x'.repeat(100_000))
-  const port = await listen(t, (request, response) => {
+  const port = await portOf(t, (request, response) => {
     if (request.url === '/length') response.setHeader('Content-Length', text.length)
     response.write(text.slice(0, 70_000))
     setImmediate(() => response.end(text.slice(70_000)))
@@ -50,7 +46,7 @@ t.test('a response split over several reads is complete at its last byte', async
 })
 
 t.test('a connection closed by the server is reopened', async (t) => {
-  const port = await listen(t, (_request, response) => {
+  const port = await portOf(t, (_request, response) => {
     response.setHeader('Connection', 'close').end('{}')
   })
   const { served } = await generateLoad(jobOf(port, { connections: 1, rate: 100 }))
@@ -58,7 +54,7 @@ t.test('a connection closed by the server is reopened', async (t) => {
 })
 
 t.test('a lost connection is counted as such', async (t) => {
-  const port = await listen(t, (request) => void request.socket.destroy())
+  const port = await portOf(t, (request) => void request.socket.destroy())
   const { served, others } = await generateLoad(jobOf(port))
   t.equal(served.count, 0)
   t.same(Object.keys(others), [`connection lost on port ${port}`])
@@ -68,7 +64,7 @@ t.test('an open-loop load sends at its rate, and counts responses that arrive af
   const latencyMs = 50
   const rate = 100
   let requests = 0
-  const port = await listen(t, (_request, response) => {
+  const port = await portOf(t, (_request, response) => {
     requests++
     setTimeout(() => response.end('{}'), latencyMs)
   })
@@ -79,10 +75,7 @@ t.test('an open-loop load sends at its rate, and counts responses that arrive af
 })
 
 t.test('a refused connection is an error', async (t) => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
+  const port = await freePort()
   await t.rejects(generateLoad(jobOf(port)), { message: `connection lost on port ${port}` })
 })
 
