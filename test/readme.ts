@@ -86,7 +86,10 @@ t.test(
     const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
     const names = (text: string, pattern: RegExp) =>
       [...text.matchAll(pattern)].map(([, name]) => name).sort()
-    t.strictSame(names(text, /^\| `([A-Z_]+)` \|/gm), names(source, /\bread(?:<.*?>)?\(\s*'([A-Z_]+)'/g))
+    t.strictSame(
+      names(text, /^\| `([A-Z_]+)` \|/gm),
+      names(source, /\b(?:read(?:<.*?>)?|optional)\(\s*'([A-Z_]+)'/g),
+    )
   },
 )
 
