@@ -3,6 +3,7 @@
 import { $RefParser } from '@apidevtools/json-schema-ref-parser'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
+import { servedMethods } from '../../src/contract/names.js'
 import { OperatorError } from '../../src/operator-error.js'
 
 /** A JSON Schema without references. */
@@ -66,7 +67,7 @@ interface Node {
   readonly [key: string]: Node
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+const methods = [...servedMethods, 'trace']
 
 /**
  * Reads a contract.

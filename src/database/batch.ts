@@ -19,8 +19,8 @@ export interface BatchLimits {
   readonly inFlightMax: number
 }
 
-// A lone input is sent at once; while two batches are in flight, inputs queue for the next, so batches grow with the load.
-const defaultLimits: BatchLimits = { inputs: 250, inFlightMax: 2 }
+/** A lone input is sent at once; while two batches are in flight, inputs queue for the next, so batches grow with the load. */
+export const defaultLimits: BatchLimits = { inputs: 250, inFlightMax: 2 }
 
 /** Returns a function for one input, which batches the inputs of simultaneous calls on a pool or a transaction. */
 export function batched<Input, Output>(

@@ -13,7 +13,7 @@ interface Migration {
   readonly checksum: string
 }
 
-/** The advisory lock of one process at a time that changes the schema, roles or privileges: an arbitrary number that nothing else uses. */
+/** The advisory lock held while the schema, roles or privileges are changed: an arbitrary number that nothing else uses. */
 export const migrationLockId = 7_253_009_114
 
 /**

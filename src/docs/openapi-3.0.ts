@@ -2,7 +2,7 @@
 // result may allow more than the service does.
 
 import { type Node, nodeOf } from '../contract/reader.js'
-import { dataKeywords, mapKeywords, referenceObjectKeywords } from '../contract/upgrade.js'
+import { dataKeywords, isOpenApi30, mapKeywords, referenceObjectKeywords } from '../contract/upgrade.js'
 
 // Keywords whose value may be a boolean schema.
 const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
@@ -16,7 +16,7 @@ const unknownKeywords = [
 
 /** Converts an OpenAPI 3.1 document to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
-  if (String((document as Node).openapi).startsWith('3.0')) return document
+  if (isOpenApi30(document)) return document
   const {
     openapi: _,
     info,

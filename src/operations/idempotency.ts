@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import { BatchQueue } from '../database/batch.js'
+import { BatchQueue, defaultLimits } from '../database/batch.js'
 import {
   type ConnectionSource,
   type HeldConnection,
@@ -43,7 +43,7 @@ export type Idempotent = (
 const retryAfterSeconds = 1
 
 // One batch more than the default: a transaction has three round trips, and waits for the disk.
-const batchLimits = { inputs: 250, inFlightMax: 3 }
+const batchLimits = { ...defaultLimits, inFlightMax: 3 }
 
 /** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
 export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
