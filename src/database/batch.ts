@@ -19,8 +19,14 @@ export interface BatchLimits {
   readonly inFlightMax: number
 }
 
-/** A lone input is sent at once; while two batches are in flight, inputs queue for the next, so batches grow with the load. */
-export const defaultLimits: BatchLimits = { inputs: 250, inFlightMax: 2 }
+/**
+ * While two batches are in flight, inputs queue for the next, so batches grow with the load. Those of one iteration of the event loop may
+ * be several batches: PostgreSQL runs the first while the process prepares the others.
+ */
+export const defaultLimits: BatchLimits = { inputs: 32, inFlightMax: 2 }
+
+// A transaction runs its statements one after the other.
+const oneBatch: BatchLimits = { inputs: Number.POSITIVE_INFINITY, inFlightMax: 1 }
 
 /** Returns a function for one input, which batches the inputs of simultaneous calls on a pool or a transaction. */
 export function batched<Input, Output>(
@@ -33,7 +39,7 @@ export function batched<Input, Output>(
     const key = sql.pool ?? sql
     let queue = queues.get(key)
     if (queue === undefined) {
-      queue = new BatchQueue(holdOf(sql), run, limits)
+      queue = new BatchQueue(holdOf(sql), run, sql.pool === undefined ? oneBatch : limits)
       queues.set(key, queue)
     }
     return queue.add(input, sql.signal)
@@ -56,7 +62,7 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-/** A queue of inputs, sent in batches. */
+/** A queue of inputs, sent in batches: a full one at once, a smaller one at the end of the iteration of the event loop. */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
@@ -72,17 +78,24 @@ export class BatchQueue<Target, Input, Output> {
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, signal, resolve, reject })
-      this.#schedule()
+      this.#sendOrSchedule()
     })
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#inFlight === this.limits.inFlightMax || this.#waiting.length === 0) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      void this.#send()
-    })
+  get #canSend(): boolean {
+    return this.#waiting.length > 0 && this.#inFlight < this.limits.inFlightMax
+  }
+
+  #sendOrSchedule(): void {
+    if (!this.#canSend) return
+    if (this.#waiting.length >= this.limits.inputs) void this.#send()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => {
+        this.#isScheduled = false
+        if (this.#canSend) void this.#send()
+      })
+    }
   }
 
   // Fills the batch only once it has a connection, so that no input is sent whose caller has stopped waiting by then.
@@ -95,7 +108,7 @@ export class BatchQueue<Target, Input, Output> {
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     } finally {
       this.#inFlight--
-      this.#schedule()
+      this.#sendOrSchedule()
     }
   }
 
@@ -103,7 +116,7 @@ export class BatchQueue<Target, Input, Output> {
     const { inputs, inFlightMax } = this.limits
     const share = Math.ceil(this.#waiting.length / inFlightMax)
     const callers = stillWaiting(this.#waiting.splice(0, Math.max(inputs, share)))
-    this.#schedule()
+    this.#sendOrSchedule()
     await this.#serve(target, callers)
   }
 

@@ -62,7 +62,7 @@ export function listPets(sql: Sql, page: PageRequest): Promise<Pet[]> {
 }
 
 // Smaller batches than the default, and more of them: some pages are read while others are sent.
-const pageLimits = { inputs: 16, inFlightMax: 4 }
+const pageLimits = { inputs: 12, inFlightMax: 3 }
 
 // Two statements, each with its own index, so that a page of a rare status does not scan the other statuses. `listOfStatus` avoids
 // `status =`: with it, PostgreSQL may scan the primary key; `order by status, id` with a range leaves only the index pets_status_id.

@@ -1,43 +1,28 @@
-// Coalesces simultaneous calls.
+// Shares work among simultaneous calls.
 
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /**
- * Calls `run` once for all callers with the same key in one iteration of the event loop. It starts after the last of them, so no caller
- * gets a result that is older than its call. Nothing is cached.
+ * Returns a function for one input that calls `run` once for all inputs of an iteration of the event loop. `run` returns an output for
+ * each input, in order.
  */
-export type Coalesce<Caller, Result> = (
-  key: string,
-  caller: Caller,
-  run: (callers: readonly Caller[]) => Promise<Result>,
-) => Promise<Result>
-
-interface Run<Caller, Result> {
-  readonly callers: Caller[]
-  readonly result: Promise<Result>
-}
-
-/** Creates a coalescer with its own keys. */
-export function createCoalesce<Caller, Result>(): Coalesce<Caller, Result> {
-  // A map for each iteration: one that is added to and deleted from all the time is reallocated as often, and V8 links each old table to the
-  // next, so that their entries would live until a full garbage collection.
-  let runs: Map<string, Run<Caller, Result>> | undefined
-  let iteration = Promise.resolve()
-  return (key, caller, run) => {
-    if (runs === undefined) {
-      runs = new Map()
-      iteration = nextIteration().then(() => {
-        runs = undefined
-      })
+export function oncePerIteration<Input, Output>(
+  run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
+): (input: Input) => Promise<Output> {
+  let inputs: Input[] | undefined
+  let outputs: Promise<readonly Output[]>
+  const runAll = async (all: readonly Input[]) => {
+    await nextIteration()
+    inputs = undefined
+    return run(all)
+  }
+  return async (input) => {
+    if (inputs === undefined) {
+      inputs = []
+      outputs = runAll(inputs)
     }
-    let same = runs.get(key)
-    if (same === undefined) {
-      const callers: Caller[] = []
-      same = { callers, result: iteration.then(() => run(callers)) }
-      runs.set(key, same)
-    }
-    same.callers.push(caller)
-    return same.result
+    const index = inputs.push(input) - 1
+    return (await outputs)[index] as Output
   }
 }
 

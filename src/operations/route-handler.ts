@@ -3,14 +3,14 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../contract/types.js'
-import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
+import type { Signal } from '../database/driver/sql.js'
 import type { SerializedResponse } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
 import type { Context } from '../handlers/handler.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
-import { createCoalesce } from '../lib/coalesce.js'
+import { coalesced } from './coalescing.js'
 import { type Idempotent, idempotencyHeader } from './idempotency.js'
 import { checkHeaders, createSerializer, type HandlerResponse } from './response-serialization.js'
 
@@ -25,7 +25,12 @@ export interface RouteHandlerParts {
 /** Any handler, its types erased. */
 export type OperationHandler = (request?: unknown, context?: Context) => Promise<HandlerResponse>
 
-type Respond = (request: FastifyRequest, reply: FastifyReply, signal?: Signal) => Promise<SerializedResponse>
+/** Responds to a request. `signal` replaces the request's own lifetime if others share the response. */
+export type Respond = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  signal?: Signal,
+) => Promise<SerializedResponse>
 
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler(
@@ -84,14 +89,6 @@ function isCoalesced({ method, parameters, body }: Operation): boolean {
   return (
     isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
   )
-}
-
-function coalesced(respond: Respond): Respond {
-  const coalesce = createCoalesce<FastifyRequest, SerializedResponse>()
-  return (request, reply) =>
-    coalesce(`${request.client?.keyId} ${request.url}`, request, (requests) =>
-      respond(request, reply, whileAnyWaits(requests.map(({ lifetime }) => lifetime))),
-    )
 }
 
 // A declared 4xx that a handler throws is stored like a response that it returns.

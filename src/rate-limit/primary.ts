@@ -4,7 +4,7 @@
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
-import { createCoalesce } from '../lib/coalesce.js'
+import { oncePerIteration } from '../lib/coalesce.js'
 import type { StoredWindow } from './addresses.js'
 import { type LocalCounter, MemoryCounter } from './memory.js'
 import type { ClientWindows, KnownWindows, WindowState } from './windows.js'
@@ -44,7 +44,7 @@ function isAboutCounts<Message extends CallMessage | ResultMessage>(message: unk
 
 /** The worker's side: counts clients and addresses in the primary. */
 export class PrimaryCounter implements LocalCounter {
-  readonly #coalesce = createCoalesce<Call, ReadonlyMap<Call, unknown>>()
+  readonly #countInPrimary = oncePerIteration<Call, unknown>((calls) => this.#send(calls))
   readonly #pending = new Map<number, (results: ResultMessage['results']) => void>()
   #lastId = 0
 
@@ -72,18 +72,15 @@ export class PrimaryCounter implements LocalCounter {
     return this.#call('read', key)
   }
 
-  async #call<Result>(method: Call['method'], ...args: Call['args']): Promise<Result> {
-    const call = { method, args }
-    const results = await this.#coalesce('', call, (calls) => this.#send(calls))
-    return results.get(call) as Result
+  #call<Result>(method: Call['method'], ...args: Call['args']): Promise<Result> {
+    return this.#countInPrimary({ method, args }) as Promise<Result>
   }
 
-  async #send(calls: readonly Call[]): Promise<ReadonlyMap<Call, unknown>> {
-    const id = ++this.#lastId
-    const results = await new Promise<ResultMessage['results']>((resolve) => {
+  #send(calls: readonly Call[]): Promise<ResultMessage['results']> {
+    return new Promise((resolve) => {
+      const id = ++this.#lastId
       this.#pending.set(id, resolve)
       this.channel.send({ type: 'counts', id, calls } satisfies CallMessage)
     })
-    return new Map(calls.map((call, i) => [call, results[i]]))
   }
 }

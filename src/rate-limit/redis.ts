@@ -4,7 +4,7 @@
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../contract/types.js'
-import { createCoalesce } from '../lib/coalesce.js'
+import { oncePerIteration } from '../lib/coalesce.js'
 import {
   type ClientCounter,
   type ClientWindows,
@@ -78,11 +78,11 @@ interface CountCall {
   readonly known: KnownWindows | undefined
 }
 
-type Results = ReadonlyMap<CountCall, ClientWindows | Error>
-
 export class RedisClientCounter implements ClientCounter {
   readonly #redis: (Redis | Cluster) & Scripts
-  readonly #coalesce = createCoalesce<CountCall, Results>()
+  readonly #countInRedis = oncePerIteration<CountCall, ClientWindows | Error>((calls) =>
+    this.#countAll(calls),
+  )
 
   constructor(
     redis: Redis | Cluster,
@@ -94,9 +94,7 @@ export class RedisClientCounter implements ClientCounter {
   }
 
   async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
-    const call = { client, known }
-    const results = await this.#coalesce('', call, (calls) => this.#countAll(calls))
-    const result = results.get(call) as ClientWindows | Error
+    const result = await this.#countInRedis({ client, known })
     if (result instanceof Error) throw result
     return result
   }
@@ -114,7 +112,7 @@ export class RedisClientCounter implements ClientCounter {
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
-  async #countAll(calls: readonly CountCall[]): Promise<Results> {
+  async #countAll(calls: readonly CountCall[]): Promise<(ClientWindows | Error)[]> {
     const byClient = new Map<Client, CountCall[]>()
     for (const call of calls) {
       const same = byClient.get(call.client)
@@ -130,7 +128,7 @@ export class RedisClientCounter implements ClientCounter {
       for (const [index, call] of same.entries())
         results.set(call, error ?? windowsOf(client, reply, index + 1))
     }
-    return results
+    return calls.map((call) => results.get(call) as ClientWindows | Error)
   }
 
   // An explicit pipeline is one write, and unlike ioredis's automatic one does not wait for the previous pipeline. A cluster rejects a

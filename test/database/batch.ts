@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { type Batch, batched } from '../../src/database/batch.js'
+import { type Batch, batched, defaultLimits } from '../../src/database/batch.js'
 import { findPet, insertPet } from '../../src/database/pets.js'
 import type { Sql } from '../../src/database/types.js'
 import { status } from '../fixtures/facts.js'
@@ -23,7 +23,14 @@ async function iteration(): Promise<void> {
   await setImmediate()
 }
 
-const sql = {} as Sql
+// A tag of a pool that always has a free connection.
+function poolSql(): Sql {
+  const pool = { hold: (_signal: unknown, use: (held: unknown) => unknown) => use({ sqlUntil: () => ({}) }) }
+  return { pool } as unknown as Sql
+}
+
+const sql = poolSql()
+const { inputs } = defaultLimits
 const oneTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
 t.test(
@@ -40,10 +47,10 @@ t.test(
   },
 )
 
-t.test('each tag has its own batches', async (t) => {
+t.test('each pool has its own batches', async (t) => {
   const { batches, run } = held()
   void run(sql, 1)
-  void run({} as Sql, 2)
+  void run(poolSql(), 2)
   await iteration()
   t.strictSame(
     batches.map(({ inputs }) => inputs),
@@ -69,26 +76,59 @@ t.test('while two batches are in flight, inputs queue', async (t) => {
   t.strictSame(await Promise.all(outputs), ['of 1', 'of 2', 'of 3', 'of 4'])
 })
 
-t.test(
-  'a batch takes 250 inputs, or half of the queue if that is more, and a second is sent at once',
-  async (t) => {
-    const { batches, run } = held()
-    const outputs = Promise.all(oneTo(600).map((each) => run(sql, each)))
-    await iteration()
-    t.strictSame(
-      batches.map(({ inputs }) => inputs.length),
-      [300, 250],
-    )
-    batches[0]?.end()
-    await iteration()
-    t.equal(batches[2]?.inputs.length, 50)
-    for (const { end } of batches) end()
-    t.strictSame(
-      await outputs,
-      oneTo(600).map((each) => `of ${each}`),
-    )
-  },
-)
+t.test('a full batch is sent at once, and the rest at the end of the iteration', async (t) => {
+  const { batches, run } = held()
+  const outputs = Promise.all(oneTo(inputs + 3).map((each) => run(sql, each)))
+  t.strictSame(
+    batches.map(({ inputs }) => inputs),
+    [oneTo(inputs)],
+  )
+  await iteration()
+  t.strictSame(batches[1]?.inputs, [inputs + 1, inputs + 2, inputs + 3])
+  for (const { end } of batches) end()
+  t.equal((await outputs).at(-1), `of ${inputs + 3}`)
+})
+
+t.test('a batch takes half of a long queue, and a second is sent at once', async (t) => {
+  const { batches, run } = held()
+  const outputs = Promise.all(oneTo(inputs * 10).map((each) => run(sql, each)))
+  t.strictSame(
+    batches.map(({ inputs }) => inputs.length),
+    [inputs, inputs],
+  )
+  batches[0]?.end()
+  await iteration()
+  t.equal(batches[2]?.inputs.length, inputs * 4)
+  batches[1]?.end()
+  await iteration()
+  t.equal(batches[3]?.inputs.length, inputs * 2)
+  batches[2]?.end()
+  batches[3]?.end()
+  await iteration()
+  t.strictSame(
+    batches.slice(4).map(({ inputs }) => inputs.length),
+    [inputs, inputs],
+  )
+  for (const { end } of batches) end()
+  t.strictSame(
+    await outputs,
+    oneTo(inputs * 10).map((each) => `of ${each}`),
+  )
+})
+
+t.test('the inputs of a transaction are one batch, however many', async (t) => {
+  const { batches, run } = held()
+  const transaction = {} as Sql
+  const outputs = Promise.all(oneTo(inputs * 10).map((each) => run(transaction, each)))
+  t.strictSame(batches, [])
+  await iteration()
+  t.strictSame(
+    batches.map(({ inputs }) => inputs),
+    [oneTo(inputs * 10)],
+  )
+  batches[0]?.end()
+  t.equal((await outputs).length, inputs * 10)
+})
 
 t.test('after a failed batch, each input is retried alone, one after the other', async (t) => {
   const { batches, run } = held()

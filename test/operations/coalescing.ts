@@ -1,56 +1,79 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
+import type { Signal } from '../../src/database/driver/sql.js'
 import { ApiError } from '../../src/errors.js'
-import { createCoalesce } from '../../src/lib/coalesce.js'
+import { oncePerIteration } from '../../src/lib/coalesce.js'
+import { coalesced } from '../../src/operations/coalescing.js'
 import { customPlan, fixedPlan, pageMax, prefix, statuses } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
 
-t.test(
-  'calls with one key in an iteration of the event loop share one run, which starts after the last of them',
-  async (t) => {
-    const coalesce = createCoalesce<number, string>()
-    const runs: string[] = []
-    const run = (key: string) => async (askers: readonly number[]) => {
-      runs.push(`${key} ${askers}`)
-      return `of ${key}`
-    }
-    const responses = ['a', 'b', 'a', 'a'].map((key, i) => coalesce(key, i, run(key)))
-    t.strictSame(runs, [])
-    t.strictSame(await Promise.all(responses), ['of a', 'of b', 'of a', 'of a'])
-    t.strictSame(runs, ['a 0,2,3', 'b 1'])
-  },
-)
-
-t.test('a call after the start of a run starts another', async (t) => {
-  const coalesce = createCoalesce<number, number>()
-  const ends: (() => void)[] = []
-  let runs = 0
-  const run = () => {
-    const count = ++runs
-    return new Promise<number>((resolve) => ends.push(() => resolve(count)))
-  }
-  const first = coalesce('a', 1, run)
-  await setImmediate()
-  t.equal(runs, 1)
-  const second = coalesce('a', 1, run)
-  await setImmediate()
-  for (const end of ends) end()
-  t.strictSame(await Promise.all([first, second]), [1, 2])
+t.test('inputs of an iteration of the event loop share one run, and each gets its own output', async (t) => {
+  const runs: (readonly number[])[] = []
+  const square = oncePerIteration(async (inputs: readonly number[]) => {
+    runs.push(inputs)
+    return inputs.map((each) => each ** 2)
+  })
+  const outputs = [1, 2, 3].map(square)
+  t.strictSame(runs, [])
+  t.strictSame(await Promise.all(outputs), [1, 4, 9])
+  t.strictSame(runs, [[1, 2, 3]])
 })
 
-t.test('all calls of a run get its error, and the next call runs again', async (t) => {
-  const coalesce = createCoalesce<number, string>()
-  const failing = () => Promise.reject(new Error('no'))
-  const responses = await Promise.allSettled([coalesce('a', 1, failing), coalesce('a', 2, failing)])
-  t.match(responses, [
+t.test('an input after the start of a run has another', async (t) => {
+  const ends: (() => void)[] = []
+  const run = oncePerIteration(
+    (inputs: readonly string[]) =>
+      new Promise<readonly string[]>((resolve) => ends.push(() => resolve(inputs))),
+  )
+  const first = run('a')
+  await setImmediate()
+  t.equal(ends.length, 1)
+  const second = run('b')
+  await setImmediate()
+  for (const end of ends) end()
+  t.strictSame(await Promise.all([first, second]), ['a', 'b'])
+})
+
+t.test('all inputs of a run get its error, and the next input runs again', async (t) => {
+  let isBroken = true
+  const run = oncePerIteration(async (inputs: readonly number[]) => {
+    if (isBroken) throw new Error('no')
+    return inputs
+  })
+  t.match(await Promise.allSettled([1, 2].map(run)), [
     { status: 'rejected', reason: { message: 'no' } },
     { status: 'rejected', reason: { message: 'no' } },
   ])
-  t.equal(await coalesce('a', 3, async () => 'yes'), 'yes')
+  isBroken = false
+  t.equal(await run(3), 3)
+})
+
+t.test('a run is shared in its iteration only, and only while one of its callers waits', async (t) => {
+  const signals: (Signal | undefined)[] = []
+  const respond = coalesced(async (_request, _reply, signal) => {
+    signals.push(signal)
+    return { status: 200, headers: {}, body: Buffer.from(`${signals.length}`) }
+  })
+  const ask = async (lifetime: { aborted: boolean }) => {
+    const request = { url: '/pets', lifetime } as unknown as FastifyRequest
+    return String((await respond(request, {} as FastifyReply)).body)
+  }
+  const [first, second, third] = [{ aborted: false }, { aborted: false }, { aborted: false }]
+  const shared = Promise.all([ask(first), ask(second)])
+  first.aborted = true
+  t.notOk(signals[0]?.aborted)
+  second.aborted = true
+  t.ok(signals[0]?.aborted)
+  const alone = ask(third)
+  t.strictSame([...(await shared), await alone], ['1', '1', '2'])
+  const again = ask(third)
+  await setImmediate()
+  t.strictSame([await again, await ask(third)], ['2', '3'])
 })
 
 t.test('requests', async (t) => {
@@ -59,6 +82,7 @@ t.test('requests', async (t) => {
   const counting = {
     listPets: async () => {
       runs.listPets++
+      await setImmediate() // like a statement
       if (refusal) throw refusal
       return {
         status: 200,

@@ -8,7 +8,7 @@ export interface Signal {
   readonly aborted: boolean
 }
 
-/** A signal for several callers: aborted once all of them are. */
+/** A signal for several callers, which may be joined by others: aborted once all of them are. */
 export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal {
   return new SharedSignal(signals)
 }
