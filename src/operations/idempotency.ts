@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import { BatchQueue, defaultLimits } from '../database/batch.js'
+import { BatchQueue } from '../database/batch.js'
 import {
   type ConnectionSource,
   type HeldConnection,
@@ -42,9 +42,6 @@ export type Idempotent = (
 // The first request takes milliseconds.
 const retryAfterSeconds = 1
 
-// One batch more than the default: a transaction has three round trips, and waits for the disk.
-const batchLimits = { ...defaultLimits, inFlightMax: 3 }
-
 /** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
 export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
   return (run) => {
@@ -61,7 +58,6 @@ export function createIdempotent(pool: ConnectionSource, keepHours: number): Ide
     const queue = new BatchQueue<HeldConnection, Call, ReplayableResponse | ApiError>(
       (use) => pool.hold(undefined, use),
       respondTogether,
-      batchLimits,
     )
     const respondAlone = async (call: Call) => {
       const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
