@@ -20,8 +20,8 @@ import { baselines } from './subjects.js'
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
                      [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
 
-  (none)        the service and the baselines, in interleaved rounds; about 20 minutes
-  --quick       the same with short rounds; less than 4 minutes
+  (none)        the service and the baselines, in interleaved rounds; about 25 minutes
+  --quick       the same with short rounds; about 7 minutes
   --redis       rate-limit counters in Redis compared with counters in memory; with --quick, in short rounds
   --start       time from process start to the first response
   --growth      lists at several depths of a table with 10,000,000 rows
