@@ -1,12 +1,20 @@
 // Coalescing: a client's GETs of one URL that come in one iteration of the event loop are read, serialized and validated once.
 
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
-import type { Respond } from './route-handler.js'
+import type { SerializedResponse } from '../database/idempotency-keys.js'
+
+/** Responds to a request. `signal` replaces the request's own lifetime if others share the response. */
+export type Respond = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  signal?: Signal,
+) => Promise<SerializedResponse>
 
 interface Run {
   readonly lifetimes: (Signal | undefined)[]
   readonly signal: Signal
-  readonly response: ReturnType<Respond>
+  readonly response: Promise<SerializedResponse>
 }
 
 /**

@@ -3,14 +3,13 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../contract/types.js'
-import type { Signal } from '../database/driver/sql.js'
 import type { SerializedResponse } from '../database/idempotency-keys.js'
 import type { Pools, Sql } from '../database/types.js'
 import { ApiError, errorBody } from '../errors.js'
 import type { Context } from '../handlers/handler.js'
 import type { LoadShedder } from '../http/load-shedding.js'
 import { requestPath } from '../http/request-path.js'
-import { coalesced } from './coalescing.js'
+import { coalesced, type Respond } from './coalescing.js'
 import { type Idempotent, idempotencyHeader } from './idempotency.js'
 import { checkHeaders, createSerializer, type HandlerResponse } from './response-serialization.js'
 
@@ -24,13 +23,6 @@ export interface RouteHandlerParts {
 
 /** Any handler, its types erased. */
 export type OperationHandler = (request?: unknown, context?: Context) => Promise<HandlerResponse>
-
-/** Responds to a request. `signal` replaces the request's own lifetime if others share the response. */
-export type Respond = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  signal?: Signal,
-) => Promise<SerializedResponse>
 
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler(
