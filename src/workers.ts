@@ -23,6 +23,7 @@ const restartDelayMs = 1_000
 /** The primary's side: the workers of this process. */
 export class Workers {
   readonly #running = new Set<Worker>()
+  readonly #listening = new Set<Worker>()
   #isStopping = false
 
   /** @param reply returns the reply to a worker's message, if it has one */
@@ -42,17 +43,24 @@ export class Workers {
     return origin
   }
 
-  /** Shuts the workers down gracefully, and resolves when all have exited. */
+  /**
+   * Shuts the workers down gracefully, and resolves when all have exited. One that is starting is killed: it might not hear, and has no
+   * requests.
+   */
   async stop(signal: Signal): Promise<void> {
     this.#isStopping = true
     const exits = [...this.#running].map((worker) => once(worker, 'exit'))
-    this.#broadcast({ type: 'stop', signal })
+    for (const worker of this.#running) {
+      if (this.#listening.has(worker)) worker.send({ type: 'stop', signal } satisfies Message)
+      else worker.process.kill('SIGKILL')
+    }
     await Promise.all(exits)
   }
 
   /** Sets the workers' log level to the primary's, which later workers start with too. */
   followLogLevel(): void {
-    this.#broadcast({ type: 'log level', level: this.log.level })
+    const message: Message = { type: 'log level', level: this.log.level }
+    for (const worker of this.#running) worker.send(message)
   }
 
   /** Kills the workers. */
@@ -61,19 +69,18 @@ export class Workers {
     for (const worker of this.#running) worker.process.kill('SIGKILL')
   }
 
-  #broadcast(message: Message): void {
-    for (const worker of this.#running) worker.send(message)
-  }
-
   #fork(): Promise<string> {
     const worker = cluster.fork({ LOG_LEVEL: this.log.level })
+    const closeUnaccepted = followConnections(worker)
     this.#running.add(worker)
     return new Promise((resolve, reject) => {
-      let isListening = false
       const exited = (reason: string) => {
         this.#running.delete(worker)
         reject(new OperatorError(`worker failed to start: ${reason}`))
-        if (isListening && !this.#isStopping) void this.#replace(worker, reason)
+        if (this.#listening.delete(worker) && !this.#isStopping) {
+          closeUnaccepted()
+          void this.#replace(worker, reason)
+        }
       }
       worker.on('error', ({ message }) => {
         // Without a pid the process was never created and emits no exit. Other errors are the channel's, as its worker exits.
@@ -81,7 +88,7 @@ export class Workers {
       })
       worker.on('message', (message: Message) => {
         if (message.type === 'listening') {
-          isListening = true
+          this.#listening.add(worker)
           resolve(message.origin)
         }
         const reply = this.reply(message)
@@ -98,11 +105,24 @@ export class Workers {
         await this.#fork()
         return
       } catch (error) {
+        if (this.#isStopping) return
         this.log.error({ reason: (error as Error).message }, 'cannot replace worker, retrying')
         await delay(restartDelayMs)
       }
     }
   }
+}
+
+// node:cluster passes a worker one connection at a time, and keeps it open until the worker has accepted it: for ever, if the worker is
+// killed before. Returns a function that closes the last connection, which does nothing if it was accepted.
+function followConnections({ process: child }: Worker): () => void {
+  let last: { close?(): void } | undefined
+  const send = child.send
+  child.send = ((...args: Parameters<typeof send>) => {
+    if (typeof args[1] === 'object') last = args[1] as typeof last
+    return send.apply(child, args)
+  }) as typeof send
+  return () => last?.close?.()
 }
 
 /** What this process does for its instance. With WORKERS=1 it serves alone, even under another cluster, such as that of `npm run dev`. */

@@ -1,8 +1,10 @@
 // An instance with several workers behaves like one process.
 
 import cluster from 'node:cluster'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { Agent, request } from 'node:http'
+import net from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { Workers } from '../src/workers.js'
@@ -77,6 +79,24 @@ t.test('quotas and metrics are exact over all workers', async (t) => {
   t.match(text, /^animal_store_database_up 1$/m)
   for (const path of ['/healthz', '/readyz'])
     t.match(await send(`http://127.0.0.1:${port}${path}`), { status: 200, body: { status: 'ok' } })
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test('a connection that a killed worker had not accepted is closed', async (t) => {
+  const { service } = await start(t, { METRICS_PORT: '0' })
+  const { port: metricsPort } = await service.logged('metrics server listening')
+  const [victim, other] = [...pidsOf(service, workerMessage)].map(Number) as [number, number]
+  for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP')
+  const { port, hostname } = new URL(service.base)
+  const sockets = Array.from({ length: 4 }, () => net.connect(Number(port), hostname).on('error', () => {}))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve))) // also if reset
+  for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  // The primary accepts one connection in an iteration of its event loop, and by these responses it has passed one to each worker.
+  for (let i = 0; i < 8; i++) await send(`http://127.0.0.1:${metricsPort}/healthz`)
+  process.kill(victim, 'SIGKILL')
+  process.kill(other, 'SIGCONT')
+  await Promise.all(closed)
   t.match(await service.stop(), { code: 0 })
 })
 

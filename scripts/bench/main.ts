@@ -21,7 +21,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
                      [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
 
   (none)        the service and the baselines, in interleaved rounds; about 25 minutes
-  --quick       the same with short rounds; about 7 minutes
+  --quick       the same with short rounds; about 5 minutes
   --redis       rate-limit counters in Redis compared with counters in memory; with --quick, in short rounds
   --start       time from process start to the first response
   --growth      lists at several depths of a table with 10,000,000 rows
