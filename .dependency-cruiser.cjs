@@ -1,17 +1,16 @@
 // Layers of src/, lowest first: a folder imports only from lower layers, and not from its own layer's other folders.
 
 const layers = [
-  ['lib', 'paths', 'operator-error'],
-  ['contract'],
-  ['errors', 'config', 'log', 'shutdown'],
-  ['schemas', 'database'],
+  ['lib'],
+  ['config', 'openapi'],
+  ['database'],
+  ['middleware'],
   ['auth'],
-  ['rate-limit'],
-  ['handlers', 'http', 'client'],
-  ['operations', 'docs'],
-  ['metrics', 'tracing'],
-  ['app', 'commands', 'welcome', 'workers', 'ports'],
-  ['serve'],
+  ['rate-limit', 'handlers'],
+  ['http', 'commands', 'client'],
+  ['telemetry'],
+  ['app'],
+  ['process'],
   ['main'],
 ]
 
@@ -39,6 +38,24 @@ module.exports = {
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     ...arrows,
     {
+      name: 'openapi-imports-lib-alone',
+      severity: 'error',
+      from: { path: '^src/openapi/' },
+      to: { path: '^(src|generated|scripts|test)/', pathNot: '^src/(openapi|lib)/' },
+    },
+    {
+      name: 'openapi-has-one-door',
+      severity: 'error',
+      from: { pathNot: ['^src/openapi/', '^test/openapi/'] },
+      to: { path: '^src/openapi/', pathNot: '^src/openapi/index[.]ts$' },
+    },
+    {
+      name: 'tools-for-contracts-run-the-engine-alone',
+      severity: 'error',
+      from: { path: '^scripts/(generate|features|diff|dev|client)/' },
+      to: { path: '^src/(database|http|auth|rate-limit)/', reachable: true },
+    },
+    {
       name: 'src-not-to-scripts-or-test',
       severity: 'error',
       from: { path: '^src/' },
@@ -47,7 +64,7 @@ module.exports = {
     {
       name: 'only-main-and-tools-import-app',
       severity: 'error',
-      from: { pathNot: ['^src/serve[.]ts$', '^scripts/lib/server[.]ts$', '^test/'] },
+      from: { pathNot: ['^src/process/serve[.]ts$', '^test/'] },
       to: { path: '^src/app[.]ts$' },
     },
     {

@@ -22,7 +22,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
-COPY --from=build /app/src/docs/static src/docs/static
+COPY --from=build /app/src/openapi/documents/static src/openapi/documents/static
 COPY package.json openapi.yaml ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
 RUN for name in keys migrate seed; do \

@@ -6,27 +6,27 @@ import type { Logger } from 'pino'
 import { createAuthenticate, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
 import type { Config } from './config.js'
-import type { Contract } from './contract/types.js'
 import { findClientKey } from './database/api-keys.js'
+import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
-import type { Pools, Sql } from './database/types.js'
-import { addContractFiles } from './docs/contract-files.js'
-import { addDocumentation } from './docs/page.js'
 import type { Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
 import { addGracefulClose, deferRequests } from './http/closing.js'
 import { addCors } from './http/cors.js'
+import { createServer } from './http/create-server.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
-import { LoadShedder } from './http/load-shedding.js'
 import { RefusedConnections } from './http/refused-connections.js'
-import { createServer } from './http/server.js'
 import type { Channel } from './lib/channel.js'
-import type { MeasuredParts } from './metrics/metrics.js'
-import { createIdempotent, purgeRegularly } from './operations/idempotency.js'
-import { addRoutes } from './operations/routes.js'
+import { createIdempotent, purgeRegularly } from './middleware/idempotency.js'
+import { LoadShedder } from './middleware/load-shedding.js'
+import type { Contract } from './openapi/contract/contract.js'
+import { addContractFiles } from './openapi/documents/contract-files.js'
+import { addDocumentation } from './openapi/documents/page.js'
+import { addRoutes } from './openapi/mount.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
+import type { MeasuredParts } from './telemetry/metrics.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -62,7 +62,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   deferRequests(app)
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) {
-    const { addTracing } = await import('./tracing/tracing.js') // slow to load
+    const { addTracing } = await import('./telemetry/tracing.js') // slow to load
     addTracing(app, { config, contract, lifetimes, log })
   }
   addCors(app, config.corsOrigins, contract)
@@ -108,7 +108,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
 // prom-client is slow to load.
 async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
-  const { addMetrics } = await import('./metrics/metrics.js')
+  const { addMetrics } = await import('./telemetry/metrics.js')
   return addMetrics(app, parts)
 }
 

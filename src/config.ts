@@ -5,9 +5,9 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
 import { misspelt } from './lib/misspelt.js'
+import { OperatorError } from './lib/operator-error.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
 import { readRedisUrl } from './lib/redis-url.js'
-import { OperatorError } from './operator-error.js'
 
 /** The configuration. Durations are in milliseconds. */
 export interface Config {

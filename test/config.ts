@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { readConfig } from '../src/config.js'
-import { OperatorError } from '../src/operator-error.js'
+import { OperatorError } from '../src/lib/operator-error.js'
 
 type Environment = Parameters<typeof readConfig>[0]
 

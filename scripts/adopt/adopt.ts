@@ -5,17 +5,17 @@ import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { ContractError } from '../../src/contract/contract-error.js'
-import { readSource } from '../../src/contract/files.js'
-import { OperatorError } from '../../src/operator-error.js'
-import { contractFile } from '../../src/paths.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { contractFile } from '../../src/lib/paths.js'
+import { ContractError } from '../../src/openapi/contract/contract-error.js'
+import { readSource } from '../../src/openapi/contract/files.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 
 // Removed, in addition to the handlers and all tests but contractIndependentTests.
 const animalParts = [
-  'src/database/pets.ts',
+  'src/handlers/pets/pets.ts',
   'src/database/migrations/0001-pets.sql',
   'src/commands/seed.ts',
   'src/commands/seed',

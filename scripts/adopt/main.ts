@@ -3,8 +3,8 @@
 import { parseArgs } from 'node:util'
 import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
-import { OperatorError } from '../../src/operator-error.js'
-import { projectRoot } from '../../src/paths.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { adopt, changesOf } from './adopt.js'
 
 const usage = `Usage: npm run adopt -- [--force] DOCUMENT

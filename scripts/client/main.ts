@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { buildPackage } from './package.js'
 
 const usage = `Usage: npm run build:client

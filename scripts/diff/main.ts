@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import { paintFor, print } from '../../src/commands/terminal.js'
-import { contractFile } from '../../src/paths.js'
+import { contractFile } from '../../src/lib/paths.js'
 import { toGithub } from './annotations.js'
 import { DiffError } from './diff-error.js'
 import { toJson, toText } from './report.js'

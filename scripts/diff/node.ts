@@ -1,8 +1,8 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
-import { servedMethods } from '../../src/contract/names.js'
-import * as pointer from '../../src/contract/pointer.js'
+import { servedMethods } from '../../src/openapi/contract/names.js'
+import * as pointer from '../../src/openapi/contract/pointer.js'
 import { DiffError } from './diff-error.js'
 
 /** A mapping in a document. */

@@ -1,7 +1,7 @@
 // A ledger of the responses that clients received, compared with the database by the unique names of the pets.
 
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../../src/database/types.js'
+import type { Sql } from '../../src/database/database.js'
 
 /** The outcome of the creates. */
 export interface Balance {

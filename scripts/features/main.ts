@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { readFeatures, runFeature } from './features.js'
 import { toPage } from './page.js'
 

@@ -3,8 +3,8 @@
 import { $RefParser } from '@apidevtools/json-schema-ref-parser'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { servedMethods } from '../../src/contract/names.js'
-import { OperatorError } from '../../src/operator-error.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { servedMethods } from '../../src/openapi/contract/names.js'
 
 /** A JSON Schema without references. */
 export type Schema = { readonly [keyword: string]: unknown }

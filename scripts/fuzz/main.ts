@@ -2,10 +2,10 @@
 
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
-import { fixedPlans } from '../../src/contract/plans.js'
-import { readContract } from '../../src/contract/read.js'
 import { unlessAborted } from '../../src/lib/abort.js'
-import { contractFile } from '../../src/paths.js'
+import { contractFile } from '../../src/lib/paths.js'
+import { fixedPlans } from '../../src/openapi/contract/plans.js'
+import { readContract } from '../../src/openapi/contract/read.js'
 import { hasEnded } from '../lib/child.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'

@@ -4,7 +4,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { stringify } from 'lossless-json'
 import { integerRange } from '../../src/lib/exact-number.js'
-import { OperatorError } from '../../src/operator-error.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
 import { compile, type Schema } from './contract.js'
 
 /** A JSON value. */

@@ -9,12 +9,12 @@ import type {
   Place,
   Places,
 } from '../../src/client/table.js'
-import { essence, isJson, isRange } from '../../src/contract/media-types.js'
-import { resolvePointer } from '../../src/contract/pointer.js'
-import { type Node, nodeOf, Reader } from '../../src/contract/reader.js'
-import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
-import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
+import type { Content, Contract, Field, Operation, Response } from '../../src/openapi/contract/contract.js'
+import { essence, isJson, isRange } from '../../src/openapi/contract/media-types.js'
+import { resolvePointer } from '../../src/openapi/contract/pointer.js'
+import { type Node, nodeOf, Reader } from '../../src/openapi/contract/reader.js'
+import { type AnySchema, mapSchemas } from '../../src/openapi/schemas/subschemas.js'
 import { header, importOf } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'

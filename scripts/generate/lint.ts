@@ -9,12 +9,12 @@ import {
   lintDocument,
   type NormalizedProblem,
 } from '@redocly/openapi-core'
-import { ContractError } from '../../src/contract/contract-error.js'
-import { readSource } from '../../src/contract/files.js'
-import { pathParameterNames } from '../../src/contract/names.js'
-import { readContract } from '../../src/contract/read.js'
-import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { oneLine } from '../../src/lib/one-line.js'
+import { ContractError } from '../../src/openapi/contract/contract-error.js'
+import { readSource } from '../../src/openapi/contract/files.js'
+import { pathParameterNames } from '../../src/openapi/contract/names.js'
+import { readContract } from '../../src/openapi/contract/read.js'
+import { dataKeywords, mapKeywords } from '../../src/openapi/contract/upgrade.js'
 import { loadDocument } from './document.js'
 import { summarizeByKind } from './summarize.js'
 

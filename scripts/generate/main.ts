@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { paintFor, print } from '../../src/commands/terminal.js'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { findDifferences, writeDifferences } from './differences.js'
 import { handlersFolder } from './handlers.js'
 import { toJson, toText } from './report.js'

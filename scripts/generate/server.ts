@@ -1,11 +1,11 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyInstance } from 'fastify'
-import { ContractError, type Problem } from '../../src/contract/contract-error.js'
-import { problemOf } from '../../src/contract/operations.js'
-import { unsupportedSecurity } from '../../src/contract/security.js'
-import type { Contract, Operation } from '../../src/contract/types.js'
 import { notImplemented } from '../../src/handlers/handler.js'
+import type { Contract, Operation } from '../../src/openapi/contract/contract.js'
+import { ContractError, type Problem } from '../../src/openapi/contract/contract-error.js'
+import { problemOf } from '../../src/openapi/contract/operations.js'
+import { unsupportedSecurity } from '../../src/openapi/contract/security.js'
 import { buildServer } from '../lib/server.js'
 
 /**

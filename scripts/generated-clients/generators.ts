@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
-import { contractFile } from '../../src/paths.js'
+import { contractFile } from '../../src/lib/paths.js'
 
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]

@@ -5,9 +5,9 @@ import { pino } from 'pino'
 import postgres from 'postgres'
 import { buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
-import type { Contract, Operation } from '../../src/contract/types.js'
 import { createPools } from '../../src/database/pools.js'
 import type { Handlers } from '../../src/handlers/handler.js'
+import type { Contract, Operation } from '../../src/openapi/contract/contract.js'
 
 /**
  * Builds the application with these handlers. It does not listen.

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { customPlan, fixedPlans } from '../../src/contract/plans.js'
-import type { Contract } from '../../src/contract/types.js'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
+import type { Contract } from '../../src/openapi/contract/contract.js'
+import { customPlan, fixedPlans } from '../../src/openapi/contract/plans.js'
 import { untilReady } from './child.js'
 
 export type Environment = Readonly<Record<string, string>>

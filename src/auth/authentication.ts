@@ -1,9 +1,9 @@
 // Authenticates clients by bearer key (RFC 6750). If the database is unavailable the error is 503 and never 401: a valid key must not be
 // reported as invalid.
 
-import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import { ApiError } from '../openapi/errors.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 

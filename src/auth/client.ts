@@ -1,10 +1,10 @@
 // The client of a valid key, with the quotas of its plan.
 
-import type { Contract, Quotas } from '../contract/types.js'
 import { type ClientKey, countPlans } from '../database/api-keys.js'
-import type { Sql } from '../database/types.js'
-import { unavailable } from '../errors.js'
-import { OperatorError } from '../operator-error.js'
+import type { Sql } from '../database/database.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Contract, Quotas } from '../openapi/contract/contract.js'
+import { unavailable } from '../openapi/errors.js'
 
 /** A client with a valid key. */
 export interface Client {

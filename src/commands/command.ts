@@ -1,8 +1,8 @@
 // Shared by all commands: help, exit codes, interruption.
 
 import { type Config, readConfig } from '../config.js'
-import { explain, OperatorError } from '../operator-error.js'
-import { Interrupted, listenForShutdown } from '../shutdown.js'
+import { explain, OperatorError } from '../lib/operator-error.js'
+import { Interrupted, listenForShutdown } from '../lib/shutdown.js'
 import { print } from './terminal.js'
 
 /** Wrong arguments: the usage is printed before the message. */

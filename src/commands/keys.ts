@@ -3,12 +3,12 @@
 // alone: `create` prints only the key.
 
 import { pino } from 'pino'
-import { customPlan, fixedPlans } from '../contract/plans.js'
-import { readContract } from '../contract/read.js'
-import type { Contract, Quotas } from '../contract/types.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
-import { contractFile } from '../paths.js'
+import { contractFile } from '../lib/paths.js'
+import type { Contract, Quotas } from '../openapi/contract/contract.js'
+import { customPlan, fixedPlans } from '../openapi/contract/plans.js'
+import { readContract } from '../openapi/contract/read.js'
 import { readEnvironment, runCommand } from './command.js'
 import { readSubcommand } from './keys/subcommands.js'
 import { print } from './terminal.js'

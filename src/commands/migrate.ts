@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util'
 import { type Logger, pino } from 'pino'
 import type { Config } from '../config.js'
 import { connect } from '../database/connect.js'
+import type { RootSql } from '../database/database.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
-import type { RootSql } from '../database/types.js'
 import { unlessAborted } from '../lib/abort.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { readPostgresUrl } from '../lib/postgres-url.js'
-import { OperatorError } from '../operator-error.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate

@@ -1,7 +1,7 @@
 // Output for people: aligned columns, and colours on a terminal.
 
 import { styleText } from 'node:util'
-import { OperatorError } from '../operator-error.js'
+import { OperatorError } from '../lib/operator-error.js'
 
 /**
  * Writes to standard output. A closed pipe, as of `head`, is no error.

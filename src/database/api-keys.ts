@@ -1,6 +1,6 @@
 // API keys in PostgreSQL. A key is stored as its hash alone.
 
-import type { RootSql, Sql } from './types.js'
+import type { RootSql, Sql } from './database.js'
 
 /** The stored fields that a request needs. Quotas are null if the plan sets them. */
 export interface ClientKey {

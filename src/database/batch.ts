@@ -1,9 +1,9 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small statement costs PostgreSQL
 // and the driver more than its execution, and each write waits for the disk.
 
+import type { Sql } from './database.js'
 import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'
-import type { Sql } from './types.js'
 import { isUnavailable } from './unavailable.js'
 
 /** Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having done nothing. */

@@ -4,12 +4,13 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
-import { OperatorError } from '../operator-error.js'
-import { migrationsFolder } from '../paths.js'
+import { OperatorError } from '../lib/operator-error.js'
+import { migrationsFolder } from '../lib/paths.js'
+import type { Database, Pools, RootSql } from './database.js'
 import { Connection, type MakeHandle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
-import { startEmbedded } from './embedded/server.js'
+import { startEmbedded } from './embedded/embedded-server.js'
 import { migrate, migrationNames } from './migrate.js'
 import {
   closeTimeoutSeconds,
@@ -21,7 +22,6 @@ import {
   timeoutSettings,
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
-import type { Database, Pools, RootSql } from './types.js'
 import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
 
 const commandConnectionsMax = 4

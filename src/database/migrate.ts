@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { OperatorError } from '../operator-error.js'
-import type { RootSql, Sql } from './types.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { RootSql, Sql } from './database.js'
 
 interface Migration {
   readonly name: string

@@ -3,11 +3,11 @@
 import type { Logger } from 'pino'
 import type postgres from 'postgres'
 import { ConnectionShortage } from './connection-shortage.js'
+import type { Pools } from './database.js'
 import type { ConnectionHooks, Handle } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
-import type { Pools } from './types.js'
 
 // Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection covers the pauses of the
 // first. Writes are not pipelined: none waits for the commit of another, or for a lock that another waits for.

@@ -1,10 +1,10 @@
 // The service's role may read and write rows, and change nothing else: no table, role or migration. It also has the session settings of
 // requests, because behind a pooler the service cannot set them itself.
 
-import { OperatorError } from '../operator-error.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Database, RootSql } from './database.js'
 import { migrationLockId } from './migrate.js'
 import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
-import type { Database, RootSql } from './types.js'
 
 export interface Login {
   readonly name: string

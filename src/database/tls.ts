@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import tls from 'node:tls'
-import { OperatorError } from '../operator-error.js'
+import { OperatorError } from '../lib/operator-error.js'
 
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 

@@ -1,5 +1,5 @@
-import { insertPet } from '../database/pets.js'
 import type { Handler } from './handler.js'
+import { insertPet } from './pets/pets.js'
 
 /** Adds an animal. */
 export const createPet: Handler<'createPet'> = async ({ body }, { sql, path }) => {

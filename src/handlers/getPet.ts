@@ -1,6 +1,6 @@
-import { findPet } from '../database/pets.js'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../openapi/errors.js'
 import type { Handler } from './handler.js'
+import { findPet } from './pets/pets.js'
 
 /** One animal by its id. Deprecated. */
 export const getPet: Handler<'getPet'> = async ({ params }, { sql }) => {

@@ -2,8 +2,8 @@
 
 import type { OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
-import type { Sql } from '../database/types.js'
-import { ApiError } from '../errors.js'
+import type { Sql } from '../database/database.js'
+import { ApiError } from '../openapi/errors.js'
 
 /** The second argument of a handler. */
 export interface Context {

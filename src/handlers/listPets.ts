@@ -1,6 +1,6 @@
-import { listPets as selectPets } from '../database/pets.js'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../openapi/errors.js'
 import type { Handler } from './handler.js'
+import { listPets as selectPets } from './pets/pets.js'
 
 // Before the first animal: ids start at 1.
 const start = 0n

@@ -2,11 +2,11 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '../../generated/operations.js'
-import { defaultErrorStatuses } from '../contract/defaults.js'
-import type { Contract } from '../contract/types.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { type ApiError, errorBody, toApiError, unavailable } from '../errors.js'
-import { overload } from './load-shedding.js'
+import { overload } from '../middleware/load-shedding.js'
+import type { Contract } from '../openapi/contract/contract.js'
+import { defaultErrorStatuses } from '../openapi/contract/defaults.js'
+import { type ApiError, errorBody, toApiError, unavailable } from '../openapi/errors.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,12 +1,12 @@
 // Liveness and readiness probes, without a key or a quota.
 
 import type { FastifyInstance } from 'fastify'
+import type { Sql } from '../database/database.js'
 import { isMigrated, migrationNames } from '../database/migrate.js'
-import type { Sql } from '../database/types.js'
-import { unavailable } from '../errors.js'
 import { unlessAborted } from '../lib/abort.js'
 import { singleFlight } from '../lib/coalesce.js'
-import { migrationsFolder } from '../paths.js'
+import { migrationsFolder } from '../lib/paths.js'
+import { unavailable } from '../openapi/errors.js'
 import type { Counters } from '../rate-limit/counters.js'
 
 export interface HealthParts {

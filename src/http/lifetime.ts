@@ -4,10 +4,10 @@
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Contract } from '../contract/types.js'
 import type { Signal } from '../database/driver/sql.js'
-import { type ApiError, requestFault, unavailable } from '../errors.js'
 import { afterReading } from '../lib/after-reading.js'
+import type { Contract } from '../openapi/contract/contract.js'
+import { type ApiError, requestFault, unavailable } from '../openapi/errors.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

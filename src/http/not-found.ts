@@ -1,7 +1,7 @@
 // Requests without a route: 404 and 405.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../openapi/errors.js'
 import { requestPath } from './request-path.js'
 
 /** The methods allowed at a path, sorted. Empty for an unknown path. */

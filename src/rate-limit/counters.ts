@@ -3,10 +3,10 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Contract } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { Contract } from '../openapi/contract/contract.js'
 import {
   type AddressCounter,
   createAddressCounter,

@@ -1,9 +1,9 @@
 // In-memory counters: the counts of one process.
 
 import type { Client } from '../auth/client.js'
-import type { RateLimits } from '../contract/types.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import type { RateLimits } from '../openapi/contract/contract.js'
 import type { AddressStore, StoredWindow } from './addresses.js'
 import {
   type ClientCounter,

@@ -2,9 +2,9 @@
 // iteration of a worker's event loop are sent to it as one message.
 
 import type { Client } from '../auth/client.js'
-import type { RateLimits } from '../contract/types.js'
 import type { Channel } from '../lib/channel.js'
 import { oncePerIteration } from '../lib/coalesce.js'
+import type { RateLimits } from '../openapi/contract/contract.js'
 import type { StoredWindow } from './addresses.js'
 import { type LocalCounter, MemoryCounter } from './memory.js'
 import type { ClientWindows, KnownWindows, WindowState } from './windows.js'

@@ -1,11 +1,11 @@
 // The rate limiter: counts each request of the contract's operations, sets the X-RateLimit headers, and rejects requests over quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RateLimits } from '../contract/types.js'
-import { ApiError } from '../errors.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import type { RateLimits } from '../openapi/contract/contract.js'
+import { ApiError } from '../openapi/errors.js'
 import { networkOf } from './addresses.js'
 import type { Counters } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'

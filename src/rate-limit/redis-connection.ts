@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
-import { OperatorError } from '../operator-error.js'
 import {
   createRedisClient,
   findConnectError,

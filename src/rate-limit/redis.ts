@@ -3,8 +3,8 @@
 
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
-import type { RateLimits } from '../contract/types.js'
 import { oncePerIteration } from '../lib/coalesce.js'
+import type { RateLimits } from '../openapi/contract/contract.js'
 import {
   type ClientCounter,
   type ClientWindows,

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { createAuthenticate, type FindClient } from '../../src/auth/authentication.js'
 import type { Client } from '../../src/auth/client.js'
-import type { ApiError } from '../../src/errors.js'
+import type { ApiError } from '../../src/openapi/errors.js'
 import { stopClocks } from '../fixtures/clocks.js'
 
 const key = createApiKey()

@@ -9,7 +9,7 @@ import { redisIsMissing } from '../fixtures/redis.js'
 import { contract } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
 
-const commands = ['src/commands/keys', 'src/commands/seed', 'src/commands/migrate']
+const commands = ['src/commands/keys', 'src/commands/seed/seed', 'src/commands/migrate']
 const tools = ['generate', 'dev', 'fuzz', 'faults', 'bench'].map((name) => `scripts/${name}/main`)
 const usage = /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 /
 const linuxOnly = process.platform !== 'linux' && 'reads /proc'
@@ -34,7 +34,7 @@ t.test('a command warns of a misspelt variable, without which it uses another da
   const env = { DATA_DIR: dataDirectory(t), DATABSE_URL: 'postgres://owner@db.example/store' }
   const warning = 'DATABSE_URL is unknown: did you mean DATABASE_URL?\n'
   t.match(await runProgram('src/commands/keys.ts', ['list'], env), { code: 0, stderr: warning })
-  const seed = await runProgram('src/commands/seed.ts', ['--count', '1', '--append'], env)
+  const seed = await runProgram('src/commands/seed/seed.ts', ['--count', '1', '--append'], env)
   t.equal(seed.code, 0)
   t.ok(seed.stderr.startsWith(warning), seed.stderr)
 })
@@ -43,7 +43,7 @@ t.test('a command whose output is closed exits quietly', async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
   for (const [command, ...args] of [
     ['src/commands/keys.ts', 'list'],
-    ['src/commands/seed.ts', '--count', '1', '--append'],
+    ['src/commands/seed/seed.ts', '--count', '1', '--append'],
     ['src/commands/migrate.ts', '--help'],
     ['scripts/generate/main.ts', '--help'],
     ['scripts/diff/main.ts', '--help'],
@@ -54,7 +54,7 @@ t.test('a command whose output is closed exits quietly', async (t) => {
     t.equal(code, 0, command)
     t.notMatch(stderr, /EPIPE|\n +at /)
   }
-  const { child, ended } = startProgram(t, 'src/commands/seed.ts', ['--count', '1', '--append'], env)
+  const { child, ended } = startProgram(t, 'src/commands/seed/seed.ts', ['--count', '1', '--append'], env)
   child.stderr?.destroy()
   t.match(await ended, { code: 0, stdout: /1 animals added/ }, 'also with standard error closed')
 })
@@ -73,7 +73,7 @@ t.test('a command reports that standard output cannot be written', { skip: linux
 t.test('Ctrl-C while the database is created leaves nothing behind', async (t) => {
   for (const [command, ...args] of [
     ['src/commands/keys.ts', 'list'],
-    ['src/commands/seed.ts', '--count', '1'],
+    ['src/commands/seed/seed.ts', '--count', '1'],
   ] as const) {
     const dataDir = await temporaryDirectory(t)
     const { child, ended } = startProgram(t, command, args, { DATA_DIR: dataDir }, { detached: true })

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { readSubcommand } from '../../src/commands/keys/subcommands.js'
-import type { RootSql } from '../../src/database/types.js'
+import type { RootSql } from '../../src/database/database.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { runProgram, startProcess, temporaryDirectory } from '../fixtures/process.js'

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { type Batch, batched, defaultLimits } from '../../src/database/batch.js'
-import { findPet, insertPet } from '../../src/database/pets.js'
-import type { Sql } from '../../src/database/types.js'
+import type { Sql } from '../../src/database/database.js'
+import { findPet, insertPet } from '../../src/handlers/pets/pets.js'
 import { status } from '../fixtures/facts.js'
 import { createDatabase } from '../fixtures/service.js'
 

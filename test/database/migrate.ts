@@ -1,9 +1,9 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import type { RootSql } from '../../src/database/database.js'
 import { isMigrated, migrate, migrationNames } from '../../src/database/migrate.js'
-import type { RootSql } from '../../src/database/types.js'
-import { migrationsFolder } from '../../src/paths.js'
+import { migrationsFolder } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { createDatabase, startService } from '../fixtures/service.js'
 

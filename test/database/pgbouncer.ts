@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import type { RootSql } from '../../src/database/database.js'
 import { prepareServiceRole } from '../../src/database/roles.js'
-import type { RootSql } from '../../src/database/types.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { pgBouncerIsMissing, startPgBouncer } from '../fixtures/pgbouncer.js'
@@ -105,7 +105,11 @@ for (const mode of ['session', 'transaction'] as const)
     })
 
     t.test('seed adds animals by COPY', async (t) => {
-      const seeded = await runProgram('src/commands/seed.ts', ['--count', '100', '--append', '--json'], env)
+      const seeded = await runProgram(
+        'src/commands/seed/seed.ts',
+        ['--count', '100', '--append', '--json'],
+        env,
+      )
       t.match(seeded, { code: 0, stdout: /"added":100/ })
     })
     t.test('the service shuts down cleanly', async (t) => t.match(await service.stop(), { code: 0 }))

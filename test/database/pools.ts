@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import type { Pools, RootSql, Sql } from '../../src/database/database.js'
 import { createPools, endPools } from '../../src/database/pools.js'
-import type { Pools, RootSql, Sql } from '../../src/database/types.js'
 import { connectTo, readCluster } from '../fixtures/cluster.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { createDatabase, startService, testConfig } from '../fixtures/service.js'

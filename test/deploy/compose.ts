@@ -5,7 +5,7 @@ import path from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readConfig } from '../../src/config.js'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 
 interface Composed {
   readonly services: Readonly<

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const files = ['package.json', 'scripts/build-server.cjs', 'scripts/check-setup.cjs']

@@ -3,7 +3,7 @@ import { cpSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { projectRoot } from '../../src/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')

@@ -1,9 +1,9 @@
 // Failures of a PostgreSQL primary and of its standby.
 
 import { pino } from 'pino'
-import { startEmbedded } from '../../../src/database/embedded/server.js'
+import { startEmbedded } from '../../../src/database/embedded/embedded-server.js'
 import { migrate } from '../../../src/database/migrate.js'
-import { migrationsFolder } from '../../../src/paths.js'
+import { migrationsFolder } from '../../../src/lib/paths.js'
 import { addKey } from '../../bench/database.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { Replication, urlOf } from '../../lib/replication.js'

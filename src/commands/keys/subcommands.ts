@@ -5,7 +5,6 @@ import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
-import type { Contract } from '../../contract/types.js'
 import {
   type ApiKey,
   insertApiKey,
@@ -13,8 +12,9 @@ import {
   type NewApiKey,
   revokeApiKey,
 } from '../../database/api-keys.js'
-import type { RootSql } from '../../database/types.js'
-import { OperatorError } from '../../operator-error.js'
+import type { RootSql } from '../../database/database.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import type { Contract } from '../../openapi/contract/contract.js'
 import { RedisClientCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { cp, readFile, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { OperatorError } from '../../operator-error.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import { createWhole, elsewhere, exists, forbiddenFolder, type Identity } from './data-directory.js'
 
 // `initdb` and `pg_ctl` run `postgres` by a shell, with its path in double quotes.

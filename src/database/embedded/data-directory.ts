@@ -4,8 +4,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { OperatorError } from '../../operator-error.js'
-import { projectRoot } from '../../paths.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import { projectRoot } from '../../lib/paths.js'
 
 /** The user that runs the server: this process's, or another one if this is root, as which PostgreSQL refuses to run. */
 export interface Identity {

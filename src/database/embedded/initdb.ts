@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Logger } from 'pino'
-import { OperatorError } from '../../operator-error.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import { majorVersion } from './binaries.js'
 import { createWhole, elsewhere } from './data-directory.js'
 import type { RunProgram } from './run-program.js'

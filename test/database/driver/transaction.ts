@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
+import type { RootSql, Sql } from '../../../src/database/database.js'
 import type { ConnectionSource, Signal } from '../../../src/database/driver/sql.js'
 import { inTransaction, type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
-import type { RootSql, Sql } from '../../../src/database/types.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { adopt } from '../../../scripts/adopt/adopt.js'
 import { checkTypes } from '../../../scripts/dev/types.js'
-import { projectRoot } from '../../../src/paths.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 import { copyProjectTo, node } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { startProcess } from '../../fixtures/process.js'
@@ -129,13 +129,13 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
     theirs['toy.yaml'].replace('./toys.yaml#', 'openapi.yaml#'),
   )
   for (const gone of [
-    'src/database/pets.ts',
+    'src/handlers/pets/pets.ts',
     'scripts/bench',
     'test/handlers/getPet.ts',
     'test/fixtures/facts.ts',
   ])
     t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
-  t.ok(existsSync(path.join(root, 'test/schemas/json.ts')), 'tests of the house stay')
+  t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
   t.strictSame(
     unusedIn(root, ['scripts/lib', 'src/database', 'test/fixtures']),
     [],

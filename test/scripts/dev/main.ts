@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../scripts/lib/port.js'
-import { projectRoot } from '../../../src/paths.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 import { copyProject, listToys } from '../../fixtures/copy.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { pageMax, prefix } from '../../fixtures/facts.js'
@@ -171,7 +171,7 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
     edit(copy, {
       // First: with the code alone, a server would start and query a missing column.
       [migration]: () => 'alter tabel pets add column length_cm integer not null default 5;\n',
-      'src/database/pets.ts': withStoredLength,
+      'src/handlers/pets/pets.ts': withStoredLength,
     })
     const output = await dev.until(
       /^dev: the new server failed to start .*; the last good server keeps running$/,

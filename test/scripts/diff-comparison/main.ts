@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { contractDiff, readEdits } from '../../../scripts/diff-comparison/comparison.js'
-import { projectRoot } from '../../../src/paths.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 
 t.test('each edit is classified correctly', async (t) => {
   for (const edit of await readEdits()) t.equal(await contractDiff(edit), edit.is, edit.what)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import t from 'tap'
 import { expectedOf, type Result, readFeatures, runFeature } from '../../../scripts/features/features.js'
 import { toPage, withoutPlace } from '../../../scripts/features/page.js'
-import { projectRoot } from '../../../src/paths.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 import '../../fixtures/compile-once.js'
 
 const features = await readFeatures()

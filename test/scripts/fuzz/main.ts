@@ -8,7 +8,7 @@ import { readFuzzContract } from '../../../scripts/fuzz/contract.js'
 import { type Request, toCurl } from '../../../scripts/fuzz/request.js'
 import { type FuzzResult, fuzz } from '../../../scripts/fuzz/run.js'
 import type { AppParts } from '../../../src/app.js'
-import { contractFile } from '../../../src/paths.js'
+import { contractFile } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { type Service, startService } from '../../fixtures/service.js'
 

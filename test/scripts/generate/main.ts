@@ -5,7 +5,7 @@ import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
 import { sunsets } from '../../../scripts/generate/sunsets.js'
-import type { Operation } from '../../../src/contract/types.js'
+import type { Operation } from '../../../src/openapi/contract/contract.js'
 import {
   copyProject,
   edit,
@@ -202,7 +202,7 @@ async function takeAway(t: Test, copy: string): Promise<void> {
   await generate(copy)
   const { server } = await checkTypes(copy)
   t.strictSame([...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(), [
-    'src/database/pets.ts',
+    'src/handlers/pets/pets.ts',
     'src/handlers/createPet.ts',
     'src/handlers/getPet.ts',
     'src/handlers/listPets.ts',
@@ -234,7 +234,7 @@ async function breakHandlers(t: Test, copy: string): Promise<void> {
   const { server } = await checkTypes(copy)
   const expected: [file: string, problem: RegExp][] = [
     ['generated/handlers.ts', /Cannot find module '\.\.\/src\/handlers\/listToys\.js'/],
-    ['src/database/pets.ts', /grams/],
+    ['src/handlers/pets/pets.ts', /grams/],
     ['src/handlers/createPet.ts', /201/],
     ['src/handlers/getPet.ts', /getPet/],
     ['src/handlers/listPets.ts', /limit/],

@@ -1,0 +1,141 @@
+#!/usr/bin/env node
+// Adds sample animals to the service's database in one transaction, whether the service runs or not.
+
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import postgres from 'postgres'
+import { connect } from '../../database/connect.js'
+import type { Database, RootSql } from '../../database/database.js'
+import { copyIn } from '../../database/driver/copy.js'
+import { isUnavailable } from '../../database/unavailable.js'
+import { untilAborted } from '../../lib/abort.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import { readEnvironment, runCommand, UsageError, wholeNumber } from '../command.js'
+import { print } from '../terminal.js'
+import { type Animal, animals } from './animals.js'
+import { createProgress, type Progress } from './progress.js'
+
+const usage = `Usage: seed --count N [--append] [--seed N] [--json]
+
+Adds N sample animals to the store in one transaction, whether the service runs or not.
+
+  --count   number of animals, 1 to 100,000,000
+  --append  add to a store that already contains animals
+  --seed    seed of the random animals, 0 to 4294967295, by default 1; the same seed gives the same animals
+  --json    prints the result as JSON: {"added":1000,"seconds":0.1}
+  --help    prints this help
+
+Examples:
+  npm run seed -- --count 1000
+  npm run seed -- --count 1000000 --append
+  DATABASE_URL=postgres://me@localhost/store npm run --silent seed -- --count 1000 --json
+
+Reads DATABASE_URL (by default the embedded database in DATA_DIR).
+
+Exit codes: 0 success, 1 nothing was added, 2 wrong usage, 130 interrupted and nothing was added.
+`
+
+interface Order {
+  readonly count: number
+  readonly append: boolean
+  readonly seed: number
+  readonly json: boolean
+}
+
+const options = {
+  count: { type: 'string' },
+  append: { type: 'boolean' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+function readOrder(args: readonly string[]): Order {
+  const { count, append = false, seed = '1', json = false } = parseArgs({ args: [...args], options }).values
+  if (count === undefined) throw new UsageError('--count N is required')
+  return {
+    count: wholeNumber('--count', count, 1, 100_000_000),
+    append,
+    seed: wholeNumber('--seed', seed, 0, 2 ** 32 - 1),
+    json,
+  }
+}
+
+async function add({ sql, isPooled }: Database, order: Order, interruption: AbortSignal): Promise<void> {
+  const progress = createProgress(order.count, process.stderr)
+  try {
+    await sql.begin(async (transaction) => {
+      await transaction`set local statement_timeout = 0` // COPY may take long
+      const [row] = await transaction<{ isEmpty: boolean }[]>`
+        select not exists (select from pets) as "isEmpty"`
+      if (row?.isEmpty === false && !order.append)
+        throw new OperatorError('The store already contains animals. Use --append to add more.')
+      const copy = transaction`copy pets (name, category_id, status) from stdin`
+      await copyIn(copy, chunks(order, progress), interruption)
+    })
+  } catch (error) {
+    throw notAdded(error, interruption)
+  } finally {
+    progress.end()
+  }
+  // The animals are committed, so an interruption is no failure from here on. Behind a pooler there is no session for `set`.
+  if (!isPooled) await Promise.race([vacuum(sql), untilAborted(interruption)])
+}
+
+// Errors of the database get a message without a stack.
+function notAdded(error: unknown, interruption: AbortSignal): unknown {
+  if (interruption.aborted) return new OperatorError('Interrupted: nothing was added.')
+  if (error instanceof postgres.PostgresError)
+    return new OperatorError(`Nothing was added. The database reports: ${error.message}`, { cause: error })
+  if (!isUnavailable(error)) return error
+  const problem = 'The connection to the database was lost: either all animals were added, or none.'
+  return new OperatorError(problem, { cause: error })
+}
+
+// Updates the planner's statistics and the visibility map for index-only scans now; autovacuum would do so later.
+async function vacuum(sql: RootSql): Promise<void> {
+  const session = await sql.reserve()
+  await session`set statement_timeout = 0`
+  await session`vacuum (analyze) pets`
+  await session`reset statement_timeout`
+  session.release()
+}
+
+const animalsPerChunk = 2_000
+
+// In COPY's text format. The names contain no tabs, line breaks or backslashes.
+function* chunks({ count, seed }: Order, progress: Progress): Generator<Buffer> {
+  const source = animals(seed)
+  for (let done = 0; done < count; ) {
+    const size = Math.min(animalsPerChunk, count - done)
+    let text = ''
+    for (let i = 0; i < size; i++) text += toLine(source.next().value)
+    yield Buffer.from(text)
+    done += size
+    progress.show(done)
+  }
+}
+
+function toLine({ name, categoryId, status }: Animal): string {
+  return `${name}\t${categoryId}\t${status ?? '\\N'}\n`
+}
+
+async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+  const order = readOrder(args)
+  const config = readEnvironment()
+  const log = pino({ level: 'warn' }, process.stderr)
+  const database = await connect(config, log, interruption)
+  const startedAt = performance.now()
+  try {
+    await add(database, order, interruption)
+  } finally {
+    await database.close(interruption)
+  }
+  await print(report(order, Math.round((performance.now() - startedAt) / 10) / 100))
+}
+
+function report({ count, json }: Order, seconds: number): string {
+  if (json) return `${JSON.stringify({ added: count, seconds })}\n`
+  return `${count.toLocaleString('en')} animals added in ${seconds} s.\n`
+}
+
+runCommand(usage, main)

@@ -1,0 +1,258 @@
+// A PostgreSQL server for machines without one, from binaries that npm packages contain. It has its own processes and data directory, and
+// listens only on a unix socket in that directory.
+//
+// The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server from a stale lock file.
+// Each service holds a shared advisory lock; the last one stops the server.
+
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import postgres from 'postgres'
+import { OperatorError } from '../../lib/operator-error.js'
+import { socketOption } from '../driver/socket.js'
+import { binaries } from './binaries.js'
+import { defaultDirectory, elsewhere, prepareDirectory, removeDrafts } from './data-directory.js'
+import { initializeData } from './initdb.js'
+import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
+
+export interface EmbeddedServer {
+  /** postgres.js options that connect to it. */
+  readonly connection: {
+    readonly host: string
+    readonly port: number
+    readonly database: string
+    readonly username: string
+  }
+  /** Stops the server, unless another process uses it. */
+  stop(): Promise<void>
+}
+
+const port = 5432 // only part of the socket's name
+const startDeadlineMs = 30_000
+const startsMax = 3
+const stopsMax = 3
+const retryMs = 100
+const restartRetryMs = 1_000
+// A unix socket's path is limited to 107 bytes on Linux and 103 on macOS.
+const socketPathMax = 103
+const advisoryLockId = 7_253_009_115
+
+/**
+ * Starts the embedded server, or connects to it if it runs. Creates its data directory on first use.
+ * @param dataDir by default `.data` in the project, or a directory under /var/lib if only root can enter that
+ * @param interruption aborts the start, and leaves nothing running
+ * @throws {OperatorError} when the server cannot run
+ */
+export async function startEmbedded(
+  dataDir: string | undefined,
+  log: Logger,
+  interruption: AbortSignal = new AbortController().signal,
+): Promise<EmbeddedServer> {
+  // A subdirectory, because its owner changes when root runs the server as another user.
+  const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
+  const identity = await prepareDirectory(directory)
+  await removeDrafts(directory, programTimeoutMs)
+  const run = programRunner(await binaries(directory, identity), directory, identity)
+  await initializeData(directory, run, log, interruption)
+  const server = new Server(directory, run, log)
+  try {
+    await server.join(interruption)
+    interruption.throwIfAborted()
+    return server
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+class Server implements EmbeddedServer {
+  // The connection that holds the shared lock.
+  #lock: postgres.Sql | undefined
+  #socketLink: string | undefined
+  #restarting: Promise<void> | undefined
+  readonly #stopping = new AbortController()
+  readonly #data: string
+
+  constructor(
+    readonly directory: string,
+    readonly run: RunProgram,
+    readonly log: Logger,
+  ) {
+    this.#data = path.join(directory, 'data')
+  }
+
+  get connection() {
+    return { host: this.#socketLink ?? this.#data, port, database: 'postgres', username: 'postgres' }
+  }
+
+  /**
+   * Starts the server if it does not run, and takes the shared lock. Another process may start or stop the server at any moment, so
+   * failures are retried until a deadline. A failed start may have lost a race, but after `startsMax` it will not succeed, unless it
+   * waits for the last process of a server that was killed.
+   */
+  async join(interruption: AbortSignal): Promise<void> {
+    await this.#linkSocket()
+    const deadline = Date.now() + startDeadlineMs
+    let readyBefore: string | undefined
+    for (let starts = 0; ; ) {
+      interruption.throwIfAborted()
+      try {
+        const running = await this.#isRunning()
+        if (!running) {
+          starts++
+          await this.run('pg_ctl', ['start', '--pgdata=data', '--log=server.log', '--wait', '--silent'])
+        }
+        await this.#takeLock()
+        return
+      } catch (error) {
+        const ready = await this.#readyPostmaster()
+        // No socket while a postmaster is ready, twice: it is not ours. A starting server opens its socket before it is ready.
+        if (isNotFound(error) && ready !== undefined && ready === readyBefore) throw this.#inUse(ready)
+        readyBefore = ready
+        if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOldProcess()))) {
+          throw await this.#failure(error)
+        }
+        await delay(retryMs)
+      }
+    }
+  }
+
+  async #isRunning(): Promise<boolean> {
+    return this.run('pg_ctl', ['status', '--pgdata=data']).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  // Fails while another process holds the lock exclusively to stop the server.
+  async #takeLock(): Promise<void> {
+    const lock = postgres({
+      ...this.connection,
+      max: 1,
+      connect_timeout: 5,
+      backoff: false,
+      fetch_types: false,
+      ...socketOption,
+      connection: { application_name: 'animal-store-user' },
+      onclose: () => this.#onclose(lock),
+      onnotice: (notice) => this.log.debug({ notice }, 'database notice'), // by default postgres.js prints it
+    })
+    try {
+      await lock`select pg_advisory_lock_shared(${advisoryLockId})`
+      this.#lock = lock
+    } catch (error) {
+      await lock.end({ timeout: 0 })
+      throw error
+    }
+  }
+
+  // The lock's connection closes only if the server dies.
+  #onclose(lock: postgres.Sql): void {
+    if (this.#stopping.signal.aborted || this.#lock !== lock) return
+    this.#lock = undefined
+    this.log.error('embedded database stopped, restarting it')
+    void lock.end({ timeout: 0 })
+    this.#restarting = this.#restart()
+  }
+
+  async #restart(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        await this.join(signal)
+        this.log.info('embedded database restarted')
+        return
+      } catch (error) {
+        if (signal.aborted) return
+        this.log.error({ err: error }, 'embedded database failed to restart, retrying')
+        await delay(restartRetryMs)
+      }
+    }
+  }
+
+  #inUse(pid: string): OperatorError {
+    return new OperatorError(
+      `The data directory ${this.directory} is in use by another PostgreSQL server (process ${pid}). Stop that server, or set DATA_DIR to another directory.`,
+    )
+  }
+
+  /** The pid in `postmaster.pid` if the server accepts connections. */
+  async #readyPostmaster(): Promise<string | undefined> {
+    const text = await readFile(path.join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '')
+    const [pid, , , , , , , state] = text.split('\n')
+    return state?.trim() === 'ready' ? pid : undefined
+  }
+
+  // By PostgreSQL's message, which LC_ALL=C keeps in English.
+  async #waitsForOldProcess(): Promise<boolean> {
+    return (await this.#lastLogLines()).includes('pre-existing shared memory block')
+  }
+
+  async #lastLogLines(): Promise<string> {
+    const log = await readFile(path.join(this.directory, 'server.log'), 'utf8').catch(() => '')
+    return log.trim().split('\n').slice(-5).join('\n')
+  }
+
+  async #failure(cause: unknown): Promise<OperatorError> {
+    const details = [(cause as Error).message, await this.#lastLogLines()].filter(Boolean).join('\n')
+    return new OperatorError(
+      `The embedded PostgreSQL in ${this.directory} does not start:\n${details}\n${elsewhere}`,
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#restarting // a server that is just starting must be stopped, too
+    const lock = this.#lock
+    try {
+      if (lock !== undefined && (await isLastUser(lock))) await this.#stopServer()
+    } finally {
+      await lock?.end({ timeout: 0 })
+      // Removes the directory with the link, not what it points to.
+      if (this.#socketLink !== undefined)
+        await rm(path.dirname(this.#socketLink), { recursive: true, force: true })
+    }
+  }
+
+  // Retried, because Ctrl-C may reach `pg_ctl` before it has its own process group. After a crash the server may already be gone.
+  async #stopServer(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.run('pg_ctl', ['stop', '--pgdata=data', '--mode=fast', '--wait', '--silent'])
+        return
+      } catch (error) {
+        if (attempt < stopsMax) continue
+        if (await this.#isRunning()) throw error
+        return
+      }
+    }
+  }
+
+  // The server binds the socket by a relative path, but clients need an absolute one, which may be too long: a symbolic link shortens it.
+  async #linkSocket(): Promise<void> {
+    const socket = `.s.PGSQL.${port}`
+    const fits = (folder: string) => Buffer.byteLength(path.join(folder, socket)) <= socketPathMax
+    if (fits(this.#data) || this.#socketLink !== undefined) return
+    const temporary = fits(path.join(os.tmpdir(), 'as-123456/pg')) ? os.tmpdir() : '/tmp'
+    const folder = await mkdtemp(path.join(temporary, 'as-'))
+    this.#socketLink = path.join(folder, 'pg')
+    await symlink(this.#data, this.#socketLink)
+  }
+}
+
+// Trades the shared lock for the exclusive one, which makes other processes wait or fail.
+async function isLastUser(lock: postgres.Sql): Promise<boolean> {
+  try {
+    await lock`select pg_advisory_unlock_shared(${advisoryLockId})`
+    const [row] = await lock<{ alone: boolean }[]>`select pg_try_advisory_lock(${advisoryLockId}) as alone`
+    return row?.alone === true
+  } catch {
+    return false // the server is gone
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}

@@ -1,0 +1,23 @@
+// Files that are read at run time. The paths are the same from the sources and from `dist/`.
+
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+
+function findRoot(directory: string): string {
+  if (existsSync(path.join(directory, 'package.json'))) return directory
+  const parent = path.dirname(directory)
+  if (parent === directory) throw new Error(`No package.json above ${import.meta.dirname}`)
+  return findRoot(parent)
+}
+
+/** The project's root: the nearest parent directory with a package.json. */
+export const projectRoot: string = findRoot(import.meta.dirname)
+
+/** The contract that the service implements. */
+export const contractFile: string = path.join(projectRoot, 'openapi.yaml')
+
+/** The numbered SQL files. The build does not copy them to `dist/`. */
+export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')
+
+/** The static files of `/docs`. The build does not copy them either. */
+export const docsFolder: string = path.join(projectRoot, 'src', 'openapi', 'documents', 'static')

@@ -1,0 +1,232 @@
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction in which a handler runs also stores its
+// response, and a request with the same key gets that response again. Concurrent requests whose handlers each run one batched
+// statement share a transaction: a few statements serve them all. Handlers do not know of it.
+
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { stringify } from 'lossless-json'
+import { BatchQueue } from '../database/batch.js'
+import type { Sql } from '../database/database.js'
+import {
+  type ConnectionSource,
+  type HeldConnection,
+  type Signal,
+  whileAnyWaits,
+} from '../database/driver/sql.js'
+import { type TransactionSql, transact } from '../database/driver/transaction.js'
+import { isUnavailable } from '../database/unavailable.js'
+import { ApiError } from '../openapi/errors.js'
+import {
+  claimKeys,
+  type IdempotencyKey,
+  purgeResponses,
+  type SerializedResponse,
+  storeResponses,
+} from './stored-responses.js'
+
+/** The name of the header, in lower case as in Node's `headers`. */
+export const idempotencyHeader = 'idempotency-key'
+
+/** A response, and whether it was stored by an earlier request. */
+export type ReplayableResponse = SerializedResponse & { readonly isReplay: boolean }
+
+/**
+ * Makes an operation idempotent. `run` may be called again after a rollback, so it must do nothing but statements on `sql`.
+ * The returned function responds to a request that has a key. It rejects with `idempotency_key_reused`, `idempotency_key_in_use`,
+ * or the error of `run`.
+ */
+export type Idempotent = (
+  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<SerializedResponse>,
+) => (request: FastifyRequest, reply: FastifyReply) => Promise<ReplayableResponse>
+
+// The first request takes milliseconds.
+const retryAfterSeconds = 1
+
+/** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
+export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
+  return (run) => {
+    // False once a handler of the operation has run more than one batched statement.
+    let isShared = true
+    const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
+      try {
+        return await respondToAll(held, calls, keepHours)
+      } catch (error) {
+        if (error === notShared) isShared = false
+        throw error
+      }
+    }
+    const queue = new BatchQueue<HeldConnection, Call, ReplayableResponse | ApiError>(
+      (use) => pool.hold(undefined, use),
+      respondTogether,
+    )
+    const respondAlone = async (call: Call) => {
+      const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
+      return response as ReplayableResponse | ApiError // one for each call
+    }
+    return async (request, reply) => {
+      const call = {
+        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
+        fingerprint: fingerprintOf(request),
+        signal: request.lifetime,
+        run: (sql: Sql) => run(request, reply, sql),
+      }
+      const response = await (isShared ? queue.add(call, call.signal) : respondAlone(call))
+      if (response instanceof ApiError) throw response
+      return response
+    }
+  }
+}
+
+interface Call {
+  readonly id: IdempotencyKey
+  readonly fingerprint: Buffer
+  readonly signal: Signal | undefined
+  readonly run: (sql: Sql) => Promise<SerializedResponse>
+}
+
+async function respondToAll(
+  held: HeldConnection,
+  calls: readonly Call[],
+  keepHours: number,
+): Promise<(ReplayableResponse | ApiError)[]> {
+  return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
+    const claims = await claimKeys(
+      sql,
+      calls.map(({ id }) => id),
+      keepHours,
+    )
+    const running = new Set<string>()
+    const known = claims.map(({ isLocked, stored }, i) => {
+      const { id, fingerprint } = calls[i] as Call // one for each claim
+      if (stored !== undefined) return fingerprint.equals(stored.fingerprint) ? replay(stored) : reused()
+      const name = `${id.apiKeyId} ${id.key}`
+      if (!isLocked || running.has(name)) return inUse()
+      running.add(name)
+      return undefined
+    })
+    const responses = await runAll(
+      sql,
+      calls.filter((_, i) => known[i] === undefined),
+    )
+    return known.map((each) => each ?? { ...(responses.shift() as SerializedResponse), isReplay: false })
+  })
+}
+
+// Runs the handler for each call, and stores the responses.
+async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<SerializedResponse[]> {
+  const [first, ...others] = calls
+  if (first === undefined) return []
+  const responses = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, calls)
+  const stored = calls.flatMap(({ id, fingerprint }, i) => {
+    const response = responses[i] as SerializedResponse // one for each call
+    return response.status < 500 ? [{ id, fingerprint, response }] : []
+  })
+  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
+  // A request that timed out has its 503 already: it must not be committed with the others'.
+  if (others.length > 0 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
+  return responses
+}
+
+// Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The rollback also makes the
+// transaction usable again after a statement failed and the handler turned its error into a refusal.
+async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
+  let refusal: SerializedResponse | undefined
+  try {
+    return await transaction.savepoint(async (sql) => {
+      const response = await run(sql)
+      if (response.status < 400) return response
+      refusal = response
+      throw new Error('refused')
+    })
+  } catch (error) {
+    if (refusal === undefined) throw error
+    return refusal
+  }
+}
+
+// The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch is rolled back and each
+// call runs alone. The same when a handler runs more than one batched statement: what it reads first would not include what another
+// call is about to write, whatever it locks.
+async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
+  let isMore = false
+  const refuse = () => {
+    isMore = true
+    throw notShared
+  }
+  const settled = await Promise.allSettled(calls.map(({ run }) => run(shareable(sql, refuse))))
+  if (isMore) throw notShared
+  const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
+  if (lost?.status === 'rejected') throw lost.reason
+  return settled.map((each) => {
+    if (each.status === 'rejected' || each.value.status >= 400)
+      throw new Error('a call was refused or failed')
+    return each.value
+  })
+}
+
+const notShared = new Error('more than one batched statement cannot share a transaction')
+
+// The `sql` of one handler among several in a transaction: a batched statement may call `share` once, and any other use is refused.
+function shareable(sql: Sql, refuse: () => never): Sql {
+  let isUsed = false
+  const share = () => {
+    if (isUsed) refuse()
+    isUsed = true
+    return sql
+  }
+  return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) }) // calling it refuses, too
+}
+
+function replay({ status, headers, body }: SerializedResponse): ReplayableResponse {
+  return { status, headers, body, isReplay: true }
+}
+
+// Bare, or a string of RFC 8941. The contract's pattern allows nothing else.
+function readKey({ headers }: FastifyRequest): string {
+  const text = String(headers[idempotencyHeader])
+  return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
+}
+
+// Hashes the parsed body: whitespace and the order of fields make no difference.
+function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
+  const start = `${method} ${url}\n`
+  if (!(body instanceof Uint8Array)) return hash('sha256', start + (stringify(body, inOrder) ?? ''), 'buffer')
+  return hash('sha256', Buffer.concat([Buffer.from(start), body]), 'buffer')
+}
+
+function inOrder(_key: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return hash('sha256', value)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}
+
+function reused(): ApiError {
+  return new ApiError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
+}
+
+/** The first request with the key is still running: 409 with `Retry-After`. */
+export function inUse(): ApiError {
+  return new ApiError(
+    'idempotency_key_in_use',
+    'The first request with this Idempotency-Key is still under way.',
+    {
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    },
+  )
+}
+
+const purgeEveryMs = 60_000
+const purgeBatch = 1_000
+
+/** Deletes expired responses every minute, in batches. */
+export function purgeRegularly(
+  sql: Sql,
+  keepHours: number,
+  onError: (error: unknown) => void,
+): { stop(): void } {
+  const purge = async () => {
+    while ((await purgeResponses(sql, keepHours, purgeBatch)) === purgeBatch);
+  }
+  const timer = setInterval(() => void purge().catch(onError), purgeEveryMs).unref()
+  return { stop: () => clearInterval(timer) }
+}

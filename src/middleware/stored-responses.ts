@@ -1,0 +1,117 @@
+// Idempotency keys and the responses stored for them, in PostgreSQL.
+
+import type { Sql } from '../database/database.js'
+
+/** An `Idempotency-Key` and the API key whose it is. */
+export interface IdempotencyKey {
+  readonly apiKeyId: bigint
+  readonly key: string
+}
+
+/** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
+export interface SerializedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: Buffer | undefined
+}
+
+/** The result of claiming a key. */
+export interface Claim {
+  /** Whether this transaction holds the key's lock, until it ends. */
+  readonly isLocked: boolean
+  /** The response stored for the key, with the fingerprint of its request. */
+  readonly stored: (SerializedResponse & { readonly fingerprint: Uint8Array }) | undefined
+}
+
+/** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
+export async function claimKeys(
+  sql: Sql,
+  keys: readonly IdempotencyKey[],
+  keepHours: number,
+): Promise<Claim[]> {
+  const requested = JSON.stringify(
+    keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
+  )
+  // Pipelined in this order: a response that was stored before its lock was released is found.
+  const [locks, stored] = await Promise.all([
+    tryLocks(sql, requested),
+    findResponses(sql, requested, keepHours),
+  ])
+  return locks.map((isLocked, position) => ({ isLocked, stored: stored.get(position) }))
+}
+
+async function tryLocks(sql: Sql, requested: string): Promise<boolean[]> {
+  // 64-bit hashes: in the unlikely case that two keys collide, the second request gets 409 and retries.
+  const rows = await sql<{ locked: boolean }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as locked
+    from json_to_recordset(${requested}::text::json) as requested (api_key_id bigint, key text)`
+  return rows.map(({ locked }) => locked)
+}
+
+async function findResponses(
+  sql: Sql,
+  requested: string,
+  keepHours: number,
+): Promise<Map<number, Claim['stored']>> {
+  type Row = Omit<SerializedResponse, 'body'> & {
+    body: Buffer | null
+    fingerprint: Uint8Array
+    position: number
+  }
+  const rows = await sql<Row[]>`
+    select position, status, headers, body, fingerprint
+    from json_to_recordset(${requested}::text::json) as requested (position integer, api_key_id bigint, key text)
+    cross join lateral (
+      select status, headers, body, fingerprint
+      from idempotent_answers
+      where api_key_id = requested.api_key_id and idempotency_key = requested.key
+        and created_at > now() - ${keepHours} * interval '1 hour'
+      order by api_key_id, idempotency_key
+      limit 1
+    ) as stored`
+  return new Map(
+    rows.map(({ position, body, ...stored }) => [position, { ...stored, body: body ?? undefined }]),
+  )
+}
+
+/** Stores responses, each replacing an expired one of its key. The keys must differ. */
+export async function storeResponses(
+  sql: Sql,
+  responses: readonly { id: IdempotencyKey; fingerprint: Buffer; response: SerializedResponse }[],
+): Promise<void> {
+  const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
+    api_key_id: String(id.apiKeyId),
+    idempotency_key: id.key,
+    fingerprint: fingerprint.toString('base64'),
+    status,
+    headers,
+    body: body?.toString('base64'),
+  }))
+  await sql`
+    insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
+    select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
+      api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
+    )
+    on conflict (api_key_id, idempotency_key) do update
+    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
+      body = excluded.body, created_at = excluded.created_at`
+}
+
+/**
+ * Deletes responses older than `keepHours`, the oldest first, at most `limit`, and returns how many. Several instances may run it at once:
+ * each skips the rows that another has locked.
+ */
+export async function purgeResponses(sql: Sql, keepHours: number, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from idempotent_answers
+    where ctid = any(array(
+      select ctid
+      from idempotent_answers
+      where created_at <= now() - ${keepHours} * interval '1 hour'
+      order by created_at
+      limit ${limit}
+      for update skip locked
+    ))`
+  return count
+}

@@ -1,0 +1,290 @@
+// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the server cannot validate.
+
+import type { Content, Field, Schema } from './contract.js'
+import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
+
+interface Declared {
+  /** `POST /pets: the request body`. */
+  readonly place: string
+  readonly mediaType: string
+  readonly media: Node
+}
+
+/**
+ * Reads the media types of a request body or a response. A media type that the server cannot validate is skipped if there is another
+ * one, with a warning; otherwise the operation is unsupported.
+ */
+export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Content[] {
+  const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
+    return { place, mediaType, media: reader.node(value) }
+  })
+  checkTypes(reader, declared)
+  if (isBody && declared.length === 0) reader.unsupported(`${place} has no content`)
+  const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unsupported(each))
+  const contents = read.filter((each) => typeof each !== 'string')
+  for (const text of read.filter((each) => typeof each === 'string')) {
+    if (contents.length > 0) reader.warn(text)
+    else reader.unsupported(text)
+  }
+  return contents
+}
+
+function checkTypes(reader: Reader, declared: readonly Declared[]): void {
+  const known = new Set<string>()
+  for (const { place, mediaType } of declared) {
+    const name = essence(mediaType)
+    if (!isMediaType(name)) reader.unsupported(`${place} ${mediaType} is not a media type`)
+    if (known.has(name))
+      reader.unsupported(`${place} ${mediaType} is declared twice: parameters do not distinguish media types`)
+    known.add(name)
+  }
+}
+
+// Undefined if the server cannot validate it; for a form, the reasons.
+function readContent(
+  reader: Reader,
+  declared: Declared,
+  isBody: boolean,
+): Content | readonly string[] | undefined {
+  const { mediaType, media } = declared
+  const name = essence(mediaType)
+  if (isJson(name) && !isRange(name)) {
+    reader.checkRefs(media.schema)
+    return { mediaType, kind: 'json', schema: media.schema as Schema | boolean }
+  }
+  const schema = media.schema === undefined ? undefined : nodeOf(reader.dereferenced(media.schema))
+  const isForm = name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data'
+  if (isForm && isBody && schema !== undefined) return readForm(reader, declared, schema)
+  if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {}))
+    return readText(mediaType, schema, isBody)
+  return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes', schema } : undefined
+}
+
+function unsupported({ place, mediaType }: Declared): string {
+  const fix = 'remove the schema or use {type: string, format: binary} for raw bytes'
+  return isRange(mediaType)
+    ? `${place} ${mediaType} is not supported with its schema: name a single media type, or ${fix}`
+    : `${place} ${mediaType} cannot be validated against its schema: ${fix}`
+}
+
+function readText(mediaType: string, schema: Node | undefined, isBody: boolean): Content | undefined {
+  const types = typesOf(schema ?? {})
+  const known = isBody ? ['string', 'integer', 'number', 'boolean'] : ['string']
+  const isScalar = types === undefined || types.every((type) => known.includes(type))
+  if (!isScalar || !isUtf8(mediaType)) return undefined
+  return { mediaType, kind: 'text', schema, types }
+}
+
+// Only the length of bytes can be validated, and only for a single media type: validators are found by type, which a range is not.
+const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
+const assertionKeywords =
+  /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
+
+function isBytes(schema: Node, isAny: boolean): boolean {
+  const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
+  const isKnown = Object.keys(schema).every(
+    (key) =>
+      bytesKeywords.includes(key) ||
+      !assertionKeywords.test(key) ||
+      (key === 'contentEncoding' && isUnencoded(schema)) ||
+      (['anyOf', 'oneOf'].includes(key) && !isBounded),
+  )
+  const types = [schema.type ?? 'string'].flat()
+  const parts = [...nodesOf(schema.allOf), ...alternativesOf(schema)]
+  return (
+    isKnown &&
+    !(isAny && isBounded) &&
+    types.includes('string') &&
+    parts.every((each) => isBytes(each, isAny))
+  )
+}
+
+// RFC 2045, section 6.2: these encodings leave bytes unchanged.
+function isUnencoded({ contentEncoding = 'binary' }: Node): boolean {
+  return ['7bit', '8bit', 'binary'].includes(String(contentEncoding))
+}
+
+function isFile(schema: Node): boolean {
+  const isMedia = schema.contentMediaType !== undefined && isUnencoded(schema)
+  const alternatives = alternativesOf(schema)
+  return (
+    schema.format === 'binary' ||
+    schema.contentEncoding === 'binary' ||
+    isMedia ||
+    nodesOf(schema.allOf).some(isFile) ||
+    (alternatives.length > 0 && alternatives.every(isFile))
+  )
+}
+
+// Without null, which only allows the value to be absent.
+function alternativesOf(schema: Node): Node[] {
+  return [...nodesOf(schema.anyOf), ...nodesOf(schema.oneOf)].filter(({ type }) => type !== 'null')
+}
+
+function readForm(
+  reader: Reader,
+  { place, mediaType, media }: Declared,
+  schema: Node,
+): Content | readonly string[] {
+  const isMultipart = essence(mediaType) === 'multipart/form-data'
+  const parts = partsOf(schema)
+  const encodings = reader.node(media.encoding)
+  const problems: string[] = []
+  const problem = (text: string) => problems.push(`${place} ${mediaType}: ${text}`)
+  if (typesOf(schema)?.join() !== 'object') problem('the schema of a form must have type: object')
+  if (parts.some((each) => each.patternProperties !== undefined))
+    problem('patternProperties are not supported in a form')
+  const schemas = new Map<string, Node[]>()
+  for (const [name, each] of parts.flatMap((part) => Object.entries(reader.node(part.properties)))) {
+    schemas.set(name, [...(schemas.get(name) ?? []), nodeOf(each)])
+  }
+  for (const name of Object.keys(encodings))
+    if (!schemas.has(name)) problem(`encoding.${name} is not a property of the schema`)
+  const read = (place: string, each: Node[], encoding: unknown) => {
+    const field = readField(each, reader.node(encoding), isMultipart)
+    if (typeof field !== 'string') return field
+    problem(`${place} ${field}`)
+    return plainField
+  }
+  const fields = new Map(
+    [...schemas].map(([name, each]) => {
+      const encoding = Object.hasOwn(encodings, name) ? encodings[name] : undefined
+      return [name, read(`the field ${name}`, each, encoding)]
+    }),
+  )
+  const additional = parts.flatMap(({ additionalProperties: each }) =>
+    typeof each === 'object' && each ? [each as Node] : [],
+  )
+  const additionalField =
+    additional.length > 0 ? read('additionalProperties', additional, undefined) : undefined
+  if (additionalField?.kind === 'file')
+    problem('additionalProperties is a file, which is not supported: declare each file in properties')
+  if (problems.length > 0) return problems
+  const kind = isMultipart ? 'multipart' : 'form'
+  return { mediaType, kind, schema: media.schema as Schema, fields, additionalField }
+}
+
+/** A field without a schema. */
+export const plainField: Field = {
+  kind: 'text',
+  isList: false,
+  types: undefined,
+  separator: undefined,
+  mediaTypes: [],
+}
+
+// The field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
+function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
+  const types = unionOf(schemas.map(typesOf))
+  const listed = types?.filter((type) => type !== 'null') ?? []
+  const fault = encodingFault(encoding, isMultipart, listed.includes('object'))
+  if (fault !== undefined) return fault
+  if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
+  if (listed.length > 1) return 'allows an array and another type, which text does not distinguish'
+  const items = schemas
+    .flatMap(partsOf)
+    .flatMap((part) => (part.items === undefined ? [] : [nodeOf(part.items)]))
+  const item = readSingle(items, unionOf(items.map(typesOf)), encoding, isMultipart)
+  if (typeof item === 'string') return item
+  return { ...item, isList: true, separator: separatorOf(encoding) }
+}
+
+function encodingFault(
+  { headers, style, explode, contentType = '' }: Node,
+  isMultipart: boolean,
+  isObject: boolean,
+): string | undefined {
+  if (isMultipart && headers !== undefined) return 'has an encoding with headers, which are not supported'
+  // One part per item is how multipart sends an array anyway.
+  const isDefault = (style ?? 'form') === 'form' && explode !== false && !isObject
+  if (isMultipart && (style !== undefined || explode !== undefined) && !isDefault)
+    return 'has a style, which is not supported in multipart'
+  if (style !== undefined && !['form', 'spaceDelimited', 'pipeDelimited'].includes(String(style)))
+    return `has the style ${style}, which is not supported in a form`
+  if (explode === true && style !== undefined && style !== 'form')
+    return `has the style ${style}, which does not allow explode: true`
+  if (
+    !isMultipart &&
+    contentType !== '' &&
+    !isJson(String(contentType)) &&
+    essence(String(contentType)) !== 'text/plain'
+  )
+    return `has the contentType ${contentType}, which is not supported in a form`
+  return undefined
+}
+
+function separatorOf({ style = 'form', explode }: Node): string | undefined {
+  if (style === 'spaceDelimited') return ' '
+  if (style === 'pipeDelimited') return '|'
+  return explode === false ? ',' : undefined
+}
+
+function readSingle(
+  schemas: readonly Node[],
+  types: readonly string[] | undefined,
+  { contentType }: Node,
+  isMultipart: boolean,
+): Field | string {
+  const mediaTypes =
+    contentType === undefined
+      ? []
+      : String(contentType)
+          .split(',')
+          .map((each) => each.trim())
+  const field = { ...plainField, types, mediaTypes }
+  if (types?.includes('array')) return 'is an array of arrays, which is not supported in a form'
+  if (mediaTypes.some(isJson) && mediaTypes.length > 1)
+    return 'has JSON and another contentType, which is not supported'
+  if (mediaTypes.some(isJson)) return { ...field, kind: 'json' }
+  if (types?.includes('object')) {
+    if (types.some((type) => type !== 'object' && type !== 'null'))
+      return 'allows an object and another type, which text does not distinguish'
+    if (mediaTypes.length > 0) return `is an object as ${contentType}, which is not supported`
+    return isMultipart
+      ? { ...field, kind: 'json' }
+      : 'is an object: add an encoding with contentType: application/json'
+  }
+  const ofFiles = mediaTypes.some((each) => !essence(each).startsWith('text/'))
+  const files = schemas.filter((each) => ofFiles || isFile(each))
+  if (!isMultipart || files.length === 0) return field
+  if (files.length < schemas.length) return 'allows a file and another type, which is not supported'
+  return files.every((each) => isBytes(each, false))
+    ? { ...field, kind: 'file' }
+    : 'is a file: only its minLength and maxLength can be validated'
+}
+
+/** A schema and the subschemas it is composed of, any of which may declare properties. */
+function partsOf(schema: Node): Node[] {
+  const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => nodesOf(schema[keyword]))
+  const conditional = ['then', 'else'].flatMap((keyword) =>
+    schema[keyword] === undefined ? [] : [nodeOf(schema[keyword])],
+  )
+  return [schema, ...[...composed, ...conditional].flatMap(partsOf)]
+}
+
+/** The types a schema allows, as far as its keywords show; undefined for any. */
+function typesOf(schema: Node): readonly string[] | undefined {
+  if (schema.type !== undefined) return [schema.type].flat() as string[]
+  if (schema.const !== undefined) return [typeOf(schema.const)]
+  if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
+  const all = nodesOf(schema.allOf).flatMap((each) => typesOf(each)?.join() ?? [])
+  if (all[0] !== undefined) return all[0].split(',')
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const union = unionOf(nodesOf(schema[keyword]).map(typesOf))
+    if (union !== undefined && union.length > 0) return union
+  }
+  if (schema.properties !== undefined) return ['object']
+  return schema.items === undefined ? undefined : ['array']
+}
+
+function unionOf(types: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  const known = types.flatMap((each) => (each === undefined ? [] : [each]))
+  return known.length < types.length ? undefined : [...new Set(known.flat())]
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}

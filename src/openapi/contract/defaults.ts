@@ -1,0 +1,43 @@
+// Defaults for the extensions a document may omit, so that documents not written for this server can be served.
+
+import { maxHeaderSize } from 'node:http'
+import type { RateLimits } from './contract.js'
+
+/** HTTP status by code of the errors the server itself sends. The `ErrorCode` of a contract replaces them. */
+export const defaultErrorStatuses = {
+  invalid_request: 400,
+  invalid_json: 400,
+  malformed_request: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  route_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  idempotency_key_in_use: 409,
+  body_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  key_banned: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  not_implemented: 501,
+  unavailable: 503,
+} as const
+
+/** The schema of a client's own `X-Request-Id`, if no response declares the header. */
+export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' }
+
+/** Limits without `x-limits`, in bytes: the defaults of Fastify and Node. */
+export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
+
+/** Idempotency without `x-idempotency`. */
+export const defaultIdempotency = { keepHours: 24 }
+
+/** Rate limits without `x-rate-limits`: none. */
+export const unlimited: RateLimits = {
+  plans: new Map([['unlimited', { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }]]),
+  anonymous: { perMinute: Number.POSITIVE_INFINITY },
+  ban: { rejections: Number.POSITIVE_INFINITY, withinSeconds: 1, banSeconds: 1 },
+}

@@ -1,0 +1,90 @@
+// The document's own extensions: `x-limits`, `x-rate-limits`, `x-idempotency` and `x-enumStatuses`, each with a default.
+
+import type { Contract, Quotas, RateLimits } from './contract.js'
+import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } from './defaults.js'
+import type { Node, Reader } from './reader.js'
+
+/** The extensions whose value is an object, in which a `$ref` is followed. All other extensions are left alone. */
+export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
+
+// Below these, the server refuses every request: a path, a `Host` and a key are longer.
+const limitsMin = [
+  ['urlBytes', 64],
+  ['headerBytes', 256],
+] as const
+
+/** `x-limits`, in bytes. */
+export function readLimits(reader: Reader): Contract['limits'] {
+  const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
+  const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
+  const limits = reader.positiveIntegers('x-limits', given, names)
+  for (const [name, min] of limitsMin) {
+    if (limits[name] > 0 && limits[name] < min)
+      reader.problem(`x-limits: ${name} must be at least ${min}, or no request would pass`)
+  }
+  const { bodyBytes, urlBytes, headerBytes } = limits
+  return { body: bodyBytes, url: urlBytes, header: headerBytes }
+}
+
+// Ten years. A much larger interval is out of range for a PostgreSQL timestamp.
+const keepHoursMax = 87_600
+
+/** `x-idempotency`. */
+export function readIdempotency(reader: Reader): Contract['idempotency'] {
+  const given = { ...defaultIdempotency, ...reader.node(reader.document['x-idempotency']) }
+  const idempotency = reader.positiveIntegers('x-idempotency', given, ['keepHours'])
+  if (idempotency.keepHours > keepHoursMax)
+    reader.problem(`x-idempotency: keepHours must be at most ${keepHoursMax}`)
+  return idempotency
+}
+
+/** `x-rate-limits`. */
+export function readRateLimits(reader: Reader): Pick<Contract, 'hasRateLimits' | 'rateLimits'> {
+  const given = reader.document['x-rate-limits']
+  if (given === undefined) return { hasRateLimits: false, rateLimits: unlimited }
+  const limits = reader.node(given)
+  reader.allowOnly('x-rate-limits', limits, ['plans', 'anonymous', 'ban'])
+  const anonymous = reader.positiveIntegers('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
+  const names = ['rejections', 'withinSeconds', 'banSeconds'] as const
+  const ban = reader.positiveIntegers('x-rate-limits: ban', limits.ban, names)
+  return {
+    hasRateLimits: true,
+    rateLimits: { plans: plansOf(reader, reader.node(limits.plans)), anonymous, ban },
+  }
+}
+
+function plansOf(reader: Reader, plans: Node): RateLimits['plans'] {
+  for (const [name, plan] of Object.entries(plans)) {
+    if (plan !== 'custom')
+      reader.positiveIntegers(`x-rate-limits: plan ${name}`, plan, ['perMinute', 'perDay'])
+  }
+  if (Object.keys(plans).length === 0) reader.problem('x-rate-limits: plans must name at least one plan')
+  return new Map(Object.entries(plans)) as Map<string, Quotas | 'custom'>
+}
+
+/** The error codes: those of the schema `ErrorCode`, if it has `x-enumStatuses`. */
+export function readErrorStatuses(reader: Reader): Pick<Contract, 'describesErrors' | 'errorStatuses'> {
+  const schema = reader.node(reader.node(reader.components.schemas).ErrorCode)
+  if (schema['x-enumStatuses'] === undefined) {
+    return { describesErrors: false, errorStatuses: new Map(Object.entries(defaultErrorStatuses)) }
+  }
+  const codes = Array.isArray(schema.enum) ? schema.enum.map(String) : []
+  const statuses = reader.node(schema['x-enumStatuses'])
+  for (const code of new Set([...codes, ...Object.keys(statuses)])) {
+    if (!codes.includes(code))
+      reader.problem(`ErrorCode: x-enumStatuses has ${code}, which is not in the enum`)
+    else if (!isErrorStatus(statuses[code]))
+      reader.problem(`ErrorCode: x-enumStatuses must map ${code} to a status from 400 to 599`)
+  }
+  for (const code of Object.keys(defaultErrorStatuses)) {
+    if (!codes.includes(code))
+      reader.problem(`ErrorCode: the enum must contain ${code}, which the server sends`)
+  }
+  if (reader.node(reader.components.schemas).Error === undefined)
+    reader.problem('ErrorCode has x-enumStatuses, but there is no schema Error: define it, too')
+  return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
+}
+
+function isErrorStatus(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599
+}

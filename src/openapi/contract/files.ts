@@ -1,0 +1,319 @@
+// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location of each part.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import { parse as parseLossless } from 'lossless-json'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml'
+import { exactNumber, narrowed } from '../../lib/exact-number.js'
+import { ContractError, type Pointer } from './contract-error.js'
+import { knownExtensions } from './extensions.js'
+import { resolvePointer } from './pointer.js'
+import { nodeOf } from './reader.js'
+import {
+  dataKeywords,
+  holdsPathItems,
+  isOpenApi30,
+  mapKeywords,
+  refAsAllOf,
+  referenceObjectKeywords,
+} from './upgrade.js'
+
+/** A document, bundled. */
+export interface Source {
+  readonly document: object
+  /** The YAML as written; if the document has several files, that of the bundle. */
+  readonly text: string
+  /** The files it was read from. */
+  readonly files: readonly string[]
+  /** The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to it. */
+  locate(pointer: Pointer): string
+}
+
+/** Reads the text of a file. */
+export type ReadText = (file: string) => Promise<string>
+
+/**
+ * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
+ * @throws {ContractError} with each file that cannot be read or parsed, and each `$ref` that does not resolve
+ */
+export async function readSource(
+  file: string,
+  readText: ReadText = (name) => readFile(name, 'utf8'),
+): Promise<Source> {
+  const texts = new Map<string, string>()
+  const textOf = async (name: string) => {
+    const text = texts.get(name) ?? (await readText(name))
+    texts.set(name, text)
+    return text
+  }
+  const read = ({ url }: { readonly url: string }) =>
+    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
+  const place = createPlace(texts)
+  const locate = (pointer: Pointer) => place(path.resolve(file), pointer)
+  const root = await textOf(path.resolve(file))
+    .then(parseText)
+    .catch(() => undefined) // $RefParser reports why
+  const [written = ''] = texts.values()
+  if (root !== undefined && isSelfContained(root))
+    return { document: root, text: written, files: [...texts.keys()], locate }
+  const isOld = isOpenApi30(root)
+  const foreign: unknown[] = []
+  const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
+  const parse = ({ data }: { readonly data: unknown }) => {
+    const value = parseText(String(data))
+    // A file that contains only references is a map, whose names may start with x-.
+    const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
+    const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
+    return withoutForeign(value, parsed, { isMap, isData: false })
+  }
+  const options = {
+    // JSON is YAML, too.
+    parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
+    resolve: { http: false, file: { order: 1, canRead: true, read } },
+    continueOnError: true, // to report every problem
+  }
+  try {
+    const bundle = await new $RefParser().bundle(path.resolve(file), options)
+    const document = completed(bundle, bundle, foreign) as object
+    const isSplit = texts.size > 1
+    return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
+  } catch (error) {
+    throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
+  }
+}
+
+// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to report what is wrong.
+function isSelfContained(document: object): boolean {
+  const known = new Set<string>()
+  const resolves = (ref: string) => {
+    if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
+    return known.has(ref)
+  }
+  const isInside = (value: unknown, context: Context): boolean => {
+    if (typeof value !== 'object' || value === null) return true
+    if (context.isData && isPlainData(value, resolves)) return true
+    return Object.entries(value).every(([key, each]) => {
+      if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
+      return isUnknownExtension(key, context) || isInside(each, contextOf(key, context))
+    })
+  }
+  return isInside(document, outermost)
+}
+
+/** The context of a value: whether its keys are names, and whether it is data. */
+interface Context {
+  readonly isMap: boolean
+  readonly isData: boolean
+}
+
+const outermost: Context = { isMap: false, isData: false }
+
+// The context of a member, or of an item.
+function contextOf(key: string, { isMap, isData }: Context): Context {
+  return {
+    isMap: !isMap && !isData && mapKeywords.has(key),
+    isData: isData || (!isMap && dataKeywords.has(key)),
+  }
+}
+
+// A `$ref` in an unknown extension may mean anything, so it is not followed.
+function isUnknownExtension(key: string, { isMap }: Context): boolean {
+  return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
+}
+
+// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
+function isPlainData(value: object, resolves: (ref: string) => boolean): boolean {
+  const { $ref } = value as { readonly $ref?: unknown }
+  if (typeof $ref !== 'string') return false
+  return $ref.startsWith('#') ? !resolves($ref) : isHttpUrl($ref)
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:/.test(url)
+}
+
+function toPath(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : decodeURI(url)
+}
+
+function parseText(text: string): object {
+  checkUtf8(text)
+  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
+  return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+}
+
+// Decoding replaces each byte that is not UTF-8 by U+FFFD.
+function checkUtf8(text: string): void {
+  const at = text.indexOf('\ufffd')
+  if (at < 0) return
+  const before = text.slice(0, at).split('\n')
+  throw new Error(
+    `the file is not UTF-8, or holds U+FFFD at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}:`,
+  )
+}
+
+// About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
+function parseJsonText(text: string): object | undefined {
+  try {
+    return parseLossless(text, undefined, { parseNumber: exactNumber }) as object // it starts with a brace
+  } catch {
+    return undefined
+  }
+}
+
+function parseYaml(text: string): object {
+  const lines = new LineCounter()
+  const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
+  const [error] = parsed.errors
+  if (error) throw error
+  const value: unknown = parsed.toJS({
+    reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
+  })
+  if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
+  refuseNotFinite(parsed, lines)
+  return value
+}
+
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
+// line and column.
+function refuseNotFinite(parsed: Document, lines: LineCounter): void {
+  visit(parsed, {
+    Scalar(place, { value, source, range }) {
+      if (place === 'key' || typeof value !== 'number' || Number.isFinite(value)) return
+      const { line, col } = lines.linePos(range?.[0] ?? 0)
+      throw new Error(`${source} is not a JSON number at line ${line}, column ${col}:`)
+    },
+  })
+}
+
+interface ParsedFile {
+  /** Stores a value and returns its placeholder. */
+  setAside(value: unknown): string
+  /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
+  readonly isOld: boolean
+  resolves(ref: string): boolean
+}
+
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders. `of` is the field that the
+// value belongs to.
+function withoutForeign(value: unknown, file: ParsedFile, context: Context, of = ''): unknown {
+  const { isMap, isData } = context
+  if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
+    return file.setAside(value)
+  const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
+  return mapped(part, (each, key) => {
+    if (isUnknownExtension(key, context)) return file.setAside(each)
+    return withoutForeign(each, file, contextOf(key, context), isMap || Array.isArray(part) ? of : key)
+  })
+}
+
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings and is a target itself. At the
+// top of a file, nothing distinguishes a schema, whose siblings count, from a response or a path item.
+function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknown {
+  const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
+  const isUnknown = of === '' && Object.keys(siblings).length > 0
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || holdsPathItems(of) || isUnknown) return value
+  return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
+}
+
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
+// any other.
+function completed(
+  value: unknown,
+  bundle: object,
+  foreign: readonly unknown[],
+  context = outermost,
+): unknown {
+  if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
+  const { $ref } = context.isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
+  return mapped(value, (each, key) => completed(each, bundle, foreign, contextOf(key, context)))
+}
+
+// YAML cannot contain NUL.
+const mark = '\0foreign '
+
+function mapped(value: unknown, map: (each: unknown, key: string) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((each) => map(each, ''))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
+}
+
+function problems(error: unknown, file: string, place: Place): string[] {
+  const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
+  return errors.map((each) => {
+    // A file that does not parse has no parts to locate: the parser's message has the line and column.
+    const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
+      each.message,
+    )
+    if (yaml) {
+      const text = yaml[2]?.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : yaml[2]
+      return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
+    }
+    const source = toPath(each.source || path.resolve(file))
+    return `${place(source, each.path ?? [])}: ${explain(each)}`
+  })
+}
+
+function explain({ code, message, targetRef }: JSONParserError & { readonly targetRef?: string }): string {
+  if (code === 'EMISSINGPOINTER') return `cannot resolve $ref ${targetRef}`
+  if (message === 'URI malformed') return 'a $ref is not a valid URL: write % as %25'
+  const url = /^Error reading file "(.*)"/.exec(message)?.[1]
+  if (url === undefined) return message.split('\n', 1)[0] ?? ''
+  if (isHttpUrl(url)) return `$ref ${url} is a URL, which is not fetched: keep a copy next to the contract`
+  return `cannot read the file ${shown(toPath(url))}`
+}
+
+/** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
+type Place = (file: string, at: Pointer) => string
+
+// Parses each file for locations once, as YAML, which includes JSON.
+function createPlace(texts: ReadonlyMap<string, string>): Place {
+  const parsed = new Map<string, { readonly root: unknown; readonly lines: LineCounter }>()
+  const parse = (text: string) => {
+    const lines = new LineCounter()
+    return { root: parseDocument(text, { lineCounter: lines }).contents, lines }
+  }
+  return (file, at) => {
+    const text = texts.get(file)
+    if (text === undefined) return shown(file)
+    const { root, lines } = parsed.get(file) ?? parse(text)
+    parsed.set(file, { root, lines })
+    const offset = offsetOf(root, at)
+    if (offset === undefined) return shown(file)
+    const { line, col } = lines.linePos(offset)
+    return `${shown(file)}:${line}:${col}`
+  }
+}
+
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing part around it.
+function offsetOf(root: unknown, at: Pointer): number | undefined {
+  let offset: number | undefined
+  let node = root
+  for (const key of at.map(String)) {
+    const pair = isMap(node)
+      ? node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+      : undefined
+    const item = isSeq(node) ? node.items[Number(key)] : undefined
+    const start = pair?.key ?? item
+    if (isNode(start)) offset = start.range?.[0] ?? offset
+    node = pair?.value ?? item
+  }
+  return offset
+}
+
+function shown(file: string): string {
+  return path.relative(process.cwd(), file)
+}

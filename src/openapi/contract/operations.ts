@@ -1,0 +1,294 @@
+// Operations: reads each Operation Object with its path, and checks what the server cannot route or serve as written.
+
+import { misspelt } from '../../lib/misspelt.js'
+import { readContents } from './content.js'
+import type { Contract, Operation, Schema } from './contract.js'
+import type { Problem } from './contract-error.js'
+import { defaultRequestId } from './defaults.js'
+import { readDeprecation } from './deprecation.js'
+import { knownExtensions } from './extensions.js'
+import { essence, isMediaType } from './media-types.js'
+import { moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
+import { readParameters } from './parameters.js'
+import type { Node, Reader } from './reader.js'
+import { readResponses } from './responses.js'
+import { isCheckable, isPublic } from './security.js'
+import { checkServers, readPrefix } from './servers.js'
+
+const unservedMethods = ['trace', 'query']
+
+/** A problem at the place of an operation. */
+export function problemOf({ path, method }: Operation, text: string): Problem {
+  return { text, at: ['paths', path, method.toLowerCase()] }
+}
+
+/** Reads and checks every operation. */
+export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {
+  const operations = new Map<string, Operation>()
+  for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
+    if (path.startsWith('x-')) continue
+    const item = reader.within(['paths', path], () => readItem(reader, path, value))
+    reader.within(['paths', path], () => checkPath(reader, path, item))
+    for (const method of servedMethods) {
+      if (item[method] === undefined) continue
+      reader.within(['paths', path, method], () => {
+        const operation = readOperation(reader, path, method, item, reader.node(item[method]))
+        if (operations.has(operation.id))
+          reader.problem(`two operations have the operationId ${operation.id}`)
+        operations.set(operation.id, operation)
+      })
+    }
+  }
+  checkNames(reader, operations)
+  checkRoutes(reader, operations)
+  checkSuccessors(reader, operations)
+  checkLinks(reader, operations)
+  const prefix = reader.within(['servers'], () => readPrefix(reader))
+  return { prefix, operations, securitySchemes: schemesOf(reader) }
+}
+
+// OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
+function readItem(reader: Reader, path: string, value: unknown): Node {
+  const { $ref, ...own } = value as Node
+  const item = reader.node(value)
+  if (typeof $ref !== 'string') return item
+  const both = Object.keys(own).find((key) => key in item)
+  if (both !== undefined)
+    reader.problem(`${path}: ${both} is defined beside the $ref and in its target: keep one`)
+  return { ...item, ...own }
+}
+
+function checkPath(reader: Reader, path: string, item: Node): void {
+  const names = pathParameterNames(path)
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice !== undefined) reader.problem(`${path}: the path contains the parameter ${twice} twice`)
+  if (path.includes('}{')) reader.problem(`${path}: adjacent parameters need a separator between them`)
+  if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, '')))
+    reader.problem(`${path}: a parameter must be a name in braces, like {id}`)
+  if (!path.startsWith('/')) reader.problem(`${path}: a path must start with /`)
+  // `*` and `?` are wildcards to Fastify; `?` and `#` end the path of a URL.
+  if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot contain *, ? or #`)
+  if (decoded(path) === undefined) reader.problem(`${path}: percent-encoding in a path must be valid UTF-8`)
+  for (const method of unservedMethods) {
+    const name = method.toUpperCase()
+    if (item[method] !== undefined) reader.problem(`${name} ${path}: the method ${name} is not supported`)
+  }
+}
+
+function routeOf(path: string): string {
+  return withRouteNames(decoded(path) ?? path).replace(/\{(\w+)\}/g, ':$1')
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURI(path)
+  } catch {
+    return undefined
+  }
+}
+
+function readOperation(reader: Reader, path: string, method: string, item: Node, node: Node): Operation {
+  const place = `${method.toUpperCase()} ${path}`
+  if (typeof node.operationId !== 'string' || node.operationId === '')
+    reader.problem(`${place}: operationId must be a non-empty string`)
+  checkServers(reader, place, item, node)
+  const { result, unsupported } = reader.collectUnsupported(() => {
+    checkExtensions(reader, place, item, node)
+    return {
+      parameters: readParameters(reader, place, path, item, node),
+      body: readBody(reader, place, method, node),
+      responses: readResponses(reader, place, node),
+      security: readSecurity(reader, place, node),
+    }
+  })
+  const operation: Operation = {
+    id: String(node.operationId),
+    name: moduleName(String(node.operationId)),
+    method: method.toUpperCase(),
+    summary: node.summary as string | undefined,
+    path,
+    route: routeOf(path),
+    ...result,
+    unsupported,
+    deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
+    isIdempotent: node['x-idempotent'] === true,
+    definition: node,
+  }
+  checkIdempotency(reader, place, node['x-idempotent'], operation)
+  return operation
+}
+
+// The header and responses that clients of an idempotent operation need, and a client to store its keys for.
+function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
+  const { method, parameters, responses } = operation
+  const hasKey = parameters.some(
+    (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
+  )
+  if (mark === undefined || mark === false) {
+    if (hasKey)
+      reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
+    return
+  }
+  const faults: [isFault: boolean, text: string][] = [
+    [mark !== true, 'must be true or false'],
+    [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
+    [!hasKey, 'requires the header parameter Idempotency-Key'],
+    [
+      !isDeclared(responses, '409'),
+      'requires a 409 response, for a key whose first request is still in progress',
+    ],
+    [!isDeclared(responses, '422'), 'requires a 422 response, for a key that another request has used'],
+    [isPublic(operation), 'requires security: keys are stored per client'],
+  ]
+  for (const [isFault, text] of faults) if (isFault) reader.problem(`${place}: x-idempotent ${text}`)
+}
+
+function isDeclared(responses: Operation['responses'], status: string): boolean {
+  return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
+}
+
+/** The media type of error responses: the first JSON type that any operation declares for an error. */
+export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): string {
+  const responses = [...operations.values()].flatMap((operation) => [...operation.responses.values()])
+  const errors = responses.filter(({ status }) => /^([45]|default)/.test(status))
+  const content = errors.flatMap(({ contents }) => contents).find(({ kind }) => kind === 'json')
+  return content === undefined ? 'application/json' : essence(content.mediaType)
+}
+
+/** The schema of the header `X-Request-Id`. There is only one: a request gets its id before it is routed. */
+export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
+  const schemas = new Map<string, Schema>()
+  for (const operation of operations.values()) {
+    const headers = [...operation.responses.values()].flatMap((response) => response.headers)
+    for (const { schema } of headers.filter(({ name }) => name.toLowerCase() === 'x-request-id')) {
+      if (schemas.size > 0 && !schemas.has(JSON.stringify(schema)))
+        problemAt(
+          reader,
+          operation,
+          `${operation.id}: the header X-Request-Id must have the same schema in every response`,
+        )
+      schemas.set(JSON.stringify(schema), schema)
+    }
+  }
+  const [schema = defaultRequestId] = schemas.values()
+  return schema
+}
+
+// OpenAPI 3.1, section 4.8.30: for a scheme without scopes, the list names roles, which API keys do not have.
+function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
+  const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
+  const schemes = schemesOf(reader)
+  for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
+    if (schemes.get(name)?.type === 'http' && Array.isArray(roles) && roles.length > 0)
+      reader.unsupported(
+        `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
+      )
+  }
+  const requirements = alternatives.map((alternative) => Object.keys(alternative))
+  const unchecked = requirements.filter((names) => !isCheckable(names, schemes))
+  if (unchecked.length < requirements.length)
+    for (const names of unchecked)
+      reader.warn(
+        `${place}: the security alternative ${names.join(' with ')} is ignored: the server cannot check it`,
+      )
+  return requirements
+}
+
+function schemesOf(reader: Reader): Contract['securitySchemes'] {
+  const schemes = Object.entries(reader.node(reader.components.securitySchemes))
+  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme)])) as never
+}
+
+// Extensions of the server in a place where they have no effect.
+function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
+  const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
+  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-successor']
+  const ofOperation = ['x-idempotent', ...ofDeprecated]
+  for (const name of ofDocument)
+    if (name in item || name in node)
+      reader.unsupported(`${place}: ${name} belongs at the top level of the document`)
+  for (const name of ofOperation)
+    if (name in item) reader.unsupported(`${place}: ${name} belongs in the operation, not in the path item`)
+  const mark = ofDeprecated.find((name) => name in node)
+  if (mark !== undefined && node.deprecated !== true)
+    reader.unsupported(`${place}: ${mark} requires deprecated: true`)
+  const given = Object.keys(node).filter((name) => name.startsWith('x-'))
+  for (const text of misspelt(given, ofOperation)) reader.unsupported(`${place}: ${text}`)
+}
+
+function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
+  if (operation.requestBody === undefined) return undefined
+  const { content, required } = reader.node(operation.requestBody)
+  if (['get', 'head'].includes(method)) {
+    const text = `${place}: a requestBody has no defined meaning for this method (RFC 9110, section 9.3.1)`
+    if (required === true) reader.unsupported(`${text}: remove it`)
+    else reader.warn(`${text}: it is ignored`)
+    return undefined
+  }
+  const contents = readContents(reader, `${place}: the request body`, content, true)
+  const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
+  return { required: required === true, mediaTypes, contents }
+}
+
+// File systems allow 255 bytes, and the extension needs some of them.
+const nameMax = 200
+
+// Names that differ only in case are the same file on some file systems.
+function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+  const ids = new Map<string, string>()
+  for (const operation of operations.values()) {
+    const { id, name } = operation
+    const other = ids.get(name.toLowerCase())
+    if (other !== undefined)
+      problemAt(reader, operation, `${other} and ${id} would share the module ${name}: rename one of them`)
+    if (name.length > nameMax)
+      problemAt(
+        reader,
+        operation,
+        `${id}: the operationId names a file and must have at most ${nameMax} characters`,
+      )
+    ids.set(name.toLowerCase(), id)
+  }
+}
+
+// `/pets/{id}` and `/pets/{petId}` match the same requests.
+function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+  const ids = new Map<string, string>()
+  for (const operation of operations.values()) {
+    const { id, method, path } = operation
+    const route = `${method} ${(decoded(path) ?? path).replace(/\{[^{}]+\}/g, '{}')}`
+    const other = ids.get(route)
+    if (other !== undefined) problemAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
+    ids.set(route, id)
+  }
+}
+
+function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+  for (const operation of operations.values()) {
+    const { id, deprecation } = operation
+    const successor = deprecation?.successor
+    if (successor === undefined) continue
+    const problem = `${id}: x-successor ${successor}`
+    if (!operations.has(successor)) problemAt(reader, operation, `${problem} is not an operationId`)
+    else if (operations.get(successor)?.path.includes('{'))
+      problemAt(reader, operation, `${problem} has path parameters, so a Link header cannot refer to it`)
+  }
+}
+
+// Link Objects only document the API, so a wrong one is a warning.
+function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+  for (const { id, definition } of operations.values()) {
+    const links = Object.values(reader.node(definition.responses)).flatMap((response) =>
+      Object.entries(reader.node(reader.node(response).links)),
+    )
+    for (const [name, link] of links) {
+      const { operationId = id } = reader.node(link)
+      if (!operations.has(String(operationId)))
+        reader.warn(`${id}: the link ${name} refers to ${operationId}, which is not an operationId`)
+    }
+  }
+}
+
+function problemAt(reader: Reader, { path, method }: Operation, problem: string): void {
+  reader.within(['paths', path, method.toLowerCase()], () => reader.problem(problem))
+}

@@ -1,0 +1,277 @@
+// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
+
+import type { Parameter, ParameterForm } from './contract.js'
+import { isJson } from './media-types.js'
+import { isToken, pathParameterNames } from './names.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
+
+type Shape = 'primitive' | 'array' | 'object' | 'any'
+
+// The styles of each location; the first is the default.
+const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
+  path: ['simple', 'label', 'matrix'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+  header: ['simple'],
+  cookie: ['form'],
+}
+
+// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security declare them.
+const ignoredHeaders = ['accept', 'content-type', 'authorization']
+
+/** Whether a parameter is a header that OpenAPI ignores among parameters. */
+export function isIgnoredParameter({ in: location, name }: Node): boolean {
+  return location === 'header' && ignoredHeaders.includes(String(name).toLowerCase())
+}
+
+/** Reads and checks the parameters of an operation: its own, and those of its path item that it does not override. */
+export function readParameters(
+  reader: Reader,
+  place: string,
+  path: string,
+  item: Node,
+  node: Node,
+): Parameter[] {
+  const own = reader.list(node.parameters)
+  const names = own.map(identity)
+  for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
+    reader.problem(`${place}: the parameter ${name} is declared twice`)
+  }
+  const inherited = reader.list(item.parameters).filter((each) => !names.includes(identity(each)))
+  const parameters = [...inherited, ...own]
+    .filter((each) => !isIgnoredParameter(each))
+    .map((each) => readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each))
+  checkNames(reader, place, parameters)
+  for (const name of pathParameterNames(path)) {
+    if (!parameters.some((each) => each.in === 'path' && each.name === name))
+      reader.problem(`${place}: the path parameter ${name} is not declared`)
+  }
+  return parameters
+}
+
+// Header names are case-insensitive.
+function identity({ name, in: location }: Node): string {
+  return `${location}.${location === 'header' ? String(name).toLowerCase() : name}`
+}
+
+function readParameter(reader: Reader, place: string, path: string, node: Node): Parameter {
+  const name = String(node.name)
+  const location = String(node.in)
+  const problem = (text: string) => reader.problem(`${place} ${text}`)
+  const unsupported = (text: string) => reader.unsupported(`${place} ${text}`)
+  if (styles[location] === undefined) problem('must be in path, query, header or cookie')
+  // Every JavaScript object inherits these, so validation would not notice that the parameter is missing.
+  if (name === '__proto__' || (location === 'header' && name.toLowerCase() === 'constructor')) {
+    problem('has a name that JavaScript reserves')
+  }
+  if (['header', 'cookie'].includes(location) && !isToken(name))
+    unsupported('has a name that HTTP does not allow')
+  const hasContent = node.content !== undefined
+  // JSON keeps its `$ref`s, except at the top, where its default is read.
+  const schema = (
+    hasContent ? reader.node(contentSchema(reader, unsupported, node)) : reader.dereferenced(node.schema)
+  ) as Node
+  return {
+    name,
+    in: location,
+    required: node.required === true,
+    hasDefault: schema.default !== undefined,
+    schema,
+    form: hasContent ? jsonForm : readForm(unsupported, path, node, schema),
+  }
+}
+
+const jsonForm: ParameterForm = {
+  style: 'json',
+  explode: false,
+  shape: 'primitive',
+  names: [],
+  allowsAdditional: false,
+  allowEmptyValue: false,
+}
+
+type Note = (text: string) => void
+
+function contentSchema(reader: Reader, unsupported: Note, { content, schema }: Node): unknown {
+  const [[mediaType, media] = ['nothing', {}], ...others] = Object.entries(reader.node(content))
+  if (schema !== undefined || others.length > 0)
+    unsupported('must have either schema or content with one media type')
+  else if (!isJson(mediaType)) unsupported(`has content of type ${mediaType}: only JSON is supported`)
+  return reader.node(media).schema ?? {}
+}
+
+function readForm(unsupported: Note, path: string, node: Node, schema: Node): ParameterForm | undefined {
+  const location = String(node.in)
+  const [ownStyle = 'simple'] = styles[location] ?? []
+  const style = (node.style ?? ownStyle) as ParameterForm['style']
+  const explode = (node.explode ?? (style === 'form' || style === 'deepObject')) as boolean
+  const shapes = shapesOf(schema)
+  const shape = shapeOf(shapes)
+  const form: ParameterForm = {
+    style,
+    explode,
+    shape: shape ?? 'primitive',
+    names: shape === 'object' ? [...new Set(propertiesOf(schema).map(([name]) => name))] : [],
+    allowsAdditional: shape === 'object' && allowsAdditional(schema),
+    allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
+  }
+  const faults: [isFault: boolean, text: string][] = [
+    [
+      !(styles[location] ?? [style]).includes(style),
+      `cannot have the style ${style}: use ${styles[location]?.join(' or ')}`,
+    ],
+    [
+      shape === undefined,
+      'allows an object and another type, which its text does not distinguish: use content',
+    ],
+    [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
+    [
+      propertiesOf(schema).some(([name]) => name === '__proto__'),
+      'has the property __proto__, a name that JavaScript reserves',
+    ],
+    [
+      form.allowEmptyValue && node.required === true,
+      'cannot be both required and allowEmptyValue: an empty value counts as absent',
+    ],
+    ...undefinedCombinations(location, form),
+    ...(location === 'path' ? undefinedPlaces(path, String(node.name), form) : []),
+  ]
+  const fault = faults.find(([isFault]) => isFault)
+  if (fault !== undefined) unsupported(fault[1])
+  return isPlain(location, form, shapes) ? undefined : form
+}
+
+// Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
+function undefinedCombinations(
+  location: string,
+  { style, explode, shape }: ParameterForm,
+): [isFault: boolean, text: string][] {
+  const isDelimited = style === 'spaceDelimited' || style === 'pipeDelimited'
+  const isExplodedForm = style === 'form' && explode
+  return [
+    [isDelimited && explode, `cannot have the style ${style} with explode: true`],
+    [isDelimited && shape === 'primitive', `has the style ${style}, which is for arrays and objects`],
+    [style === 'deepObject' && !explode, 'cannot have the style deepObject with explode: false'],
+    [style === 'deepObject' && shape !== 'object', 'has the style deepObject, which is for objects'],
+    [
+      location === 'cookie' && explode && shape !== 'primitive',
+      'must have explode: false, because a cookie has a single value',
+    ],
+    [
+      shape === 'primitiveOrArray' && !isExplodedForm,
+      'allows an array and a primitive, which its text does not distinguish: use content',
+    ],
+  ]
+}
+
+// Delimiters of a styled value could not be told from the rest of its path segment.
+function undefinedPlaces(
+  path: string,
+  name: string,
+  { style, shape }: ParameterForm,
+): [isFault: boolean, text: string][] {
+  const segment = path.split('/').find((each) => each.includes(`{${name}}`)) ?? ''
+  const isStyled = style !== 'simple' || shape !== 'primitive'
+  return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
+}
+
+// Whether the router or the query parser reads the value as is. The query parser would make an array of a repeated value of any type.
+function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
+  if (location === 'cookie' || form.shape !== 'primitive' || form.allowEmptyValue) return false
+  return location === 'query' ? !shapes.has('any') : form.style === 'simple'
+}
+
+// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of its own (exploded form).
+function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined {
+  if (shapes.size === 1) {
+    const [only] = shapes
+    return only === 'any' ? 'primitive' : only
+  }
+  return shapes.has('object') ? undefined : shapes.has('array') ? 'primitiveOrArray' : 'primitive'
+}
+
+/** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
+export function shapesOf(schema: unknown): ReadonlySet<Shape> {
+  const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
+  const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
+  if (types.length > 0) return new Set(types.map(shapeOfType))
+  const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
+  if (allowed.length > 0) return new Set(allowed.filter((each) => each !== null).map(shapeOfValue))
+  const either = [...nodesOf(anyOf), ...nodesOf(oneOf)].filter((each) => each.type !== 'null')
+  const choices = [...new Set(either.flatMap((each) => [...shapesOf(each)]))]
+  const known = [choices, ...nodesOf(allOf).map((each) => [...shapesOf(each)])].filter(
+    (each) => each.length > 0 && !each.includes('any'),
+  )
+  if (known.length > 0) return new Set(known.reduce((a, b) => a.filter((each) => b.includes(each))))
+  if (['properties', 'additionalProperties', 'patternProperties'].some((each) => each in others)) {
+    return new Set<Shape>(['object'])
+  }
+  return new Set<Shape>(['items', 'prefixItems'].some((each) => each in others) ? ['array'] : ['any'])
+}
+
+function shapeOfType(type: unknown): Shape {
+  return type === 'array' || type === 'object' ? type : 'primitive'
+}
+
+function shapeOfValue(value: unknown): Shape {
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'object' ? 'object' : 'primitive'
+}
+
+function hasNested(schema: Node): boolean {
+  const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
+    ...[items, additionalProperties].filter((each) => each !== undefined),
+    ...nodesOf(prefixItems),
+    ...Object.values(nodeOf(patternProperties)),
+  ])
+  const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
+  return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'array' || shape === 'object'))
+}
+
+function propertiesOf(schema: Node): [name: string, schema: unknown][] {
+  return parts(schema).flatMap(({ properties }) => Object.entries(nodeOf(properties)))
+}
+
+// A schema without properties allows any.
+function allowsAdditional(schema: Node): boolean {
+  const isDeclared = parts(schema).some(
+    ({ additionalProperties: others, patternProperties }) =>
+      (others !== undefined && others !== false) || patternProperties !== undefined,
+  )
+  return isDeclared || propertiesOf(schema).length === 0
+}
+
+function parts(schema: Node): Node[] {
+  const { allOf, anyOf, oneOf } = schema
+  return [schema, ...[...nodesOf(allOf), ...nodesOf(anyOf), ...nodesOf(oneOf)].flatMap(parts)]
+}
+
+// The properties of an exploded object are sent as query parameters, so their names must be unique among them.
+function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
+  const query = parameters.filter((each) => each.in === 'query')
+  const owners = new Map<string, string>()
+  const deep = query.filter(({ form }) => form?.style === 'deepObject')
+  for (const { name, form } of query) {
+    const other = deep.find((each) => name.startsWith(`${each.name}[`))
+    if (other)
+      reader.unsupported(`${place}: the query parameters ${other.name} and ${name} both match ${name}`)
+    for (const each of isExplodedObject(form) ? form.names : [name]) {
+      const other = owners.get(each)
+      if (other !== undefined)
+        reader.unsupported(`${place}: the query parameters ${other} and ${name} both match ${each}`)
+      owners.set(each, name)
+    }
+  }
+  const open = query
+    .filter(({ form }) => isExplodedObject(form) && form.allowsAdditional)
+    .map(({ name }) => name)
+  if (open.length > 1) {
+    reader.unsupported(
+      `${place}: the query parameters ${open.join(' and ')} each match any name: use the style deepObject`,
+    )
+  }
+}
+
+/** Whether each property of an object is sent as a parameter: `?R=100&G=200`. */
+export function isExplodedObject(form: ParameterForm | undefined): form is ParameterForm {
+  return form?.style === 'form' && form.explode && form.shape === 'object'
+}

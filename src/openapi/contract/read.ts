@@ -1,0 +1,88 @@
+// openapi.yaml -> Contract: reads the document, collects every problem in it, and returns the contract if there is none.
+
+import { misspelt } from '../../lib/misspelt.js'
+import type { Contract } from './contract.js'
+import { ContractError, type Problem } from './contract-error.js'
+import {
+  knownExtensions,
+  readErrorStatuses,
+  readIdempotency,
+  readLimits,
+  readRateLimits,
+} from './extensions.js'
+import { type ReadText, readSource, type Source } from './files.js'
+import { addOmitted } from './omitted.js'
+import { errorTypeOf, readOperations, readRequestId } from './operations.js'
+import { pointerKeys, recursesInfinitely } from './pointer.js'
+import { circular, Reader } from './reader.js'
+import { toOpenApi31 } from './upgrade.js'
+
+/**
+ * Reads and checks the contract.
+ * @param readText replaces reading files from disk
+ * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
+ */
+export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
+  const source = await readSource(file, readText)
+  const { problems, contract } = toContract(source)
+  if (problems.length === 0) return contract
+  throw new ContractError(problems.map(({ text, at }) => `${source.locate(at)}: ${text}`).join('\n'))
+}
+
+const dialects = [
+  'https://spec.openapis.org/oas/3.1/dialect/base',
+  'https://json-schema.org/draft/2020-12/schema',
+]
+
+/** The contract of a document, and its problems. With any problem, the contract must not be used. */
+export function toContract({ document: written, text }: Pick<Source, 'document' | 'text'>): {
+  readonly contract: Contract
+  readonly problems: readonly Problem[]
+} {
+  const { document, added } = addOmitted(written)
+  const specification = toOpenApi31(document)
+  const reader = new Reader(specification)
+  for (const text of added) reader.warn(text)
+  const { openapi } = document as { openapi?: unknown }
+  if (!/^3\.[01]\./.test(String(openapi)))
+    reader.within(['openapi'], () => reader.problem(`openapi must be 3.0.x or 3.1.x, not ${openapi}`))
+  for (const name of Object.keys(reader.document)) {
+    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
+  }
+  const { jsonSchemaDialect } = reader.document
+  if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
+    reader.within(['jsonSchemaDialect'], () =>
+      reader.problem(
+        `jsonSchemaDialect ${jsonSchemaDialect} is not supported: use the default dialect of OpenAPI 3.1`,
+      ),
+    )
+  const specificationText = JSON.stringify(specification)
+  checkReferences(reader, specificationText)
+  const info = reader.node(reader.document.info)
+  const mounted = readOperations(reader)
+  const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))
+  const contract: Contract = {
+    document,
+    text,
+    specification,
+    title: String(info.title),
+    version: String(info.version),
+    ...mounted,
+    requestId: readRequestId(reader, mounted),
+    errorType: errors.describesErrors ? errorTypeOf(mounted) : 'application/json',
+    ...errors,
+    ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
+    limits: reader.within(['x-limits'], () => readLimits(reader)),
+    idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
+    warnings: reader.warnings,
+    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specificationText),
+  }
+  return { contract, problems: reader.problems }
+}
+
+function checkReferences(reader: Reader, text: string): void {
+  for (const ref of new Set([...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, pointer = '']) => pointer))) {
+    if (!recursesInfinitely(reader.document, ref)) continue
+    reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(ref)))
+  }
+}

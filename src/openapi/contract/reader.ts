@@ -1,0 +1,179 @@
+// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and warnings.
+
+import { oneLine } from '../../lib/one-line.js'
+import type { Pointer, Problem } from './contract-error.js'
+import { resolvePointer } from './pointer.js'
+import { dataKeywords, mapKeywords } from './upgrade.js'
+
+/** An object of the document. It is read before it is validated, so any member may be missing. */
+export interface Node {
+  readonly [key: string]: unknown
+}
+
+/** A value as an object; anything else, such as the schema `true`, reads as empty. */
+export function nodeOf(value: unknown): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {}
+}
+
+/** The items of an array as objects; anything else reads as empty. */
+export function nodesOf(value: unknown): Node[] {
+  return Array.isArray(value) ? value.map(nodeOf) : []
+}
+
+/** The problem of a `$ref` that resolves to itself. */
+export function circular(ref: string): string {
+  return `$ref ${ref} refers back to itself: a schema can recurse only through a property or an item`
+}
+
+/** A document, and what was found in it so far. */
+export class Reader {
+  readonly document: Node
+  readonly #problems = new Map<string, Problem>()
+  readonly #warnings = new Set<string>()
+  readonly #checkedRefs = new Set<string>()
+  readonly #dereferenced = new Map<string, unknown>()
+  #cycles = 0
+  #at: Pointer = []
+  #unsupported: string[] = []
+
+  constructor(document: object) {
+    this.document = document as Node
+  }
+
+  /** The problems so far, each once. */
+  get problems(): readonly Problem[] {
+    return [...this.#problems.values()]
+  }
+
+  /** The warnings so far, each once. */
+  get warnings(): readonly string[] {
+    return [...this.#warnings]
+  }
+
+  /** Adds a problem of the part that is being read. The message names the place in words. */
+  problem(message: string): void {
+    const text = oneLine(message)
+    if (!this.#problems.has(text)) this.#problems.set(text, { text, at: this.#at })
+  }
+
+  /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
+  unsupported(message: string): void {
+    this.#unsupported.push(oneLine(message))
+  }
+
+  /** Adds a warning: the server ignores or adds something, and serves the operation all the same. */
+  warn(message: string): void {
+    this.#warnings.add(oneLine(message))
+  }
+
+  /** Reads a part of the document: problems added by `read` get its location. */
+  within<Result>(at: Pointer, read: () => Result): Result {
+    const outer = this.#at
+    this.#at = at
+    try {
+      return read()
+    } finally {
+      this.#at = outer
+    }
+  }
+
+  /** The result of `read`, and the unsupported declarations it added. */
+  collectUnsupported<Result>(read: () => Result): {
+    readonly result: Result
+    readonly unsupported: readonly string[]
+  } {
+    const outer = this.#unsupported
+    this.#unsupported = []
+    try {
+      return { result: read(), unsupported: this.#unsupported }
+    } finally {
+      this.#unsupported = outer
+    }
+  }
+
+  /** The Components Object. */
+  get components(): Node {
+    return this.node(this.document.components)
+  }
+
+  /** An object, with its `$ref` followed; an absent one reads as empty. */
+  node(value: unknown, refs: readonly string[] = []): Node {
+    if (typeof value !== 'object' || value === null) return {}
+    const { $ref } = value as Node
+    if (typeof $ref !== 'string') return value as Node
+    if (!refs.includes($ref)) return this.node(this.#resolve($ref), [...refs, $ref])
+    this.problem(circular($ref))
+    return {}
+  }
+
+  /** An array whose items may be references; an absent one reads as empty. */
+  list(value: unknown): Node[] {
+    return Array.isArray(value) ? value.map((each) => this.node(each)) : []
+  }
+
+  /**
+   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one that contains itself, become `{}`.
+   */
+  dereferenced(value: unknown, refs: readonly string[] = []): unknown {
+    if (Array.isArray(value)) return value.map((each) => each && this.dereferenced(each, refs))
+    if (typeof value !== 'object' || value === null) return value ?? {}
+    const { $ref } = value as Node
+    if (typeof $ref === 'string') return this.#target($ref, refs)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, each && this.dereferenced(each, refs)]),
+    )
+  }
+
+  // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
+  #target(ref: string, refs: readonly string[]): unknown {
+    if (refs.includes(ref)) {
+      this.#cycles++
+      return {}
+    }
+    const cycles = this.#cycles
+    const target = this.#dereferenced.get(ref) ?? this.dereferenced(this.#resolve(ref), [...refs, ref])
+    if (this.#cycles === cycles) this.#dereferenced.set(ref, target)
+    return target
+  }
+
+  /** Adds a problem for each `$ref` of a schema, direct or indirect, that does not resolve. */
+  checkRefs(value: unknown, isMap = false): void {
+    if (typeof value !== 'object' || value === null) return
+    const { $ref } = value as Node
+    if (typeof $ref === 'string' && !this.#checkedRefs.has($ref)) {
+      this.#checkedRefs.add($ref)
+      this.checkRefs(this.#resolve($ref))
+    }
+    for (const [key, each] of Object.entries(value))
+      if (isMap || !dataKeywords.has(key)) this.checkRefs(each, !isMap && mapKeywords.has(key))
+  }
+
+  /** An object with integers above 0 under the given names and no others. */
+  positiveIntegers<Name extends string>(
+    place: string,
+    value: unknown,
+    names: readonly Name[],
+  ): Record<Name, number> {
+    const node = this.node(value)
+    const wrong = names.filter((name) => !Number.isSafeInteger(node[name]) || (node[name] as number) <= 0)
+    if (wrong.length > 0) {
+      const kind = wrong.length > 1 ? 'integers' : 'an integer'
+      this.problem(`${place}: ${wrong.join(' and ')} must be ${kind} above 0`)
+    }
+    this.allowOnly(place, node, names)
+    return node as Record<Name, number>
+  }
+
+  /** Adds a problem for a field of an extension that the server does not read. */
+  allowOnly(place: string, node: Node, names: readonly string[]): void {
+    const other = Object.keys(node).find((name) => !names.includes(name) && !name.startsWith('x-'))
+    if (other !== undefined)
+      this.problem(`${place}: unknown field ${other}: the fields are ${names.join(', ')}`)
+  }
+
+  #resolve(ref: string): unknown {
+    const target = resolvePointer(this.document, ref)
+    if (target === undefined) this.problem(`cannot resolve $ref ${ref}`)
+    return target
+  }
+}

@@ -1,0 +1,78 @@
+// Response Objects: statuses, headers and content.
+
+import { misspelt } from '../../lib/misspelt.js'
+import { readContents } from './content.js'
+import type { Header, Response } from './contract.js'
+import { isToken } from './names.js'
+import { shapesOf } from './parameters.js'
+import type { Node, Reader } from './reader.js'
+
+/** The responses of an operation, by status in lower case. */
+export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
+  const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
+  if (responses.length === 0) reader.problem(`${place} declares no responses`)
+  return new Map(
+    responses.map(([key, value], i) => {
+      if (isRepeated(responses, i)) reader.problem(`${place}: the response ${key} is declared twice`)
+      const response = reader.node(value)
+      const status = key.toLowerCase()
+      if (!/^([2-5](\d\d|xx)|default)$/.test(status))
+        reader.problem(
+          `${place}: the response ${key} must be a status from 200 to 599, 2XX to 5XX, or default`,
+        )
+      const contents = readContent(reader, place, status, response)
+      return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
+    }),
+  )
+}
+
+// Statuses whose responses have no body (RFC 9110, section 6.4.1; 205 by section 15.3.6).
+const bodiless = ['204', '205', '304']
+
+function readContent(reader: Reader, place: string, status: string, { content }: Node): Response['contents'] {
+  const response = `${place}: the response ${status}`
+  if (bodiless.includes(status)) {
+    if (Object.keys(reader.node(content)).length > 0)
+      reader.warn(`${response} cannot have a body: its content is ignored`)
+    return []
+  }
+  return readContents(reader, response, content, false)
+}
+
+// Headers of the connection and of message framing, which the HTTP server sets (RFC 9110, section 7.6.1).
+const connectionHeaders = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+
+// OpenAPI 3.1, section 4.8.17: a `Content-Type` in `headers` is ignored.
+function readHeaders(reader: Reader, place: string, response: Node): Header[] {
+  const entries = Object.entries(reader.node(response.headers))
+  const read = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
+  return read.map(([name, value], i) => {
+    const header = reader.node(value)
+    const schema = reader.dereferenced(header.schema) as Node
+    for (const text of misspelt(Object.keys(header), ['x-set-by-server']))
+      reader.unsupported(`${place}: the response header ${name}: ${text}`)
+    const isStructured = header.content !== undefined || shapesOf(schema).has('object')
+    const faults: [isFault: boolean, text: string][] = [
+      [isRepeated(read, i), 'is declared twice'],
+      [!isToken(name), 'has a name that HTTP does not allow'],
+      [connectionHeaders.includes(name.toLowerCase()), 'is set by the HTTP server: a handler cannot set it'],
+      [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
+      [header.schema !== undefined && header.content !== undefined, 'must have either schema or content'],
+      [isStructured, 'must be a primitive or an array: objects and content are not supported'],
+    ]
+    const fault = faults.find(([isFault]) => isFault)
+    if (fault !== undefined) reader.unsupported(`${place}: the response header ${name} ${fault[1]}`)
+    return {
+      name,
+      required: header.required === true,
+      schema,
+      setByServer: header['x-set-by-server'] === true,
+    }
+  })
+}
+
+// Names are case-insensitive.
+function isRepeated(entries: readonly [name: string, value: unknown][], i: number): boolean {
+  const [name = ''] = entries[i] ?? []
+  return entries.slice(0, i).some(([other]) => other.toLowerCase() === name.toLowerCase())
+}

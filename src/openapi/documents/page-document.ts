@@ -1,0 +1,102 @@
+// The contract as `/docs` shows it: the description gains tables of plans, limits, error codes and deprecations, and optional
+// parameters lose their examples.
+
+import { stringify } from 'lossless-json'
+import type { Contract, Operation } from '../contract/contract.js'
+
+type Node = Readonly<Record<string, unknown>>
+
+/** Returns the contract's document, adapted to the page, as JSON. */
+export function pageDocument(contract: Contract): string {
+  const document = contract.document as Node & { readonly info: Node }
+  const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
+  // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract names.
+  const servers = [{ url: contract.prefix || '/', description: 'This service' }]
+  const shown = { ...document, info: { ...document.info, description }, servers }
+  return stringify(shown, withoutOptionalExamples) ?? ''
+}
+
+// Scalar would send an optional parameter's example: an unwanted filter, or an `Idempotency-Key` that an earlier request has used.
+function withoutOptionalExamples(_key: string, value: unknown): unknown {
+  const { in: location, required, example, examples, ...others } = (value ?? {}) as Node
+  const isOptional = ['query', 'header', 'cookie'].includes(String(location)) && required !== true
+  return isOptional && (example ?? examples) !== undefined ? { ...others, in: location } : value
+}
+
+function sections(contract: Contract): readonly string[] {
+  const { hasRateLimits, rateLimits, limits, idempotency, operations } = contract
+  const all = [...operations.values()]
+  const { plans, anonymous, ban } = rateLimits
+  const quotas = [...plans].map(([name, quota]) =>
+    quota === 'custom'
+      ? [name, 'set per key', 'set per key']
+      : [name, count(quota.perMinute), count(quota.perDay)],
+  )
+  return [
+    '## OpenAPI document',
+    '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
+    ...(hasRateLimits
+      ? [
+          '## Plans and quotas',
+          table(
+            ['Plan', 'Requests per minute', 'Requests per day'],
+            [...quotas, ['no valid key, per address', count(anonymous.perMinute), '']],
+          ),
+          `A key with more than ${count(ban.rejections)} rejected requests within ${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+        ]
+      : []),
+    '## Limits',
+    table(
+      ['Request', 'Limit'],
+      [
+        ['body', `${count(limits.body)} bytes`],
+        ['URL', `${count(limits.url)} bytes`],
+        ['header section', `${count(limits.header)} bytes`],
+        ...(all.some(({ isIdempotent }) => isIdempotent)
+          ? [['Idempotency-Key', `response stored for ${count(idempotency.keepHours)} hours`]]
+          : []),
+      ],
+    ),
+    '## Error codes',
+    table(['Code and status', 'Meaning'], errors(contract)),
+    ...deprecations(all, contract),
+  ]
+}
+
+function errors({ errorStatuses, document }: Contract): string[][] {
+  const { components } = document as { components?: { schemas?: { ErrorCode?: Node } } }
+  const meanings = (components?.schemas?.ErrorCode?.['x-enumDescriptions'] ?? {}) as Node
+  return [...errorStatuses].map(([code, status]) => [`\`${code}\` ${status}`, String(meanings[code] ?? '')])
+}
+
+function deprecations(all: readonly Operation[], { prefix }: Contract): readonly string[] {
+  const rows = all.flatMap(({ deprecation, method, path }) => {
+    if (deprecation === undefined) return []
+    const { deprecatedAt, sunset, successor } = deprecation
+    return [
+      [
+        `\`${method} ${prefix}${path}\``,
+        day(deprecatedAt),
+        sunset ? day(sunset) : '',
+        successor ? `\`${successor}\`` : '',
+      ],
+    ]
+  })
+  return rows.length > 0
+    ? ['## Deprecated operations', table(['Operation', 'Since', 'Sunset', 'Successor'], rows)]
+    : []
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replace(/\|/g, '\\|').replace(/\s+/g, ' ')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}
+
+function day(date: Date): string {
+  return date.toISOString().slice(0, 10)
+}

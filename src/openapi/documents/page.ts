@@ -1,0 +1,76 @@
+// `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in @scalar/fastify-api-reference; the page's
+// Content-Security-Policy allows nothing from other origins.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { docsFolder } from '../../lib/paths.js'
+import type { Contract } from '../contract/contract.js'
+import { addAsset } from './assets.js'
+import { pageDocument } from './page-document.js'
+
+// Scalar uses inline styles and `data:` icons.
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Adds `/docs` and its assets, and redirects `/` to it. An operation of the contract at either path takes precedence. */
+export function addDocumentation(app: FastifyInstance, contract: Contract): void {
+  if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
+  if (isTaken('/docs', contract)) return
+  addAsset(app, '/docs', 'text/html; charset=utf-8', () => page(contract), {
+    'Content-Security-Policy': policy,
+  })
+  const javascript = 'text/javascript; charset=utf-8'
+  addAsset(app, '/docs/page.js', javascript, () => readFile(path.join(docsFolder, 'page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () =>
+    readFile(path.join(docsFolder, 'page.css')),
+  )
+  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalarFile))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract))
+}
+
+function isTaken(path: string, { prefix, operations }: Contract): boolean {
+  return [...operations.values()].some((operation) => prefix + operation.path === path)
+}
+
+const scalarFile = path.join(
+  path.dirname(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference'))),
+  'js',
+  'standalone.js',
+)
+
+// URLs are relative: a proxy in front of the service may add a path prefix.
+function page({ title }: Contract): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/page.css">
+</head>
+<body>
+<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows a response.</p>
+<div id="documentation"></div>
+<noscript>This page needs JavaScript. The OpenAPI document is at <a href="openapi.yaml">openapi.yaml</a></noscript>
+<script src="docs/scalar.js"></script>
+<script src="docs/page.js"></script>
+</body>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? character)
+}

@@ -1,0 +1,137 @@
+// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and multipart/form-data (RFC 7578). Each
+// field is parsed as its schema and encoding declare, so that it can be validated like JSON.
+
+import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
+import type { ErrorObject } from 'ajv'
+import { plainField } from '../contract/content.js'
+import type { Content, Field } from '../contract/contract.js'
+import { accepts, essence, isUtf8 } from '../contract/media-types.js'
+import { ApiError } from '../errors.js'
+import { parseJson } from '../schemas/json.js'
+import { errorAt } from '../schemas/messages.js'
+import { decodeText, readText } from '../schemas/text.js'
+import { splitPair } from './parameter-text.js'
+
+/** The fields by name, and the errors of those that could not be parsed. */
+export interface Form {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly faults: readonly ErrorObject[]
+}
+
+// Far more than a form has, and few enough to parse quickly.
+const partsMax = 1000
+
+/**
+ * Parses a form.
+ * @throws {ApiError} `invalid_request` when the body is not one
+ */
+export function readForm(bytes: Uint8Array, contentType: string, content: Content): Form {
+  const isMultipart = content.kind === 'multipart'
+  const entries = isMultipart ? multipartEntries(bytes, contentType) : urlencodedEntries(bytes)
+  const given = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const others = given.get(entry.name)
+    if (others === undefined) given.set(entry.name, [entry])
+    else others.push(entry)
+  }
+  const faults: ErrorObject[] = []
+  const values = [...given].map(([name, all]) => {
+    const field = content.fields?.get(name) ?? content.additionalField ?? plainField
+    return [name, readField(name, all, field, faults)]
+  })
+  return { value: Object.fromEntries(values), faults }
+}
+
+interface Entry {
+  readonly name: string
+  /** Undefined if it is not UTF-8 or contains NUL. */
+  readonly text: () => string | undefined
+  readonly bytes: Uint8Array
+  readonly mediaType: string | undefined
+}
+
+function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
+  const read = (entry: Entry, ...at: number[]) =>
+    readEntry(entry, field, (problem) => void faults.push(errorAt([name, ...at], problem)))
+  if (field.isList) {
+    const items = entries.flatMap((entry) => split(entry, field.separator))
+    return items.map((entry, i) => read(entry, i))
+  }
+  if (entries.length > 1) faults.push(errorAt([name], 'must be given once'))
+  return entries[0] && read(entries[0])
+}
+
+type Refuse = (problem: string) => undefined
+
+function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Refuse): unknown {
+  const isOther = entry.mediaType !== undefined || kind === 'file'
+  const type = entry.mediaType ?? 'text/plain' // RFC 7578, section 4.4
+  if (isOther && mediaTypes.length > 0 && !mediaTypes.some((each) => accepts(each, type)))
+    return refuse(`must be of type ${mediaTypes.join(' or ')}`)
+  if (kind === 'file') return entry.bytes
+  if (kind === 'json') return readJson(entry, refuse)
+  const text = entry.text()
+  return text === undefined ? refuse('must be UTF-8 without NUL') : readText(text, types)
+}
+
+function readJson(entry: Entry, refuse: Refuse): unknown {
+  try {
+    return parseJson(entry.bytes)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return refuse(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
+  }
+}
+
+function split(entry: Entry, separator: string | undefined): Entry[] {
+  const text = separator === undefined ? undefined : entry.text()
+  if (separator === undefined || text === undefined) return [entry]
+  if (text === '') return []
+  return text.split(separator).map((each) => ({ ...entry, text: () => each, bytes: Buffer.from(each) }))
+}
+
+function urlencodedEntries(bytes: Uint8Array): Entry[] {
+  const pairs = Buffer.from(bytes).toString('latin1').split('&').filter(Boolean)
+  return pairs.map((pair) => {
+    const [name, value] = splitPair(pair)
+    return entryOf(decodeText(percentDecoded(name)), percentDecoded(value), undefined)
+  })
+}
+
+// A percent sign without two hex digits is left as it is.
+function percentDecoded(text: string): Buffer {
+  const decoded = text
+    .replaceAll('+', ' ')
+    .replace(/%([\dA-Fa-f]{2})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)))
+  return Buffer.from(decoded, 'latin1')
+}
+
+function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
+  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
+  if (boundary === null) throw malformed('its Content-Type names no boundary')
+  const options = {
+    boundary: boundary[1] ?? boundary[2] ?? '',
+    maxParts: partsMax,
+    maxFileSize: bytes.length,
+  }
+  try {
+    return [...parseMultipart(bytes, options)].map(entryOfPart)
+  } catch (error) {
+    throw error instanceof ApiError ? error : malformed((error as Error).message)
+  }
+}
+
+function entryOfPart(part: MultipartPart): Entry {
+  const { name, mediaType, headers } = part
+  const entry = entryOf(name, Buffer.from(part.bytes), mediaType && essence(mediaType))
+  return isUtf8(headers['content-type'] ?? '') ? entry : { ...entry, text: () => undefined }
+}
+
+function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | undefined): Entry {
+  if (name === undefined || name.includes('\0')) throw malformed('it has a field without a name in UTF-8')
+  return { name, text: () => decodeText(bytes), bytes, mediaType }
+}
+
+function malformed(reason: string): ApiError {
+  return new ApiError('invalid_request', `The body is not a valid form: ${reason}.`)
+}

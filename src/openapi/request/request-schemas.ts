@@ -1,0 +1,50 @@
+// The schemas of an operation's requests, one for each part of a request.
+
+import type { Content, Operation, Parameter, Schema } from '../contract/contract.js'
+import { essence } from '../contract/media-types.js'
+import { Reader } from '../contract/reader.js'
+import { withBytes, withFiles } from '../schemas/bytes.js'
+import type { AnySchema } from '../schemas/subschemas.js'
+
+/** By Fastify's name for each part; a body by its media types. */
+export interface RequestSchemas {
+  readonly params?: Schema
+  readonly querystring: Schema
+  readonly headers?: Schema
+  readonly body?: { readonly content: Readonly<Record<string, { readonly schema: AnySchema }>> }
+}
+
+/** The schemas of an operation, except for its cookies. An operation without query parameters accepts none. */
+export function requestSchemas(operation: Operation, document: object): RequestSchemas {
+  const params = parametersSchema(operation, 'path')
+  const headers = parametersSchema(operation, 'header')
+  // Fastify compares a body's media type with these names verbatim.
+  const bodies = (operation.body?.contents ?? [])
+    .filter(({ schema }) => schema !== undefined)
+    .map((each) => [essence(each.mediaType), { schema: bodySchema(each, document) }])
+  return {
+    ...(params && { params }),
+    querystring: parametersSchema(operation, 'query') ?? { type: 'object' },
+    ...(headers && { headers }),
+    ...(bodies.length > 0 && { body: { content: Object.fromEntries(bodies) } }),
+  }
+}
+
+/** The schema of all parameters in one location; undefined if there are none. JSON parameters are validated separately. */
+export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
+  const here = parameters.filter((each) => each.in === location)
+  if (here.length === 0) return undefined
+  const properties = here.map(({ name, form, schema }) => [name, form?.style === 'json' ? {} : schema])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: here.filter(({ required }) => required).map(({ name }) => name),
+  }
+}
+
+function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {
+  if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
+  if (kind === 'bytes') return withBytes(schema)
+  if (kind !== 'multipart') return schema
+  return withFiles(new Reader(document), schema, (name) => fields?.get(name)?.kind === 'file')
+}

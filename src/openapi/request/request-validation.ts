@@ -1,0 +1,191 @@
+// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
+// dropped, and all violations of a request are reported at once.
+
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { FastifyRequest } from 'fastify'
+import type { Content, Operation, Schema } from '../contract/contract.js'
+import { contentFor, isUtf8 } from '../contract/media-types.js'
+import { isExplodedObject } from '../contract/parameters.js'
+import { ApiError } from '../errors.js'
+import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
+import { createDefaultCheck } from '../schemas/defaults.js'
+import { parseJson } from '../schemas/json.js'
+import { describeViolations, errorAt, joinViolations, pointerTo } from '../schemas/messages.js'
+import { compilableWithout, forbid } from '../schemas/read-write-only.js'
+import { createReferences } from '../schemas/references.js'
+import type { AnySchema } from '../schemas/subschemas.js'
+import { decodeText, readText } from '../schemas/text.js'
+import { readForm } from './forms.js'
+import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Errors in parts that could not be read, so that their schemas cannot find them. */
+    readErrors: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
+  }
+}
+
+const parts = [
+  { name: 'path', httpPart: 'params' },
+  { name: 'query', httpPart: 'querystring' },
+  { name: 'header', httpPart: 'headers' },
+  { name: 'cookie', httpPart: 'cookies' },
+  { name: 'body', httpPart: 'body' },
+] as const
+
+/** Fastify's name for a part of a request. */
+export type RequestPart = (typeof parts)[number]['httpPart']
+
+/** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
+export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => ValidateFunction
+
+/** Creates the compiler of the request schemas of a document. */
+export function createValidatorCompiler(document: object): CompileValidator {
+  const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
+  const body = createAjv('json', { useDefaults: true, ownProperties: true })
+  forbid(body, 'readOnly')
+  const withReferences = createReferences(body, document, compilableWithout('readOnly'))
+  const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
+  const compileParameters = compileOnce((schema) => parameters.compile(schema))
+  const faultyDefaults = createDefaultCheck(document)
+  return (schema, httpPart) => {
+    const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
+    if (faults.length > 0) throw new Error(faults.join('; '))
+    if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
+    const exact = compilable(schema)
+    // Proxies and browsers add headers and cookies. The contract declares all other parameters.
+    if (httpPart === 'cookies') return compileParameters(exact)
+    if (httpPart === 'headers') return compileParameters(withLowerCaseNames(exact))
+    return compileParameters({ ...exact, additionalProperties: false })
+  }
+}
+
+// Like Node's header names. Fastify does this only for its own compiler.
+function withLowerCaseNames(schema: Schema): Schema {
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
+  const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    ...schema,
+    properties: Object.fromEntries(entries),
+    required: required.map((name) => name.toLowerCase()),
+  }
+}
+
+/**
+ * Refuses a body before it is read: one that the operation does not declare, or of another media type or content coding.
+ * @throws {ApiError} `invalid_request` and `unsupported_media_type`
+ */
+export function checkMediaType(request: FastifyRequest, operation: Operation): void {
+  if (!hasBody(request)) return
+  if (operation.body === undefined) throw new ApiError('invalid_request', 'body must be absent')
+  const content = contentOf(request, operation)
+  const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
+  if (content === undefined || !isReadable) {
+    const { contents } = operation.body
+    const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
+    const types = contents.map(({ mediaType }) => mediaType)
+    throw new ApiError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+  }
+  const coding = request.headers['content-encoding'] ?? 'identity'
+  if (coding.toLowerCase() !== 'identity') {
+    throw new ApiError('unsupported_media_type', 'The body must be sent without a content encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
+}
+
+function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
+  return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/**
+ * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
+ * @throws {ApiError} `invalid_json`, or `invalid_request` for a malformed form
+ */
+export function parseBody(request: FastifyRequest, operation: Operation): void {
+  if (!Buffer.isBuffer(request.body)) return
+  if (request.body.length === 0) request.body = undefined
+  else readBody(request, request.body, contentOf(request, operation))
+}
+
+function readBody(request: FastifyRequest, bytes: Buffer, content: Content | undefined): void {
+  if (content?.kind === 'json') {
+    request.body = parseJson(bytes)
+  } else if (content?.kind === 'text') {
+    const text = decodeText(bytes)
+    if (text === undefined) noteErrors(request, 'body', [errorAt([], 'must be UTF-8 without NUL')])
+    else request.body = readText(text, content.types)
+  } else if (content?.kind === 'form' || content?.kind === 'multipart') {
+    const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
+    request.body = value
+    noteErrors(request, 'body', faults)
+  }
+}
+
+/** Adds the errors of a part that could not be read, for checkRequest to report. */
+export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
+  if (errors.length > 0) request.readErrors = { ...request.readErrors, [part]: errors }
+}
+
+/**
+ * Reports all violations of a request. Fastify's validation stops at the first invalid part, and sees only decoded text.
+ * @throws {ApiError} `invalid_request`, naming every violation
+ */
+export function checkRequest(request: FastifyRequest, operation: Operation): void {
+  const bodyMissing = operation.body?.required === true && request.body === undefined
+  const isRead = request.validationError === undefined && request.readErrors === undefined
+  const isSuspect = bodyMissing || mayContainInvalidText(request.url)
+  if (isRead && !isSuspect) return
+  const violations = parts.flatMap(({ name, httpPart }) => {
+    if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
+    const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
+    const known = [...(request.readErrors?.[httpPart] ?? []), ...repeated]
+    const invalid = exceptFor(errorsOf(request, httpPart), known)
+    const errors = [...known, ...invalid, ...invalidTexts(request, httpPart)]
+    return describeViolations(
+      name,
+      httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
+    )
+  })
+  if (violations.length > 0) throw new ApiError('invalid_request', joinViolations(violations))
+}
+
+// The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.
+function repetitions({ query }: FastifyRequest, { parameters }: Operation): ErrorObject[] {
+  const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
+  return plain
+    .filter(({ name }) => Array.isArray((query as Record<string, unknown>)[name]))
+    .map(({ name }) => errorAt([name], 'must be given once'))
+}
+
+// The fields of an exploded object are sent without the name of the object.
+function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
+  const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
+    (each) => each !== undefined,
+  )
+  const path = ofField ? `${error.instancePath}/` : error.instancePath
+  const object = parameters
+    .filter(({ form }) => isExplodedObject(form))
+    .map(({ name }) => pointerTo([name]))
+    .find((each) => path.startsWith(`${each}/`))
+  return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
+}
+
+function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
+  const validate = validatorOf(request, httpPart)
+  const data = httpPart === 'querystring' ? request.query : request[httpPart]
+  return validate === undefined || validate(data) ? [] : (validate.errors ?? [])
+}
+
+// Fastify stores the body's validators by media type.
+function validatorOf(request: FastifyRequest, httpPart: string): ValidateFunction | undefined {
+  type Validators = ValidateFunction | Record<string, ValidateFunction> | undefined
+  // Fastify's type does not include the map, nor Ajv's type of the function.
+  const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
+  return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found
+}

@@ -1,0 +1,85 @@
+// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would resolve them itself.
+
+import type { Operation, Schema } from '../contract/contract.js'
+import { Reader } from '../contract/reader.js'
+import { exactNumbers } from '../contract/upgrade.js'
+import { hasInheritedName } from '../schemas/inherited-names.js'
+import { type AnySchema, mapSchemas } from '../schemas/subschemas.js'
+
+/** In Fastify's form: by status, then by media type. */
+export type ResponseSchemas = Readonly<
+  Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
+>
+
+// For one response. Schemas that refer to each other often grow without bound when they are inlined.
+const schemasMax = 1_000
+
+// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults, which it would add to a
+// handler's response.
+const unsupported = [
+  'default',
+  ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
+  ...['unevaluatedProperties', 'writeOnly', exactNumbers],
+]
+
+// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and cannot write a bigint there.
+function isOpen({
+  type,
+  items,
+  properties = {},
+  required = [],
+  additionalProperties: others,
+}: Schema): boolean {
+  if (type === 'array') return typeof items !== 'object'
+  if (type !== 'object' || typeof others === 'object') return false
+  const names = Object.keys(properties as object)
+  const isWhole = (required as readonly string[]).every((name) => names.includes(name))
+  return others === true || names.length === 0 || !isWhole
+}
+
+/**
+ * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write every value that they
+ * allow. It cannot write bigints among alternatives, which it chooses with its own Ajv, nor where a schema names no type.
+ */
+export function createResponseSchemas(
+  document: object,
+): (operation: Operation) => ResponseSchemas | undefined {
+  const reader = new Reader(document)
+  const known = new Map<string, number>()
+  // The number of schemas after inlining; Infinity if the serializer does not support one of them.
+  const sizeOf = (schema: AnySchema): number => {
+    let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
+    mapSchemas(schema, (each) => {
+      const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
+      if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
+      else size += isTyped && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
+      return each
+    })
+    return size
+  }
+  const sizeAt = (ref: string): number => {
+    const size = known.get(ref)
+    if (size !== undefined) return size
+    known.set(ref, Number.POSITIVE_INFINITY) // a schema that refers to itself is unbounded
+    const found = sizeOf(reader.node({ $ref: ref }))
+    known.set(ref, found)
+    return found
+  }
+  return ({ responses }) => {
+    const declared = [...responses.values()].map(({ key, contents }) => {
+      return [key, contents.filter(({ kind }) => kind === 'json')] as const
+    })
+    const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
+    if (!schemas.every((schema) => sizeOf(schema) <= schemasMax)) return undefined
+    const inlined = declared
+      .filter(([, contents]) => contents.length > 0)
+      .map(([key, contents]) => {
+        const content = contents.map(({ mediaType, schema }) => [
+          mediaType,
+          { schema: reader.dereferenced(schema) },
+        ])
+        return [key, { content: Object.fromEntries(content) }]
+      })
+    return Object.fromEntries(inlined)
+  }
+}

@@ -1,0 +1,155 @@
+// Validates responses against the contract before they are sent: status, declared headers and body. An invalid response is a bug in
+// the service: the client gets a 500 without details, the log has the operation, the status and the JSON pointer.
+
+import type { ValidateFunction } from 'ajv'
+import type { Content, Header, Operation } from '../contract/contract.js'
+import { responseContent } from '../contract/media-types.js'
+import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
+import { withBytes } from '../schemas/bytes.js'
+import { compilableWithout, forbid } from '../schemas/read-write-only.js'
+import { createReferences } from '../schemas/references.js'
+import type { AnySchema } from '../schemas/subschemas.js'
+
+/** A response that the contract does not declare. The message names the operation, the status and the JSON pointer. */
+export class ResponseError extends Error {
+  override name = 'ResponseError'
+
+  constructor(
+    place: string,
+    readonly problem: string,
+  ) {
+    super(`${place}: ${problem}`)
+  }
+}
+
+/** Response headers by their names in lower case. Values may be numbers, as Node accepts them; they are sent as text. */
+type Headers = Readonly<Record<string, unknown>>
+
+/** Validates the responses of one operation. */
+export interface ResponseCheck {
+  /**
+   * @param of `server` if only the server's own headers are set: those of a handler or an error may be missing
+   * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
+   */
+  head(status: number, headers: Headers, of?: 'server' | 'all'): void
+  /** @throws {ResponseError} when the contract does not declare the body for the status and the `Content-Type`, if one is given */
+  body(status: number, body: unknown, contentType?: string): void
+  /** Whether the contract declares the status, itself or by a range or `default`, with such a body. */
+  takes(status: number, body: unknown): boolean
+}
+
+/** Looks a status up: itself, its range (`4xx`), or `default`. */
+export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
+  const found = new Map<number, T | undefined>()
+  return (status) => {
+    if (!found.has(status)) {
+      const names = [String(status), `${Math.floor(status / 100)}xx`, 'default']
+      const name = names.find((each) => declared.has(each)) ?? ''
+      found.set(status, declared.get(name))
+    }
+    return found.get(status)
+  }
+}
+
+/** Returns a function that creates the check of an operation. Operations of a document share their compiled schemas. */
+export function createResponseChecks(
+  document: object,
+): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
+  const headerAjv = createAjv('text', { coerceTypes: true })
+  const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
+  forbid(bodyAjv, 'writeOnly')
+  const compileHeader = compileOnce((schema) =>
+    headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
+  )
+  const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
+  const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
+  return (operation, areBodiesChecked) => {
+    const checks = [...operation.responses.values()].map(({ status, headers, contents }) => {
+      const headerProblems = headers.map((header) => ({
+        header,
+        problemOf: headerCheck(compileHeader, header),
+      }))
+      const bodyProblem = bodyCheck(compileBody, areBodiesChecked ? contents : contents.map(withoutSchema))
+      return [status, { headerProblems, bodyProblem }] as const
+    })
+    const declared = byStatus(new Map(checks))
+    const checksOf = (status: number) => {
+      const found = declared(status)
+      if (found === undefined)
+        throw new ResponseError(`${operation.id} ${status}`, 'the status is not declared')
+      return found
+    }
+    return {
+      head(status, headers, of = 'all') {
+        for (const { header, problemOf } of checksOf(status).headerProblems) {
+          const mayBeMissing = of === 'server' && (status >= 400 || !header.setByServer)
+          if (mayBeMissing && headers[header.name.toLowerCase()] === undefined) continue
+          const problem = problemOf(headers)
+          if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
+        }
+      },
+      body(status, body, contentType) {
+        const problem = checksOf(status).bodyProblem(body, contentType)
+        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, problem)
+      },
+      takes(status, body) {
+        const checks = declared(status)
+        return checks !== undefined && checks.bodyProblem(body) === undefined
+      },
+    }
+  }
+}
+
+type Compile = (schema: AnySchema) => ValidateFunction
+
+function withoutSchema({ schema: _, ...content }: Content): Content {
+  return content
+}
+
+function headerCheck(
+  compile: Compile,
+  { name, required, schema }: Header,
+): (headers: Headers) => string | undefined {
+  const validate = compile(schema)
+  const key = name.toLowerCase()
+  const isList = [schema.type].flat().includes('array')
+  // Most headers have the same value each time.
+  let lastValid: unknown
+  return (headers) => {
+    const value = headers[key]
+    if (value === undefined) return required ? `${name} is missing` : undefined
+    if (value === lastValid) return undefined
+    // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
+    if (!validate({ value: isList ? String(value).split(/\s*,\s*/) : value }))
+      return `${name} ${validate.errors?.[0]?.message}`
+    lastValid = value
+    return undefined
+  }
+}
+
+function bodyCheck(
+  compile: Compile,
+  contents: readonly Content[],
+): (body: unknown, contentType?: string) => string | undefined {
+  if (contents.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
+  const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
+  return (body, contentType) => {
+    const content = responseContent(contents, contentType)
+    if (content !== undefined) return checks.get(content)?.(body)
+    return contentType === undefined
+      ? 'Content-Type is missing'
+      : `Content-Type ${contentType} is not declared`
+  }
+}
+
+function contentCheck(compile: Compile, { kind, schema }: Content): (body: unknown) => string | undefined {
+  const validate = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
+  return (body) => {
+    if (kind === 'text' && typeof body !== 'string') return 'the body must be text'
+    if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
+      return 'the body must be text or bytes'
+    if (validate === undefined || validate(body)) return undefined
+    const { instancePath, message } = validate.errors?.[0] ?? {}
+    return `body at "${instancePath}" ${message}`
+  }
+}

@@ -1,0 +1,81 @@
+// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its length is validated, in
+// bytes (OpenAPI 3.1.1, section 4.4.2).
+
+import type { Ajv } from 'ajv'
+import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { Schema } from '../contract/contract.js'
+import type { Reader } from '../contract/reader.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
+
+interface Rules {
+  readonly minLength?: number
+  readonly maxLength?: number
+}
+
+/** Adds the `bytes` keyword to an Ajv. */
+export function addBytes(ajv: Ajv): void {
+  ajv.addKeyword({
+    keyword: 'bytes',
+    schemaType: 'object',
+    errors: true,
+    compile: (rules: Rules) => {
+      const validate: DataValidateFunction = (data) => {
+        const problem = problemWith(data, rules)
+        validate.errors = problem === undefined ? [] : [{ keyword: 'bytes', params: {}, message: problem }]
+        return problem === undefined
+      }
+      return validate
+    },
+  })
+}
+
+function problemWith(
+  data: unknown,
+  { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Rules,
+): string | undefined {
+  if (typeof data !== 'string' && !(data instanceof Uint8Array)) return 'must be bytes'
+  const length = Buffer.byteLength(data)
+  if (length < minLength) return `must have at least ${minLength} bytes`
+  return length > maxLength ? `must have at most ${maxLength} bytes` : undefined
+}
+
+/** A schema with `bytes` instead of `type: string`, also in its items and alternatives. */
+export function withBytes<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, (each) => {
+    const { type = 'string', minLength, maxLength, ...others } = each
+    if (![type].flat().includes('string') || ['items', 'anyOf', 'oneOf'].some((key) => key in each))
+      return each
+    return {
+      ...others,
+      bytes: { ...(minLength !== undefined && { minLength }), ...(maxLength !== undefined && { maxLength }) },
+    }
+  })
+}
+
+/** The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are dereferenced. */
+export function withFiles(
+  reader: Reader,
+  given: AnySchema,
+  isFile: (name: string) => boolean,
+  around: readonly Schema[] = [],
+): AnySchema {
+  const schema = reader.node(given) as Schema
+  if (typeof given !== 'object' || around.includes(schema)) return given
+  const inner = (each: AnySchema) => withFiles(reader, each, isFile, [...around, schema])
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === 'properties') return [keyword, filesAmong(reader, value as Schema, isFile)]
+    if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) return [keyword, (value as AnySchema[]).map(inner)]
+    return [keyword, ['if', 'then', 'else'].includes(keyword) ? inner(value as AnySchema) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+function filesAmong(reader: Reader, properties: Schema, isFile: (name: string) => boolean): Schema {
+  const entries = Object.entries(properties)
+  return Object.fromEntries(
+    entries.map(([name, each]) => [
+      name,
+      isFile(name) ? withBytes(reader.dereferenced(each) as AnySchema) : each,
+    ]),
+  )
+}

@@ -1,0 +1,243 @@
+// The `exactNumber` keyword: `type` and its assertions for numbers, with bigint support. Ajv's own keywords do not support bigint, and its
+// coercion reads `0x10` as 16, so every schema the server compiles uses this keyword instead.
+
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Ajv, ErrorObject } from 'ajv'
+import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import { parse, stringify } from 'lossless-json'
+import { exactNumber, integerRange, integerRanges, isBig } from '../../lib/exact-number.js'
+import type { Schema } from '../contract/contract.js'
+import { exactNumbers } from '../contract/upgrade.js'
+import { type AnySchema, mapSchemas } from './subschemas.js'
+
+/** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
+export type NumberMode = 'text' | 'json' | 'check'
+
+interface Rules {
+  /** Empty for any type. */
+  readonly types: readonly string[]
+  readonly format?: string
+  readonly minimum?: number | bigint
+  readonly maximum?: number | bigint
+  readonly exclusiveMinimum?: number | bigint
+  readonly exclusiveMaximum?: number | bigint
+  readonly multipleOf?: number | bigint
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  /** In `not`, `if` or `contains`, which must not change the value. */
+  readonly isCondition?: boolean
+}
+
+const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
+const values = ['enum', 'const'] as const
+
+/** A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers. */
+export function withExactNumbers<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, exact)
+}
+
+function exact(given: Schema): Schema {
+  const { [exactNumbers]: exactly, ...rounded } = given
+  const schema =
+    typeof exactly === 'string'
+      ? { ...rounded, ...(parse(exactly, undefined, { parseNumber: exactNumber }) as object) }
+      : given
+  const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
+  checkEnum(schema, types)
+  checkBounds(schema)
+  if (!constrainsNumbers(schema, types)) return schema
+  const copy: Record<string, unknown> = { ...schema }
+  const rules: Record<string, unknown> = { types }
+  const isNumericFormat = !types.includes('string') || String(schema.format) in integerRanges
+  for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
+    if (copy[name] !== undefined) rules[name] = copy[name]
+    delete copy[name]
+  }
+  delete copy.type
+  if (typeof copy.default === 'bigint') copy.default = defaultMark + copy.default
+  return { ...copy, exactNumber: rules }
+}
+
+// An enum value of another type can never match, and is usually a mistake: YAML reads `- 3` as a number.
+function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
+  if (!Array.isArray(values) || types.length === 0) return
+  const [other] = values.filter((value) => !typesOf(value).some((type) => types.includes(type)))
+  if (other !== undefined)
+    throw new Error(`the enum value ${stringify(other)} is not of type ${types.join(' or ')}`)
+}
+
+const pairs = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const
+
+// A minimum above its maximum allows no value.
+function checkBounds(schema: Schema): void {
+  for (const [least, most] of pairs) {
+    const [from, to] = [schema[least], schema[most]] as (number | bigint | undefined)[]
+    if (from !== undefined && to !== undefined && from > to)
+      throw new Error(`${least} ${from} is greater than ${most} ${to}`)
+  }
+}
+
+function typesOf(value: unknown): string[] {
+  if (value === null) return ['null']
+  if (Array.isArray(value)) return ['array']
+  return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
+}
+
+// Ajv writes defaults into the generated code as JSON, which has no bigint: they become strings with a mark that no client can guess.
+const defaultMark = randomUUID()
+
+/** The default of a schema with exact numbers, as the value that validation assigns. */
+export function defaultOf({ default: value }: Schema): unknown {
+  return typeof value === 'string' && value.startsWith(defaultMark)
+    ? BigInt(value.slice(defaultMark.length))
+    : value
+}
+
+/** A schema with exact numbers that does not change the value: without conversions and defaults. */
+export function asCondition(schema: AnySchema): AnySchema {
+  return mapSchemas(schema, ({ default: _, ...each }) =>
+    each.exactNumber === undefined
+      ? each
+      : { ...each, exactNumber: { ...(each.exactNumber as Rules), isCondition: true } },
+  )
+}
+
+// Without a type, by its bounds and allowed values.
+function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
+  if (types.length > 0) return types.includes('integer') || types.includes('number')
+  const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
+  return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
+}
+
+/** Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other number to number. */
+export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
+  ajv.addKeyword({
+    keyword: 'exactNumber',
+    schemaType: 'object',
+    modifying: mode !== 'check',
+    errors: true,
+    compile: (rules: Rules, _, { compositeRule = false }) => {
+      const isCondition = compositeRule || rules.isCondition
+      // In JSON, only a schema with a type converts: another schema of the same value may have done so already.
+      const isConverting = !isCondition && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
+      const convert = conversionTo(rules)
+      const validate: DataValidateFunction = (data, context) => {
+        const value = typeof data === 'string' ? fromString(data, mode, rules) : data
+        const problem = problemWith(value, rules)
+        validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
+        if (problem !== undefined) return false
+        if (isConverting && isNumber(value) && context?.parentData) {
+          context.parentData[context.parentDataProperty] = convert(value)
+        }
+        return true
+      }
+      return validate
+    },
+  })
+}
+
+function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
+  if (text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
+  return mode === 'text' ? numberFromText(text, rules.types) : text
+}
+
+/** A JSON number of one of the types; any other text is returned unchanged. */
+export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
+  if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
+  const isNumeral = types.includes('number') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)
+  return isNumeral ? Number(text) : text
+}
+
+function conversionTo({ types, format }: Rules): (value: bigint | number) => bigint | number {
+  if (types.length === 0) return (value) => value
+  return types.includes('integer') && isBig(format) ? BigInt : Number
+}
+
+type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
+
+function problemWith(value: unknown, rules: Rules): Problem | undefined {
+  // The schema's bounds first: they are narrower than those of the format.
+  const message = (isNumber(value) ? boundProblem(value, rules) : undefined) ?? typeProblem(value, rules)
+  if (message !== undefined) return { message }
+  const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
+  if (allowed === undefined || allowed.some((each) => isSame(each, value))) return undefined
+  const shown = allowed.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each)))
+  return { message: `must be ${allowed.length > 1 ? 'one of: ' : ''}${shown.join(', ')}` }
+}
+
+function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
+  if (types.length === 0) return undefined
+  if (types.includes('number') && isNumber(value)) {
+    // Exact by its digits or by the shortest digits of its double: 1e23 is not itself a double, but prints as one.
+    const double = Number(value)
+    const isExact = typeof value === 'number' || BigInt(double) === value || decimal(double).digits === value
+    return isExact ? undefined : 'must be a number that a double represents exactly'
+  }
+  if (types.includes('integer') && isInteger(value)) {
+    const [min, max] = integerRange(format)
+    return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
+  }
+  const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
+  if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
+  return `must be ${types
+    .filter((type) => type !== 'null')
+    .map(withArticle)
+    .join(' or ')}`
+}
+
+/** A type with its article: `an integer`. */
+export function withArticle(type: string): string {
+  if (type === 'null') return type
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+// JavaScript compares a bigint with a number exactly.
+function boundProblem(value: bigint | number, rules: Rules): string | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = rules
+  const below = minimum !== undefined && value < minimum
+  const above = maximum !== undefined && value > maximum
+  if ((below || above) && minimum !== undefined && maximum !== undefined) {
+    return `must be ${rules.types.includes('integer') ? 'an integer' : 'a number'} from ${minimum} to ${maximum}`
+  }
+  if (below) return `must be at least ${minimum}`
+  if (above) return `must be at most ${maximum}`
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `must be above ${exclusiveMinimum}`
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) return `must be below ${exclusiveMaximum}`
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) return `must be a multiple of ${multipleOf}`
+  return undefined
+}
+
+// In decimal arithmetic: with doubles, 19.99 is not a multiple of 0.01.
+function isMultiple(value: bigint | number, of: bigint | number): boolean {
+  const [a, b] = [decimal(value), decimal(of)]
+  const scale = Math.max(a.decimals, b.decimals)
+  const scaled = ({ digits, decimals }: typeof a) => digits * 10n ** BigInt(scale - decimals)
+  return scaled(a) % scaled(b) === 0n
+}
+
+function decimal(value: bigint | number): { readonly digits: bigint; readonly decimals: number } {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? []
+  const decimals = fraction.length - Number(exponent)
+  const digits = BigInt(whole + fraction)
+  return decimals < 0 ? { digits: digits * 10n ** BigInt(-decimals), decimals: 0 } : { digits, decimals }
+}
+
+function isSame(allowed: unknown, value: unknown): boolean {
+  if (isInteger(allowed) && isInteger(value)) return BigInt(allowed) === BigInt(value)
+  return isDeepStrictEqual(allowed, value)
+}
+
+function isInteger(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || Number.isSafeInteger(value)
+}
+
+function isNumber(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || Number.isFinite(value)
+}

@@ -1,0 +1,53 @@
+// The message on the terminal at startup: where the service is, and how to call it.
+
+import { createApiKey, hashApiKey } from '../auth/api-key.js'
+import { insertFirstApiKey } from '../database/api-keys.js'
+import type { Database } from '../database/database.js'
+import type { Contract } from '../openapi/contract/contract.js'
+import { customPlan, fixedPlans } from '../openapi/contract/plans.js'
+
+/** Returns the message. At the first startup of an embedded database it creates a demo key, and shows it once. */
+export async function welcome(
+  contract: Contract,
+  { sql, embedded }: Database,
+  origin: string,
+): Promise<string> {
+  const lines = [
+    `${contract.title} ${contract.version} at ${origin}${contract.prefix}`,
+    `Interactive documentation: ${origin}/docs`,
+  ]
+  const key = embedded ? await demoKey(contract, sql) : undefined
+  if (key !== undefined) {
+    lines.push(
+      `Demo key, shown only once: ${key}`,
+      'Try it:',
+      `  curl -i -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
+    )
+  } else if (embedded) {
+    const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
+    lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${plan}`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+async function demoKey(contract: Contract, sql: Database['sql']): Promise<string | undefined> {
+  const plan = fixedPlans(contract)[0]?.name
+  if (plan === undefined) return undefined
+  const key = createApiKey()
+  const hash = hashApiKey(key)
+  const created = await insertFirstApiKey(sql, {
+    hash,
+    name: 'demo',
+    plan,
+    perMinute: null,
+    perDay: null,
+    expiresAt: null,
+  })
+  return created ? key : undefined
+}
+
+// An operation that curl can call without parameters.
+function firstPath({ operations }: Contract): string {
+  const simple = [...operations.values()].find(({ method, path }) => method === 'GET' && !path.includes('{'))
+  return simple?.path ?? '/'
+}

@@ -1,0 +1,154 @@
+// An instance with several processes: a primary, which listens, counts and supervises, and workers, to which node:cluster
+// distributes the connections. When a worker exits, its requests in flight fail and the primary replaces it.
+
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config } from '../config.js'
+import type { Channel } from '../lib/channel.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Signal } from '../lib/shutdown.js'
+
+type Message =
+  /** Worker to primary: the worker listens. */
+  | { readonly type: 'listening'; readonly origin: string }
+  /** Primary to worker: shut down gracefully. */
+  | { readonly type: 'stop'; readonly signal: Signal }
+  /** Primary to worker: log from this level on. */
+  | { readonly type: 'log level'; readonly level: string }
+
+const restartDelayMs = 1_000
+
+/** The primary's side: the workers of this process. */
+export class Workers {
+  readonly #running = new Set<Worker>()
+  readonly #listening = new Set<Worker>()
+  #isStopping = false
+
+  /** @param reply returns the reply to a worker's message, if it has one */
+  constructor(
+    readonly count: number,
+    readonly log: Logger,
+    readonly reply: (message: unknown) => object | undefined,
+  ) {}
+
+  /**
+   * Starts the workers, and returns the origin where they listen. The first starts alone, so a startup error is reported once.
+   * @throws {OperatorError} when a worker does not start; the worker has reported why
+   */
+  async start(): Promise<string> {
+    const origin = await this.#fork()
+    await Promise.all(Array.from({ length: this.count - 1 }, () => this.#fork()))
+    return origin
+  }
+
+  /**
+   * Shuts the workers down gracefully, and resolves when all have exited. One that is starting is killed: it might not hear, and has no
+   * requests.
+   */
+  async stop(signal: Signal): Promise<void> {
+    this.#isStopping = true
+    const exits = [...this.#running].map((worker) => once(worker, 'exit'))
+    for (const worker of this.#running) {
+      if (this.#listening.has(worker)) worker.send({ type: 'stop', signal } satisfies Message)
+      else worker.process.kill('SIGKILL')
+    }
+    await Promise.all(exits)
+  }
+
+  /** Sets the workers' log level to the primary's, which later workers start with too. */
+  followLogLevel(): void {
+    const message: Message = { type: 'log level', level: this.log.level }
+    for (const worker of this.#running) worker.send(message)
+  }
+
+  /** Kills the workers. */
+  kill(): void {
+    this.#isStopping = true
+    for (const worker of this.#running) worker.process.kill('SIGKILL')
+  }
+
+  #fork(): Promise<string> {
+    const worker = cluster.fork({ LOG_LEVEL: this.log.level })
+    const closeUnaccepted = followConnections(worker)
+    this.#running.add(worker)
+    return new Promise((resolve, reject) => {
+      const exited = (reason: string) => {
+        this.#running.delete(worker)
+        reject(new OperatorError(`worker failed to start: ${reason}`))
+        if (this.#listening.delete(worker) && !this.#isStopping) {
+          closeUnaccepted()
+          void this.#replace(worker, reason)
+        }
+      }
+      worker.on('error', ({ message }) => {
+        // Without a pid the process was never created and emits no exit. Other errors are the channel's, as its worker exits.
+        if (worker.process.pid === undefined) exited(message)
+      })
+      worker.on('message', (message: Message) => {
+        if (message.type === 'listening') {
+          this.#listening.add(worker)
+          resolve(message.origin)
+        }
+        const reply = this.reply(message)
+        if (reply !== undefined) worker.send(reply)
+      })
+      worker.once('exit', (code, signal) => exited(signal ?? `exit code ${code}`))
+    })
+  }
+
+  async #replace({ process: { pid } }: Worker, reason: string): Promise<void> {
+    this.log.error({ worker: pid, reason }, 'worker exited, replacing it')
+    while (!this.#isStopping) {
+      try {
+        await this.#fork()
+        return
+      } catch (error) {
+        if (this.#isStopping) return
+        this.log.error({ reason: (error as Error).message }, 'cannot replace worker, retrying')
+        await delay(restartDelayMs)
+      }
+    }
+  }
+}
+
+// node:cluster passes a worker one connection at a time, and keeps it open until the worker has accepted it: for ever, if the worker is
+// killed before. Returns a function that closes the last connection, which does nothing if it was accepted.
+function followConnections({ process: child }: Worker): () => void {
+  let last: { close?(): void } | undefined
+  const send = child.send
+  child.send = ((...args: Parameters<typeof send>) => {
+    if (typeof args[1] === 'object') last = args[1] as typeof last
+    return send.apply(child, args)
+  }) as typeof send
+  return () => last?.close?.()
+}
+
+/** What this process does for its instance. With WORKERS=1 it serves alone, even under another cluster, such as that of `npm run dev`. */
+export function roleOf({ workers }: Pick<Config, 'workers'>): 'single' | 'primary' | 'worker' {
+  if (workers === 1) return 'single'
+  return cluster.isPrimary ? 'primary' : 'worker'
+}
+
+/** A worker's channel to its primary. */
+export const primary: Channel = {
+  send: (message) => void process.send?.(message, undefined, undefined, () => {}), // node:cluster ends a worker without its primary
+  listen: (hear) => void process.on('message', hear),
+}
+
+/** Reports to the primary that this worker listens. */
+export function reportListening(origin: string): void {
+  primary.send({ type: 'listening', origin } satisfies Message)
+}
+
+/** Follows the primary's shutdown and its log level. */
+export function followPrimary(log: Logger, stop: (signal: Signal) => void): void {
+  primary.listen((received) => {
+    const message = received as Message
+    if (message.type === 'stop') stop(message.signal)
+    if (message.type === 'log level') log.level = message.level
+  })
+  // Sent to the process group, SIGUSR2 would end the worker; the primary decides on the level.
+  process.on('SIGUSR2', () => {})
+}

@@ -1,0 +1,111 @@
+// Database metrics: statements as the service sees them, connections and replication as the database does.
+
+import { Gauge, Histogram, type Registry } from 'prom-client'
+import type { Pools, Sql } from '../database/database.js'
+import type { Pool } from '../database/driver/pool.js'
+import { unlessAborted } from '../lib/abort.js'
+import { singleFlight } from '../lib/coalesce.js'
+import { secondsBuckets } from './request-metrics.js'
+
+// A scrape must not wait for an unresponsive database.
+const timeoutMs = 1_000
+
+/** Measures statements by pool. */
+export function measureStatements(registry: Registry, pools: Pools): void {
+  const seconds = new Histogram({
+    name: 'animal_store_statement_seconds',
+    help: 'Time of a statement, including its wait for a connection',
+    labelNames: ['pool'],
+    buckets: secondsBuckets,
+    registers: [registry],
+  })
+  const inFlight = new Map<string, number>()
+  new Gauge({
+    name: 'animal_store_statements_waiting',
+    help: 'Statements in flight or waiting for a connection',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      for (const [pool, count] of inFlight) this.set({ pool }, count)
+    },
+  })
+  const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
+  for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
+    change(name, 0)
+    pool.observe(() => {
+      const startedAt = performance.now()
+      change(name, 1)
+      return () => {
+        change(name, -1)
+        seconds.observe({ pool: name }, (performance.now() - startedAt) / 1000)
+      }
+    })
+  }
+}
+
+/** Measures the connections as PostgreSQL sees them, so waits show that the driver does not know of. */
+export function measureConnections(registry: Registry, sql: Sql): void {
+  const registers = [registry]
+  // One query for both gauges of a scrape.
+  const query = singleFlight(() =>
+    unlessAborted(countConnections(sql), AbortSignal.timeout(timeoutMs)).catch(() => undefined),
+  )
+  new Gauge({
+    name: 'animal_store_database_up',
+    help: 'Whether the database responds (1) or not (0)',
+    registers,
+    aggregator: 'min', // over workers
+    async collect() {
+      this.set((await query()) === undefined ? 0 : 1)
+    },
+  })
+  new Gauge({
+    name: 'animal_store_database_connections',
+    help: 'Database connections of all instances by state: active, lock (waiting for one), idle, transaction (idle in one)',
+    labelNames: ['state'],
+    registers,
+    aggregator: 'max', // over workers, each of which counts all connections
+    async collect() {
+      const counts = await query()
+      this.reset()
+      for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count)
+    },
+  })
+}
+
+/** Measures the replication lag of the standby that requests read from. Absent while they read from a primary. */
+export function measureReplicationLag(registry: Registry, reads: Pool): void {
+  new Gauge({
+    name: 'animal_store_replication_lag_seconds',
+    help: 'Replication lag of the standby that requests read from',
+    registers: [registry],
+    aggregator: 'max', // over workers
+    async collect() {
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const lag = await unlessAborted(findLag(reads.sqlUntil(timeout)), timeout).catch(() => null)
+      if (lag === null) this.remove()
+      else this.set(lag)
+    },
+  })
+}
+
+// Zero if the standby streams and has replayed all it received. Otherwise the age of its last commit, an upper bound.
+async function findLag(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ lag: number | null }[]>`
+    select case when not pg_is_in_recovery() then null
+                when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() and exists (select from pg_stat_wal_receiver) then 0
+                else greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8
+           end as lag`
+  return row?.lag ?? null
+}
+
+async function countConnections(sql: Sql): Promise<Record<string, number>> {
+  const [row] = await sql<Record<string, number>[]>`
+    select count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,
+           count(*) filter (where wait_event_type = 'Lock')::int as lock,
+           count(*) filter (where state = 'idle')::int as idle,
+           count(*) filter (where state like 'idle in transaction%')::int as transaction
+    from pg_stat_activity
+    where datname = current_database() and application_name = current_setting('application_name')`
+  return { ...row }
+}

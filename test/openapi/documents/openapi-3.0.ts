@@ -1,0 +1,188 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import t from 'tap'
+import { parse, stringify } from 'yaml'
+import { contractOf, readFeatures, runFeature } from '../../../scripts/features/features.js'
+import { contractFile } from '../../../src/lib/paths.js'
+import { readContract } from '../../../src/openapi/contract/read.js'
+import { toOpenApi30 } from '../../../src/openapi/documents/openapi-3.0.js'
+import { contract, send, startService } from '../../fixtures/service.js'
+
+async function problemsOf(document: object): Promise<unknown> {
+  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document, known)))
+  return valid ? [] : errors
+}
+
+// Removes extensions, in which the validator would also look for references.
+function known(key: string, value: unknown): unknown {
+  if (key.startsWith('x-')) return undefined
+  return typeof value === 'bigint' ? Number(value) : value
+}
+
+t.test('the contract in OpenAPI 3.0 describes the same operations', async (t) => {
+  const { origin } = await startService(t)
+  const { status, headers, text } = await send(`${origin}/openapi-3.0.yaml`)
+  t.match(
+    { status, type: headers.get('content-type') },
+    { status: 200, type: 'application/yaml; charset=utf-8' },
+  )
+  const document = parse(text, { intAsBigInt: true })
+  t.match(document.openapi, /^3\.0\./)
+  t.strictSame(await problemsOf(document), [])
+  const read = await readContract(contractFile, async () => text)
+  t.strictSame(read.operations, contract.operations)
+})
+
+t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
+  for (const feature of await readFeatures()) {
+    if (feature.refused !== undefined || feature.files !== undefined) continue
+    if (feature.feature.startsWith('contentEncoding')) continue // 3.0 validates its counterpart, `format: byte`
+    const document = toOpenApi30(parse(contractOf(feature), { intAsBigInt: true, merge: true }))
+    const isRead = !feature.feature.includes('named $ref') // the validator takes such a field for a reference
+    if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
+    const { outcomes, refused } = await runFeature({ ...feature, text: stringify(document) })
+    t.strictSame(refused, undefined, feature.feature)
+    const given = (feature.calls ?? []).map(({ message }) => message === undefined)
+    t.strictSame(
+      outcomes.filter(({ message }, i) => given[i] && message !== undefined),
+      [],
+      feature.feature,
+    )
+  }
+})
+
+// Schemas in 3.1, and their conversion to 3.0.
+const schemas: [title: string, schema: unknown, old: object][] = [
+  [
+    'a type or null',
+    { type: ['string', 'null'], maxLength: 3 },
+    { type: 'string', maxLength: 3, nullable: true },
+  ],
+  [
+    'several types',
+    { type: ['string', 'integer'], minimum: 1 },
+    { minimum: 1, allOf: [{ anyOf: [{ type: 'string' }, { type: 'integer' }] }] },
+  ],
+  [
+    'an int64 or a text',
+    { type: ['integer', 'string'], format: 'int64' },
+    { format: 'int64', allOf: [{ anyOf: [{ type: 'integer', format: 'int64' }, { type: 'string' }] }] },
+  ],
+  ['null alone', { type: 'null' }, { enum: [null], nullable: true }],
+  [
+    'a reference or null',
+    { anyOf: [{ $ref: '#/a' }, { type: 'null' }] },
+    { anyOf: [{ $ref: '#/a' }], nullable: true },
+  ],
+  ['one value', { const: 5n }, { enum: [5n] }],
+  [
+    'one of two values or null',
+    { oneOf: [{ enum: [5n, 6n] }, { const: null }] },
+    { oneOf: [{ enum: [5n, 6n] }], nullable: true },
+  ],
+  ['an exclusive bound', { exclusiveMinimum: 5 }, { minimum: 5, exclusiveMinimum: true }],
+  [
+    'an exclusive bound that another exceeds',
+    { maximum: 4, exclusiveMaximum: 5 },
+    { maximum: 4, exclusiveMaximum: false },
+  ],
+  [
+    'an exclusive bound that exceeds another',
+    { minimum: 5, exclusiveMinimum: 5 },
+    { minimum: 5, exclusiveMinimum: true },
+  ],
+  ['examples', { examples: ['a', 'b'] }, { example: 'a' }],
+  ['keywords beside a reference', { $ref: '#/a', maxLength: 3 }, { maxLength: 3, allOf: [{ $ref: '#/a' }] }],
+  ['a list of anything', { type: 'array', prefixItems: [{ type: 'string' }] }, { type: 'array', items: {} }],
+  ['a schema that is true', { properties: { a: true, b: false } }, { properties: { a: {}, b: { not: {} } } }],
+  ['no other fields', { additionalProperties: false }, { additionalProperties: false }],
+  [
+    'no others than of a pattern',
+    { additionalProperties: false, patternProperties: { a: {} } },
+    { additionalProperties: true },
+  ],
+  ['bytes', { type: 'string', contentMediaType: 'image/png' }, { format: 'binary', type: 'string' }],
+  ['bytes in base64', { type: 'string', contentEncoding: 'base64' }, { format: 'byte', type: 'string' }],
+  ['a condition', { if: { const: 1 }, else: false }, {}],
+  [
+    'a field named like a keyword',
+    { properties: { const: { type: 'string' }, if: true } },
+    { properties: { const: { type: 'string' }, if: {} } },
+  ],
+  [
+    'data that looks like a schema',
+    { default: { const: 1 }, 'x-a': { const: 1 } },
+    { default: { const: 1 }, 'x-a': { const: 1 } },
+  ],
+]
+
+for (const [title, schema, old] of schemas) {
+  t.test(`a schema with ${title}`, async (t) => {
+    const found = toOpenApi30({ openapi: '3.1.0', components: { schemas: { a: schema } } })
+    t.strictSame((found as { components: unknown }).components, { schemas: { a: old } })
+  })
+}
+
+// Parts of a document other than schemas.
+const documents: [title: string, document: object, old: object][] = [
+  [
+    'info',
+    { info: { title: 'A', summary: 'B', license: { name: 'MIT', identifier: 'MIT' } } },
+    { info: { title: 'A', license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' } }, paths: {} },
+  ],
+  [
+    'webhooks and a dialect',
+    { jsonSchemaDialect: 'https://a', webhooks: {}, info: {} },
+    { info: {}, paths: {} },
+  ],
+  [
+    'a shared path item',
+    {
+      info: {},
+      paths: { '/a': { $ref: '#/components/pathItems/A' } },
+      components: { pathItems: { A: { get: {} } } },
+    },
+    { info: {}, paths: { '/a': { get: {} } } },
+  ],
+  [
+    'schemas of schemas',
+    {
+      info: {},
+      components: { schemas: { A: { $ref: '#/components/schemas/B/$defs/C' }, B: { $defs: { C: true } } } },
+    },
+    {
+      info: {},
+      paths: {},
+      components: { schemas: { A: { $ref: '#/components/schemas/B.C' }, B: {}, 'B.C': {} } },
+    },
+  ],
+  [
+    'certificates of clients',
+    {
+      info: {},
+      security: [{ a: [], b: [] }],
+      components: { securitySchemes: { a: { type: 'mutualTLS' }, b: { type: 'http', scheme: 'bearer' } } },
+    },
+    {
+      info: {},
+      paths: {},
+      security: [{ b: [] }],
+      components: { securitySchemes: { b: { type: 'http', scheme: 'bearer' } } },
+    },
+  ],
+  [
+    'a description beside a reference',
+    { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b', description: 'B' }] } } } },
+    { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b' }] } } } },
+  ],
+]
+
+for (const [title, document, old] of documents) {
+  t.test(`a document with ${title}`, async (t) => {
+    t.strictSame(toOpenApi30({ openapi: '3.1.0', ...document }), { openapi: '3.0.3', components: {}, ...old })
+  })
+}
+
+t.test('a document in 3.0 is returned unchanged', async (t) => {
+  const document = { openapi: '3.0.1' }
+  t.equal(toOpenApi30(document), document)
+})

@@ -1,0 +1,459 @@
+import t from 'tap'
+import type { Context } from '../../../src/handlers/handler.js'
+import { ApiError } from '../../../src/openapi/errors.js'
+import { statuses } from '../../fixtures/facts.js'
+import { startWithOperations } from '../../fixtures/operations.js'
+import type { Answer } from '../../fixtures/service.js'
+
+const responses = {
+  '204': { description: 'Done.' },
+  default: { $ref: '#/components/responses/UnexpectedError' },
+}
+
+const form = {
+  type: 'object',
+  required: ['name', 'categoryId'],
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', minLength: 2 },
+    categoryId: { type: 'integer', format: 'int64' },
+    weight: { type: 'number', maximum: 100 },
+    tame: { type: 'boolean', default: true },
+    status: { $ref: '#/components/schemas/PetStatus' },
+    tags: { type: 'array', maxItems: 3, items: { type: 'string' } },
+    ids: { type: 'array', items: { type: 'integer', format: 'int64' } },
+    born: { type: ['integer', 'null'] },
+    address: {
+      type: 'object',
+      required: ['street'],
+      properties: { street: { type: 'string' }, no: { type: 'integer' } },
+    },
+  },
+}
+
+const race = {
+  type: 'object',
+  properties: { constructor: { type: 'string' }, toString: { type: 'integer' } },
+}
+
+const upload = {
+  type: 'object',
+  required: ['photo'],
+  additionalProperties: false,
+  properties: {
+    photo: { type: 'string', format: 'binary', maxLength: 8 },
+    scans: { type: 'array', items: { type: 'string', contentMediaType: 'image/png' } },
+    name: { type: 'string', maxLength: 5 },
+    count: { type: 'integer', format: 'int64' },
+    tags: { type: 'array', items: { type: 'string' } },
+    address: form.properties.address,
+  },
+}
+
+const urlencoded = 'application/x-www-form-urlencoded'
+
+const body = (content: object, required = true) => ({
+  requestBody: { required, content },
+  responses: responses,
+})
+
+t.test('bodies', async (t) => {
+  const bodies: unknown[] = []
+  let typeGiven: string | undefined
+  const take = async (request: { body: unknown }, { contentType }: Context) => {
+    bodies.push(request.body)
+    typeGiven = contentType
+    return { status: 204 }
+  }
+  const contents: Record<string, object> = {
+    text: { 'text/plain': { schema: { type: 'string', minLength: 2, maxLength: 5 } } },
+    number: { 'text/plain': { schema: { type: 'integer', format: 'int64' } } },
+    form: {
+      [urlencoded]: {
+        schema: form,
+        encoding: { address: { contentType: 'application/json' }, ids: { style: 'form', explode: false } },
+      },
+    },
+    multipart: {
+      'multipart/form-data': { schema: upload, encoding: { scans: { contentType: 'image/png, image/gif' } } },
+    },
+    bytes: { 'application/octet-stream': { schema: { type: 'string', format: 'binary', maxLength: 4 } } },
+    images: { 'image/*': {} },
+    races: {
+      'application/json': { schema: { type: 'array', items: race } },
+      [urlencoded]: { schema: race },
+    },
+    several: {
+      'application/json': { schema: { type: 'object', required: ['a'] } },
+      [urlencoded]: {
+        schema: { type: 'object', required: ['b'], properties: { b: { type: 'integer' } } },
+      },
+      'text/csv': { schema: { type: 'string' } },
+      'application/xml': { schema: { type: 'object', properties: { a: { type: 'string' } } } },
+    },
+  }
+  const operations = Object.entries(contents).map(([name, content]) => [
+    name,
+    { operation: body(content), handler: take },
+  ])
+  const optional = { operation: body({ 'text/plain': { schema: { type: 'string' } } }, false), handler: take }
+  const { call, contract } = await startWithOperations(t, { ...Object.fromEntries(operations), optional })
+  const post = (name: string, type: string, body: string | Uint8Array) =>
+    call('POST', `/${name}`, { headers: { 'content-type': type }, body })
+
+  const taken: [name: string, type: string, body: string | Uint8Array, value: unknown][] = [
+    ['text', 'text/plain', 'Grüß', 'Grüß'],
+    ['text', 'text/plain; charset=UTF-8', '\ufeffab', '\ufeffab'],
+    ['text', 'text/plain; charset=us-ascii', '12345', '12345'],
+    ['number', 'text/plain', '9223372036854775807', 9223372036854775807n],
+    [
+      'form',
+      urlencoded,
+      'name=R%C3%A9x+II&categoryId=9223372036854775807&weight=1.5&tame=false&status=sold&tags=a&tags=b%26&ids=1,-2&born=',
+      {
+        name: 'Réx II',
+        categoryId: 9223372036854775807n,
+        weight: 1.5,
+        tame: false,
+        status: 'sold',
+        tags: ['a', 'b&'],
+        ids: [1n, -2n],
+        born: null,
+      },
+    ],
+    ['form', urlencoded, 'name=100%&categoryId=1&', { name: '100%', categoryId: 1n, tame: true }],
+    [
+      'form',
+      urlencoded,
+      'name=12&categoryId=1&ids=&address={"street":"x","no":1}',
+      {
+        name: '12',
+        categoryId: 1n,
+        ids: [],
+        address: { street: 'x', no: 1 },
+        tame: true,
+      },
+    ],
+    ['bytes', 'application/octet-stream', Buffer.from([0, 255, 1]), Buffer.from([0, 255, 1])],
+    ['images', 'image/png', Buffer.from([0, 255]), Buffer.from([0, 255])],
+    ['several', 'application/json', '{"a":1}', { a: 1 }],
+    ['several', urlencoded, 'b=1', { b: 1 }],
+    ['several', 'text/csv', 'a,b', 'a,b'],
+  ]
+  for (const [name, type, sent, value] of taken) {
+    t.test(`${name} takes ${JSON.stringify(String(sent))}`, async (t) => {
+      t.match(await post(name, type, sent), { status: 204 })
+      t.strictSame(plain(bodies.pop()), value)
+      t.equal(typeGiven, type.replace(/;.*/, ''))
+    })
+  }
+
+  const unfit = 'must be UTF-8 without NUL'
+  const refused: [name: string, type: string, body: string | Uint8Array, message: string][] = [
+    ['text', 'text/plain', 'a', 'body must have at least 2 characters'],
+    ['text', 'text/plain', 'abcdef', 'body must have at most 5 characters'],
+    ['text', 'text/plain', '', 'body is required'],
+    ['text', 'text/plain', 'ab\0', `body ${unfit}`],
+    ['text', 'text/plain', Buffer.from([65, 66, 255]), `body ${unfit}`],
+    ['number', 'text/plain', '1.5', 'body must be an integer'],
+    ['form', urlencoded, '', 'body is required'],
+    [
+      'form',
+      urlencoded,
+      'x=1',
+      'body.name is required; body.categoryId is required; body.x is not a known field',
+    ],
+    [
+      'form',
+      urlencoded,
+      'name=R&categoryId=9223372036854775808&weight=x&tame=1&status=lost&tags=1&tags=2&tags=3&tags=4&ids=1,x&born=x&address={}',
+      `body.name must have at least 2 characters; body.categoryId must be an integer from -9223372036854775808 to 9223372036854775807; body.weight must be a number; body.tame must be a boolean; body.status must be one of: ${statuses.join(', ')}; body.tags must have at most 3 items; body.ids[1] must be an integer; body.born must be an integer; body.address.street is required`,
+    ],
+    ['form', urlencoded, 'name=ab&name=cd&categoryId=1', 'body.name must be given once'],
+    ['form', urlencoded, 'name=a%00&categoryId=%FF', `body.name ${unfit}; body.categoryId ${unfit}`],
+    [
+      'form',
+      urlencoded,
+      'name=ab&categoryId=1&address={"street":"x","no":"1"}',
+      'body.address.no must be an integer',
+    ],
+    ['form', urlencoded, 'name=ab&categoryId=1&__proto__=1', 'body.__proto__ is not a known field'],
+    ['form', urlencoded, '%FF=1', 'The body is not a valid form: it has a field without a name in UTF-8.'],
+    ['bytes', 'application/octet-stream', '12345', 'body must have at most 4 bytes'],
+    ['several', urlencoded, 'b=x', 'body.b must be an integer'],
+  ]
+  for (const [name, type, sent, message] of refused) {
+    t.test(`${name} refuses ${JSON.stringify(String(sent))}: ${message}`, async (t) => {
+      t.strictSame((await post(name, type, sent)).body, { code: 'invalid_request', message, status: 400 })
+    })
+  }
+
+  const others: [name: string, type: string, message: string][] = [
+    ['text', 'text/plain; charset=utf-16', 'The body must be of type text/plain, in UTF-8.'],
+    ['text', 'text/html', 'The body must be of type text/plain, in UTF-8.'],
+    ['form', 'multipart/form-data; boundary=x', `The body must be of type ${urlencoded}, in UTF-8.`],
+    ['form', `${urlencoded}; charset=latin1`, `The body must be of type ${urlencoded}, in UTF-8.`],
+    ['images', 'text/plain', 'The body must be of type image/*.'],
+    [
+      'several',
+      'application/xml',
+      `The body must be of type application/json or ${urlencoded} or text/csv, in UTF-8.`,
+    ],
+  ]
+  for (const [name, type, message] of others) {
+    t.test(`${name} refuses the type ${type}`, async (t) => {
+      t.strictSame((await post(name, type, 'x')).body, {
+        code: 'unsupported_media_type',
+        message,
+        status: 415,
+      })
+    })
+  }
+
+  t.test('a missing field with the name of an Object.prototype property is absent', async (t) => {
+    const given = async (type: string, text: string) => {
+      t.match(await post('races', type, text), { status: 204 })
+      const [race] = [bodies.pop()].flat() as Record<string, unknown>[]
+      return { constructor: race?.constructor, toString: race?.toString }
+    }
+    const missing = undefined
+    t.strictSame(await given('application/json', '[{}]'), { constructor: missing, toString: missing })
+    t.strictSame(await given('application/json', '[{"toString":1}]'), { constructor: missing, toString: 1 })
+    t.strictSame(await given(urlencoded, 'constructor=a'), { constructor: 'a', toString: missing })
+  })
+
+  t.test('an optional body may be absent', async (t) => {
+    t.match(await call('POST', '/optional'), { status: 204 })
+    t.equal(bodies.pop(), undefined)
+    t.match(await post('optional', 'text/plain', 'x'), { status: 204 })
+    t.equal(bodies.pop(), 'x')
+  })
+
+  t.test('a multipart form', async (t) => {
+    const send = (...parts: Part[]) =>
+      post('multipart', 'multipart/form-data; boundary="b o"', multipart('b o', parts))
+    const photo: Part = [
+      'name="photo"; filename="a.bin"',
+      'application/octet-stream',
+      Buffer.from([0, 13, 10, 255]),
+    ]
+
+    t.test('reaches the handler with its files as bytes', async (t) => {
+      const scan = (type: string): Part => ['name="scans"; filename=x', type, Buffer.from(type)]
+      const { status } = await send(
+        photo,
+        scan('image/png'),
+        scan('image/gif'),
+        ['name="name"', undefined, 'Réx'],
+        ['name=count', 'text/plain; charset=utf-8', '9223372036854775807'],
+        ['name="tags"', undefined, 'a'],
+        ['name="address"', 'application/json', '{"street":"x","no":2}'],
+      )
+      t.equal(status, 204)
+      t.strictSame(plain(bodies.pop()), {
+        photo: Buffer.from([0, 13, 10, 255]),
+        scans: [Buffer.from('image/png'), Buffer.from('image/gif')],
+        name: 'Réx',
+        count: 9223372036854775807n,
+        tags: ['a'],
+        address: { street: 'x', no: 2 },
+      })
+    })
+
+    t.test('may come from a FormData of a browser or fetch', async (t) => {
+      const data = new FormData()
+      data.append('photo', new Blob(['1234']), 'x.bin')
+      data.append('name', 'Rex')
+      const request = new Request('http://x', { method: 'POST', body: data })
+      const bytes = Buffer.from(await request.arrayBuffer())
+      t.equal((await post('multipart', request.headers.get('content-type') ?? '', bytes)).status, 204)
+      t.strictSame(plain(bodies.pop()), { photo: Buffer.from('1234'), name: 'Rex' })
+    })
+
+    const wrong: [message: string, ...parts: Part[]][] = [
+      ['body.photo is required', ['name="name"', undefined, 'Rex']],
+      ['body.photo must have at most 8 bytes', ['name="photo"', undefined, '123456789']],
+      ['body.photo must be given once', photo, photo],
+      [
+        'body.scans[0] must be of type image/png or image/gif',
+        photo,
+        ['name=scans; filename=x', 'image/jpeg', 'x'],
+      ],
+      [
+        'body.scans[0] must be of type image/png or image/gif',
+        photo,
+        ['name=scans; filename=x', undefined, 'x'],
+      ],
+      [
+        'body.name must have at most 5 characters; body.count must be an integer; body.address.street is required',
+        photo,
+        ['name=name', undefined, '123456'],
+        ['name=count', undefined, '1.5'],
+        ['name=address', undefined, '{}'],
+      ],
+      [`body.name ${unfit}`, photo, ['name=name', undefined, Buffer.from([255])]],
+      [`body.name ${unfit}`, photo, ['name=name', 'text/plain; charset=utf-16', 'ab']],
+      ['body.x is not a known field', photo, ['name=x; filename=y', undefined, 'z']],
+      [
+        'The body is not a valid form: it has a field without a name in UTF-8.',
+        ['filename=x', undefined, 'x'],
+      ],
+    ]
+    for (const [message, ...parts] of wrong) {
+      t.test(`is refused: ${message}`, async (t) => {
+        t.match((await send(...parts)).body, { code: 'invalid_request', status: 400 })
+        t.ok((await send(...parts)).body.message.includes(message), message)
+      })
+    }
+
+    t.test('is refused if it is malformed', async (t) => {
+      const malformed: [type: string, body: string][] = [
+        ['multipart/form-data', 'x'],
+        ['multipart/form-data; boundary=x', 'x'],
+        ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name=photo\r\n\r\nabc'],
+        [
+          'multipart/form-data; boundary=x',
+          '--x\r\nContent-Disposition: form-data; name=photo\r\n\r\nabc\r\n--x',
+        ],
+        ['multipart/form-data; boundary=x', '--x\r\nabc\r\n--x--'],
+        ['multipart/form-data; boundary=', '----'],
+      ]
+      for (const [type, body] of malformed) {
+        const expected = {
+          status: 400,
+          body: { code: 'invalid_request', message: /^The body is not a valid form: / },
+        }
+        t.match(await post('multipart', type, body), expected, body)
+      }
+    })
+
+    t.test('is limited in bytes like any body, and in parts', async (t) => {
+      const large = await send(['name=photo', undefined, 'x'.repeat(contract.limits.body)])
+      t.match(large, { status: 413, body: { code: 'body_too_large' } })
+      const many: Part[] = Array.from({ length: 1001 }, () => ['name=t', undefined, ''])
+      t.match(await send(...many), { status: 400, body: { code: 'invalid_request', message: /1000/ } })
+    })
+  })
+})
+
+type Part = readonly [disposition: string, type: string | undefined, content: string | Uint8Array]
+
+function multipart(boundary: string, parts: readonly Part[]): Buffer {
+  const chunks = parts.flatMap(([disposition, type, content]) => [
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n`,
+    type === undefined ? '' : `Content-Type: ${type}\r\n`,
+    '\r\n',
+    content,
+    '\r\n',
+  ])
+  return Buffer.concat([...chunks, `--${boundary}--\r\n`].map((each) => Buffer.from(each as string)))
+}
+
+// Without its prototype.
+function plain(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? { ...value } : value
+}
+
+t.test('responses', async (t) => {
+  let response: unknown
+  const respond = async () => {
+    if (response instanceof ApiError) throw response
+    return response
+  }
+  const json = (schema: object) => ({ description: 'It.', content: { 'application/json': { schema } } })
+  const of = (content: object) => ({ description: 'It.', content })
+  const id = { type: 'object', required: ['id'], properties: { id: { type: 'integer', format: 'int64' } } }
+  const declared: Record<string, object> = {
+    onlyDefault: { default: json(id) },
+    anyGood: { '2XX': json(id), '202': json({ type: 'string' }) },
+    image: { '200': of({ 'image/*': { schema: { type: 'string', format: 'binary', maxLength: 3 } } }) },
+    chosen: {
+      '200': of({
+        'application/json': { schema: id },
+        'text/csv': { schema: { type: 'string', maxLength: 5 } },
+        'application/vnd.pet+json': { schema: { type: 'array' } },
+        'application/xml': { schema: id },
+      }),
+    },
+    alone: { '200': json(id) },
+    gone: { '204': json(id) },
+    completed: { '200': json({ type: 'object', properties: { a: { type: 'integer', default: 4 } } }) },
+  }
+  const operations = Object.entries(declared).map(([name, responses]) => [
+    name,
+    { operation: { responses }, handler: respond },
+  ])
+  const { call, log } = await startWithOperations(t, Object.fromEntries(operations))
+  const ask = (name: string, given: unknown): Promise<Answer> => {
+    response = given
+    log.length = 0
+    return call('POST', `/${name}`)
+  }
+  const typed = (type: string, body: unknown) => ({ status: 200, headers: { 'Content-Type': type }, body })
+
+  const ofJson = 'application/json; charset=utf-8'
+  const right: [
+    name: string,
+    given: { status: number; body?: unknown },
+    type: string | null,
+    text: string,
+  ][] = [
+    ['onlyDefault', { status: 200, body: { id: 1n } }, ofJson, '{"id":1}'],
+    ['onlyDefault', { status: 418, body: { id: 2n ** 60n } }, ofJson, '{"id":1152921504606846976}'],
+    ['anyGood', { status: 226, body: { id: 1n } }, ofJson, '{"id":1}'],
+    ['anyGood', { status: 202, body: 'later' }, ofJson, '"later"'],
+    ['image', typed('image/png', Buffer.from('abc')), 'image/png', 'abc'],
+    ['chosen', { status: 200, body: { id: 1n } }, ofJson, '{"id":1}'],
+    ['chosen', typed('text/csv', 'a,b'), 'text/csv; charset=utf-8', 'a,b'],
+    ['chosen', typed('application/vnd.pet+json', [1]), 'application/vnd.pet+json; charset=utf-8', '[1]'],
+    ['gone', { status: 204 }, null, ''],
+    ['completed', { status: 200, body: {} }, ofJson, '{}'],
+  ]
+  for (const [name, given, type, text] of right) {
+    t.test(`${name} sends ${text} as ${type}`, async (t) => {
+      const reply = await ask(name, given)
+      t.strictSame([reply.status, reply.headers.get('content-type'), reply.text], [given.status, type, text])
+    })
+  }
+
+  const wrong: [name: string, given: unknown, problem: string][] = [
+    [
+      'onlyDefault',
+      { status: 200, body: {} },
+      'onlyDefault 200: body at "" must have required property \'id\'',
+    ],
+    ['anyGood', { status: 202, body: { id: 1n } }, 'anyGood 202: body at "" must be string'],
+    ['anyGood', { status: 299, body: 'x' }, 'anyGood 299: body at "" must be object'],
+    ['anyGood', { status: 300, body: { id: 1n } }, 'anyGood 300: the status is not declared'],
+    ['image', { status: 200, body: 'abc' }, 'image 200: Content-Type is missing'],
+    ['image', typed('image/*', 'abc'), 'image 200: Content-Type image/* is not declared'],
+    ['image', typed('text/plain', 'abc'), 'image 200: Content-Type text/plain is not declared'],
+    ['image', typed('image/png', 'abcd'), 'image 200: body at "" must have at most 3 bytes'],
+    ['chosen', typed('text/csv', '123456'), 'chosen 200: body at "" must NOT have more than 5 characters'],
+    ['chosen', typed('text/csv', Buffer.from('1')), 'chosen 200: the body must be text'],
+    ['chosen', typed('application/vnd.pet+json', { id: 1n }), 'chosen 200: body at "" must be array'],
+    ['chosen', typed('application/xml', '<a/>'), 'chosen 200: Content-Type application/xml is not declared'],
+    ['gone', { status: 204, body: { id: 1n } }, 'gone 204: no body is declared'],
+  ]
+  for (const [name, given, problem] of wrong) {
+    t.test(`an invalid response is a 500: ${problem}`, async (t) => {
+      t.match(await ask(name, given), { status: 500, body: { code: 'internal_error' } })
+      t.match(
+        log.find(({ level }) => level === 50),
+        { err: { type: 'ResponseError', message: problem } },
+      )
+    })
+  }
+
+  t.test('an error that the operation does not declare is sent all the same, and logged', async (t) => {
+    for (const name of ['alone', 'onlyDefault', 'image']) {
+      const refused = await ask(name, new ApiError('pet_not_found', 'No.'))
+      t.strictSame(refused.body, { code: 'pet_not_found', message: 'No.', status: 404 }, name)
+      t.equal(refused.status, 404)
+      t.match(
+        log.find(({ reason }) => reason === '404 pet_not_found'),
+        { level: 40 },
+      )
+    }
+  })
+})
