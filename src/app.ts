@@ -1,15 +1,16 @@
 // Composes the application. Fastify runs hooks in the order in which they are added, so buildApp reads as the life of a request.
 
 import type { Server } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { createAuthenticate, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
+import type { Signal } from './database/driver/sql.js'
 import { statementTimeoutMs } from './database/pools.js'
-import type { Handlers } from './handlers/handler.js'
+import type { Context, Handlers } from './handlers/handler.js'
 import { addAdmission, requireClient } from './http/admission.js'
 import { addGracefulClose, deferRequests } from './http/closing.js'
 import { addCors } from './http/cors.js'
@@ -18,12 +19,12 @@ import { addHealth } from './http/health.js'
 import { Lifetimes } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import type { Channel } from './lib/channel.js'
-import { createIdempotent, purgeRegularly } from './middleware/idempotency.js'
-import { LoadShedder } from './middleware/load-shedding.js'
-import type { Contract } from './openapi/contract/contract.js'
-import { addContractFiles } from './openapi/documents/contract-files.js'
-import { addDocumentation } from './openapi/documents/page.js'
-import { addRoutes } from './openapi/mount.js'
+import { requestPath } from './lib/request-path.js'
+import { additionsTo } from './middleware/additions.js'
+import { coalesced } from './middleware/coalescing.js'
+import { idempotent, purgeRegularly } from './middleware/idempotency.js'
+import { LoadShedder, shed } from './middleware/load-shedding.js'
+import { addContractFiles, addDocumentation, type Contract, isSafe, mount } from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
@@ -80,6 +81,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     loadShedder,
   })
   const isClosing = addGracefulClose(app)
+  const sqlFor = (method: string, signal: Signal | undefined) =>
+    (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
 
   // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
   const probe = (timeoutMs: number) =>
@@ -88,15 +91,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
-  await app.register(async (scope) => {
-    await addRoutes(scope, {
-      contract,
-      handlers,
-      pools,
-      loadShedder,
-      idempotent: createIdempotent(pools.writes, keepHours),
-      requireClient,
-    })
+  const callerOf = ({ client }: FastifyRequest) => client?.keyId
+  await mount<Sql>(app, {
+    contract,
+    handlers,
+    authorize: requireClient,
+    // What wraps each handler, outermost first.
+    around: [
+      shed(loadShedder),
+      idempotent(pools.writes, keepHours, callerOf),
+      coalesced(pools.reads, callerOf),
+    ],
+    context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
+    additions: additionsTo(contract),
   })
 
   const purge = purgeRegularly(pools.writes.sql, keepHours, (err) =>
@@ -117,4 +124,8 @@ function clientFinder(sql: Sql, contract: Contract): FindClient {
     const key = await findClientKey(sql, hash)
     return key && toClient(key, contract)
   }
+}
+
+function contextOf({ url, body, mediaType, client }: FastifyRequest, sql: Sql): Context {
+  return { sql, path: requestPath(url), contentType: body === undefined ? undefined : mediaType, client }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
-import { ApiError } from '../src/openapi/errors.js'
+import { ApiError } from '../src/handlers/handler.js'
 import { prefix } from './fixtures/facts.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 

@@ -2,8 +2,7 @@
 
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
-import { isStub } from '../src/handlers/handler.js'
-import type { Operation } from '../src/openapi/contract/contract.js'
+import { isStub, type Operation } from '../src/openapi/index.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
 // The operation's path with a value for each parameter.

@@ -1,8 +1,7 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
-import { servedMethods } from '../../src/openapi/contract/names.js'
-import * as pointer from '../../src/openapi/contract/pointer.js'
+import { resolvePointer, servedMethods } from '../../src/openapi/index.js'
 import { DiffError } from './diff-error.js'
 
 /** A mapping in a document. */
@@ -44,7 +43,7 @@ export function filtered(node: Node, isKept: (key: string, value: unknown) => bo
  * @throws {DiffError} if there is none
  */
 export function lookUp(document: Node, ref: string): unknown {
-  const target = pointer.resolvePointer(document, ref)
+  const target = resolvePointer(document, ref)
   if (target === undefined) throw new DiffError(`$ref ${ref} does not exist`)
   return target
 }

@@ -1,8 +1,7 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
 // documents have no difference. Documentation is not changed.
 
-import { essence } from '../../src/openapi/contract/media-types.js'
-import { isOpenApi30, toSchema31 } from '../../src/openapi/contract/upgrade.js'
+import { essence, isOpenApi30, toSchema31 } from '../../src/openapi/index.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 

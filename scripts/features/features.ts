@@ -5,11 +5,14 @@ import path from 'node:path'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
 import { parse, parseDocument } from 'yaml'
-import { notImplemented } from '../../src/handlers/handler.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
-import type { Contract, Operation } from '../../src/openapi/contract/contract.js'
-import { ContractError } from '../../src/openapi/contract/contract-error.js'
-import { unsupportedSecurity } from '../../src/openapi/contract/security.js'
+import {
+  type Contract,
+  ContractError,
+  notImplemented,
+  type Operation,
+  unsupportedSecurity,
+} from '../../src/openapi/index.js'
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
@@ -156,7 +159,7 @@ async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]
   let response: Node | undefined
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unsupportedSecurity(operation, contract) !== undefined
-      ? notImplemented(operation.name as never)
+      ? notImplemented(operation.name)
       : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
   const app = await readyServer(contract, handlerOf)
   const outcomes: Outcome[] = []

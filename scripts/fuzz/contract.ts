@@ -4,7 +4,7 @@ import { $RefParser } from '@apidevtools/json-schema-ref-parser'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { OperatorError } from '../../src/lib/operator-error.js'
-import { servedMethods } from '../../src/openapi/contract/names.js'
+import { servedMethods } from '../../src/openapi/index.js'
 
 /** A JSON Schema without references. */
 export type Schema = { readonly [keyword: string]: unknown }

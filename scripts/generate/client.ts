@@ -10,11 +10,22 @@ import type {
   Places,
 } from '../../src/client/table.js'
 import { isBig } from '../../src/lib/exact-number.js'
-import type { Content, Contract, Field, Operation, Response } from '../../src/openapi/contract/contract.js'
-import { essence, isJson, isRange } from '../../src/openapi/contract/media-types.js'
-import { resolvePointer } from '../../src/openapi/contract/pointer.js'
-import { type Node, nodeOf, Reader } from '../../src/openapi/contract/reader.js'
-import { type AnySchema, mapSchemas } from '../../src/openapi/schemas/subschemas.js'
+import {
+  type AnySchema,
+  type Content,
+  type Contract,
+  essence,
+  type Field,
+  isJson,
+  isRange,
+  mapSchemas,
+  type Node,
+  nodeOf,
+  type Operation,
+  Reader,
+  type Response,
+  resolvePointer,
+} from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'

@@ -3,11 +3,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Contract } from '../../src/openapi/contract/contract.js'
-import { ContractError, type Problem } from '../../src/openapi/contract/contract-error.js'
-import { readSource } from '../../src/openapi/contract/files.js'
-import { readContract } from '../../src/openapi/contract/read.js'
-import { unsupportedSecurity } from '../../src/openapi/contract/security.js'
+import {
+  type Contract,
+  ContractError,
+  type Problem,
+  readContract,
+  readSource,
+  unsupportedSecurity,
+} from '../../src/openapi/index.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
 import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'

@@ -3,11 +3,13 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { contractFile } from '../../src/lib/paths.js'
-import type { Contract } from '../../src/openapi/contract/contract.js'
-import { ContractError } from '../../src/openapi/contract/contract-error.js'
-import { defaultErrorStatuses } from '../../src/openapi/contract/defaults.js'
-import { unsupportedSecurity } from '../../src/openapi/contract/security.js'
-import { byStatus } from '../../src/openapi/response/response-validation.js'
+import {
+  byStatus,
+  type Contract,
+  ContractError,
+  defaultErrorStatuses,
+  unsupportedSecurity,
+} from '../../src/openapi/index.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
 import { generateHandlers, generateStub, handlersFolder, isHandlerFile, isStubText } from './handlers.js'

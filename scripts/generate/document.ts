@@ -2,7 +2,7 @@
 
 import path from 'node:path'
 import { BaseResolver, type Document } from '@redocly/openapi-core'
-import { ContractError } from '../../src/openapi/contract/contract-error.js'
+import { ContractError } from '../../src/openapi/index.js'
 
 /** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {

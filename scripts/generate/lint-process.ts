@@ -1,6 +1,6 @@
 // Lints a large document in its own process, in parallel to reading it, which takes as long.
 
-import { ContractError } from '../../src/openapi/contract/contract-error.js'
+import { ContractError } from '../../src/openapi/index.js'
 import { type LintResult, lintFile } from './lint.js'
 
 /** The result of the lint, or why the document is not a contract. */

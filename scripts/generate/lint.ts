@@ -10,11 +10,14 @@ import {
   type NormalizedProblem,
 } from '@redocly/openapi-core'
 import { oneLine } from '../../src/lib/one-line.js'
-import { ContractError } from '../../src/openapi/contract/contract-error.js'
-import { readSource } from '../../src/openapi/contract/files.js'
-import { pathParameterNames } from '../../src/openapi/contract/names.js'
-import { readContract } from '../../src/openapi/contract/read.js'
-import { dataKeywords, mapKeywords } from '../../src/openapi/contract/upgrade.js'
+import {
+  ContractError,
+  dataKeywords,
+  mapKeywords,
+  pathParameterNames,
+  readContract,
+  readSource,
+} from '../../src/openapi/index.js'
 import { loadDocument } from './document.js'
 import { summarizeByKind } from './summarize.js'
 

@@ -1,8 +1,15 @@
 // generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's operations, a parameter with a
 // default is required, and the response is a union of the declared statuses, each with its headers and body.
 
-import type { Content, Contract, Operation, Response } from '../../src/openapi/contract/contract.js'
-import { essence, isRange, responseContent } from '../../src/openapi/contract/media-types.js'
+import {
+  type Content,
+  type Contract,
+  essence,
+  isRange,
+  type Operation,
+  type Response,
+  responseContent,
+} from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
 
 /** The text of generated/operations.ts. */

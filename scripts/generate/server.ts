@@ -1,11 +1,15 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyInstance } from 'fastify'
-import { notImplemented } from '../../src/handlers/handler.js'
-import type { Contract, Operation } from '../../src/openapi/contract/contract.js'
-import { ContractError, type Problem } from '../../src/openapi/contract/contract-error.js'
-import { problemOf } from '../../src/openapi/contract/operations.js'
-import { unsupportedSecurity } from '../../src/openapi/contract/security.js'
+import {
+  type Contract,
+  ContractError,
+  notImplemented,
+  type Operation,
+  type Problem,
+  problemOf,
+  unsupportedSecurity,
+} from '../../src/openapi/index.js'
 import { buildServer } from '../lib/server.js'
 
 /**
@@ -19,7 +23,7 @@ export async function checkServer(
 ): Promise<readonly Problem[]> {
   const build = async (isTried: (operation: Operation) => boolean) => {
     const app = await readyServer(contract, (operation) =>
-      isTried(operation) ? async () => {} : notImplemented(operation.name as never),
+      isTried(operation) ? async () => {} : notImplemented(operation.name),
     )
     await app.close()
   }

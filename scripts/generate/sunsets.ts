@@ -1,6 +1,6 @@
 // Operations past their sunset, or within 90 days of it.
 
-import type { Contract } from '../../src/openapi/contract/contract.js'
+import type { Contract } from '../../src/openapi/index.js'
 
 const dayMs = 86_400_000
 const warningDays = 90

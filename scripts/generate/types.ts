@@ -5,17 +5,18 @@ import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isBig } from '../../src/lib/exact-number.js'
-import type { Contract } from '../../src/openapi/contract/contract.js'
-import { isIgnoredParameter } from '../../src/openapi/contract/parameters.js'
-import { resolvePointer } from '../../src/openapi/contract/pointer.js'
-import { nodeOf, Reader } from '../../src/openapi/contract/reader.js'
 import {
+  type Contract,
   dataKeywords,
   holdsPathItems,
+  isIgnoredParameter,
   mapKeywords,
+  nodeOf,
+  Reader,
   referenceObjectKeywords,
+  resolvePointer,
   rounded,
-} from '../../src/openapi/contract/upgrade.js'
+} from '../../src/openapi/index.js'
 import { header } from './header.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a second of every run.

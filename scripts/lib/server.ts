@@ -1,28 +1,47 @@
-// The application for any contract, without a database: for tools that examine validation only.
+// A server of any contract, without the parts of the service: for tools that examine a contract.
 
-import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import postgres from 'postgres'
-import { buildApp } from '../../src/app.js'
-import { readConfig } from '../../src/config.js'
-import { createPools } from '../../src/database/pools.js'
-import type { Handlers } from '../../src/handlers/handler.js'
-import type { Contract, Operation } from '../../src/openapi/contract/contract.js'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { additionsTo, healthPaths, missingKey } from '../../src/middleware/additions.js'
+import {
+  addContractFiles,
+  addDocumentation,
+  type Contract,
+  collectMethods,
+  createErrorHandler,
+  mount,
+  notFound,
+  type Operation,
+} from '../../src/openapi/index.js'
 
 /**
- * Builds the application with these handlers. It does not listen.
- * @throws {ContractError} when startup would fail
+ * Mounts a contract with these handlers. The server does not listen, and any key may pass.
+ * @throws {ContractError} when startup of the service would fail
  */
 export async function buildServer(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
 ): Promise<FastifyInstance> {
-  const log = pino({ enabled: false })
-  const config = readConfig({})
-  const pools = createPools((options) => postgres(options), config.handlerTimeoutMs, log)
-  const handlers = [...contract.operations.values()].map((operation) => [
-    operation.name,
-    handlerOf(operation),
-  ])
-  return buildApp({ config, contract, pools, log, handlers: Object.fromEntries(handlers) as Handlers })
+  const app = Fastify({
+    bodyLimit: contract.limits.body,
+    routerOptions: { maxParamLength: contract.limits.url },
+  })
+  app.setErrorHandler(createErrorHandler(contract))
+  const allowedMethods = collectMethods(app)
+  app.setNotFoundHandler((request) => {
+    throw notFound(request, allowedMethods)
+  })
+  // The service's own paths, which an operation may not have.
+  for (const path of Object.values(healthPaths)) app.get(path, async () => {})
+  addContractFiles(app, contract)
+  addDocumentation(app, contract)
+  const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
+  await mount(app, {
+    contract,
+    handlers: Object.fromEntries(handlers),
+    authorize: ({ headers }) => {
+      if (headers.authorization === undefined) throw missingKey(contract.title)
+    },
+    additions: additionsTo(contract),
+  })
+  return app
 }

@@ -6,8 +6,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { projectRoot } from '../../src/lib/paths.js'
-import type { Contract } from '../../src/openapi/contract/contract.js'
-import { customPlan, fixedPlans } from '../../src/openapi/contract/plans.js'
+import { type Contract, customPlan, fixedPlans } from '../../src/openapi/index.js'
 import { untilReady } from './child.js'
 
 export type Environment = Readonly<Record<string, string>>

@@ -3,7 +3,7 @@
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import { ApiError } from '../openapi/errors.js'
+import { invalidKey, missingKey } from '../middleware/additions.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 
@@ -12,7 +12,7 @@ export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
 /**
  * Returns the client of a bearer token, or a look-up to run if the key is not in the cache.
- * @throws {ApiError} `missing_api_key` or `invalid_api_key`
+ * @throws {RequestError} `missing_api_key` or `invalid_api_key`
  */
 export interface Authenticate {
   (authorization: string | undefined): Client | LookUp
@@ -94,27 +94,4 @@ export function createAuthenticate(findClient: FindClient, realm: string): Authe
 // RFC 9110, section 11.1: the scheme is case-insensitive.
 function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
-}
-
-/** No key was sent: 401 with `WWW-Authenticate`. */
-export function missingKey(realm: string): ApiError {
-  return new ApiError('missing_api_key', 'Send an API key: "Authorization: Bearer <API_KEY>".', {
-    headers: { 'WWW-Authenticate': `Bearer realm=${quoted(realm)}` },
-  })
-}
-
-/** The same 401 for a mistyped, unknown, expired or revoked key, so that it does not disclose which. */
-export function invalidKey(realm: string): ApiError {
-  const description = 'The API key is mistyped, unknown, expired or revoked'
-  return new ApiError('invalid_api_key', `${description}.`, {
-    headers: {
-      'WWW-Authenticate': `Bearer realm=${quoted(realm)}, error="invalid_token", error_description="${description}"`,
-    },
-  })
-}
-
-// A quoted-string (RFC 9110, section 5.6.4). Field values are ASCII.
-function quoted(text: string): string {
-  const ascii = text.normalize('NFKD').replace(/[^ -~]/g, '')
-  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
 }

@@ -3,8 +3,7 @@
 import { type ClientKey, countPlans } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
-import type { Contract, Quotas } from '../openapi/contract/contract.js'
-import { unavailable } from '../openapi/errors.js'
+import { type Contract, type Quotas, unavailable } from '../openapi/index.js'
 
 /** A client with a valid key. */
 export interface Client {
@@ -16,7 +15,7 @@ export interface Client {
 
 /**
  * Converts a stored key to its client.
- * @throws {ApiError} `unavailable` when the contract no longer has the plan, or the plan is custom and the key has no quotas
+ * @throws {RequestError} `unavailable` when the contract no longer has the plan, or the plan is custom and the key has no quotas
  */
 export function toClient(key: ClientKey, limits: Limits): Client {
   const quotas = quotasOf(key, limits)

@@ -1,5 +1,4 @@
-import { ApiError } from '../openapi/errors.js'
-import type { Handler } from './handler.js'
+import { ApiError, type Handler } from './handler.js'
 import { findPet } from './pets/pets.js'
 
 /** One animal by its id. Deprecated. */

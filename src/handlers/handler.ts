@@ -1,9 +1,14 @@
 // The type of a handler: it receives a request of the contract and returns one of the declared responses. No Fastify, no SQL.
 
-import type { OperationId, Operations } from '../../generated/operations.js'
+import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
-import { ApiError } from '../openapi/errors.js'
+import { RequestError } from '../openapi/index.js'
+
+export { notImplemented } from '../openapi/index.js'
+
+/** An expected failure: an error code of the contract, and a message for the client. */
+export class ApiError extends RequestError<ErrorCode> {}
 
 /** The second argument of a handler. */
 export interface Context {
@@ -24,19 +29,3 @@ export type Handler<Id extends OperationId> = (
 
 /** A handler for every operation of the contract. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Id> }
-
-const stubs = new WeakSet<object>()
-
-/** A stub for an operation without a handler yet: it responds 501 (`not_implemented`). */
-export function notImplemented<Id extends OperationId>(operation: Id): Handler<Id> {
-  const stub = async () => {
-    throw new ApiError('not_implemented', `${operation} is not implemented.`)
-  }
-  stubs.add(stub)
-  return stub
-}
-
-/** Whether a handler is a stub. */
-export function isStub(handler: object): boolean {
-  return stubs.has(handler)
-}

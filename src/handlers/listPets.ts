@@ -1,5 +1,4 @@
-import { ApiError } from '../openapi/errors.js'
-import type { Handler } from './handler.js'
+import { ApiError, type Handler } from './handler.js'
 import { listPets as selectPets } from './pets/pets.js'
 
 // Before the first animal: ids start at 1.

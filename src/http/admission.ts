@@ -5,14 +5,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticate } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
 import { callbackify, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import type { Contract } from '../openapi/contract/contract.js'
-import { ApiError, requestFault } from '../openapi/errors.js'
+import {
+  type Contract,
+  collectMethods,
+  hasRoute,
+  notFound,
+  RequestError,
+  requestFault,
+} from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
-import { collectMethods, hasRoute, notFound } from './not-found.js'
-import { requestPath } from './request-path.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -22,7 +27,7 @@ declare module 'fastify' {
     /** The client of a valid API key. */
     client: Client | undefined
     /** Why `client` is undefined. An operation that requires a client responds with it. */
-    authenticationError: ApiError | undefined
+    authenticationError: RequestError | undefined
     /** `routeOptions`, which Fastify builds again on each access. Undefined without a route, or before the onRequest hooks. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
@@ -76,7 +81,7 @@ function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: A
 
   // Not refused yet, because the operation may be public. An error other than a refusal fails the request without counting it.
   function countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
-    if (!(error instanceof ApiError)) throw error
+    if (!(error instanceof RequestError)) throw error
     request.authenticationError = error
     return rateLimiter.count(request, reply)
   }

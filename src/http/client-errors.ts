@@ -7,10 +7,15 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
-import type { Contract } from '../openapi/contract/contract.js'
-import { type ApiError, errorBody, requestFault, toApiError } from '../openapi/errors.js'
+import { securityHeaders } from '../middleware/additions.js'
+import {
+  type Contract,
+  errorBody,
+  type RequestError,
+  requestFault,
+  toRequestError,
+} from '../openapi/index.js'
 import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted } from './connections.js'
-import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
 /**
@@ -62,7 +67,7 @@ export function createClientErrorHandlers(
     afterResponses(socket, () => respond(socket, requestFault('malformed_request', contract), 'CONNECT'))
   }
 
-  function respond(socket: Socket, fault: ApiError, reason: string | undefined): void {
+  function respond(socket: Socket, fault: RequestError<string>, reason: string | undefined): void {
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
     const address = isAddressLogged ? socket.remoteAddress : undefined
@@ -92,8 +97,8 @@ function lastResponse(
   return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
 }
 
-function clientFault(error: NodeJS.ErrnoException, contract: Contract): ApiError {
-  const known = toApiError(error, contract)
+function clientFault(error: NodeJS.ErrnoException, contract: Contract): RequestError<string> {
+  const known = toRequestError(error, contract)
   if (known.code !== 'internal_error') return known
   return requestFault('malformed_request', contract, error)
 }

@@ -3,7 +3,7 @@
 // not run for a request with a malformed URL, so a page could not read that 400.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Contract } from '../openapi/contract/contract.js'
+import type { Contract } from '../openapi/index.js'
 import { setCommonHeaders } from './headers.js'
 
 // How long a browser caches a preflight response, in seconds.

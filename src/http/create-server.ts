@@ -12,9 +12,7 @@ import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import { afterReading } from '../lib/after-reading.js'
-import type { Contract } from '../openapi/contract/contract.js'
-import { essence } from '../openapi/contract/media-types.js'
-import { compilable, createAjv } from '../openapi/schemas/ajv.js'
+import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { createClientErrorHandlers } from './client-errors.js'
 import { followsLastRequest, mustClose } from './connections.js'
@@ -28,7 +26,7 @@ const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
 
-/** Creates the server, without routes. Every error has the one error body, and request bodies are read as bytes. */
+/** Creates the server, without routes. Every error has the one error body. */
 export function createServer(
   config: Config,
   contract: Contract,
@@ -89,25 +87,13 @@ export function createServer(
   app.server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit, and Node would silently drop headers beyond the count
   app.server.on('connect', clientErrors.connect)
   app.decorateRequest('reason', undefined)
-  app.decorateRequest('isUnchecked', false)
   app.setErrorHandler(handleError)
-  readBodiesAsBytes(app, contract)
   return app
 }
 
-// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed because glue warns of a type
-// without a parser.
-function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
-  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(declared), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  )
-}
-
 // The client's id if the contract's pattern allows it and it contains no API key, else a new one.
-function createRequestId({ requestId }: Contract): (request: IncomingMessage) => string {
-  const isValid = createAjv('check').compile(compilable(requestId))
+function createRequestId(contract: Contract): (request: IncomingMessage) => string {
+  const isValid = createRequestIdCheck(contract)
   return ({ headers }) => {
     const given = headers['x-request-id']
     return typeof given === 'string' && isValid(given) && !containsApiKey(given) ? given : randomUUID()

@@ -6,7 +6,8 @@ import { isMigrated, migrationNames } from '../database/migrate.js'
 import { unlessAborted } from '../lib/abort.js'
 import { singleFlight } from '../lib/coalesce.js'
 import { migrationsFolder } from '../lib/paths.js'
-import { unavailable } from '../openapi/errors.js'
+import { healthPaths } from '../middleware/additions.js'
+import { unavailable } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
 
 export interface HealthParts {
@@ -33,9 +34,9 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   })
 
   const isProbe = { config: { isProbe: true } } as const
-  app.get('/healthz', isProbe, async () => ({ status: 'ok' }))
+  app.get(healthPaths.live, isProbe, async () => ({ status: 'ok' }))
 
-  app.get('/readyz', isProbe, async (request, reply) => {
+  app.get(healthPaths.ready, isProbe, async (request, reply) => {
     // 503 whatever the reason: a load balancer should send requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
       throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)

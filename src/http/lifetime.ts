@@ -6,8 +6,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
-import type { Contract } from '../openapi/contract/contract.js'
-import { type ApiError, requestFault, unavailable } from '../openapi/errors.js'
+import { type Contract, type RequestError, requestFault, unavailable } from '../openapi/index.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -54,7 +53,7 @@ export class Lifetime implements Signal {
   }
 
   /** Responds with an error; the result of the handler is discarded. */
-  fail(error: ApiError): void {
+  fail(error: RequestError<string>): void {
     if (this.isOver) return
     this.#hasFailed = true
     // A response whose headers are sent cannot become an error.
@@ -132,7 +131,7 @@ export class Lifetimes {
     for (const listener of this.#onEnd) listener(request, reply, isAborted)
   }
 
-  #timeoutError({ reply }: Lifetime): ApiError {
+  #timeoutError({ reply }: Lifetime): RequestError {
     const cause = new Error(`no response within ${this.timeouts.handlerTimeoutMs} ms`)
     const { raw } = reply.request
     return raw.complete ? unavailable(cause) : requestFault('request_timeout', this.contract, cause)

@@ -3,7 +3,7 @@
 // statement share a transaction: a few statements serve them all. Handlers do not know of it.
 
 import { hash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import { BatchQueue } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
@@ -15,65 +15,64 @@ import {
 } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { ApiError } from '../openapi/errors.js'
-import {
-  claimKeys,
-  type IdempotencyKey,
-  purgeResponses,
-  type SerializedResponse,
-  storeResponses,
-} from './stored-responses.js'
+import { type Around, RequestError, type SerializedResponse } from '../openapi/index.js'
+import { inUse, replayedHeader, reused } from './additions.js'
+import { claimKeys, type IdempotencyKey, purgeResponses, storeResponses } from './stored-responses.js'
 
-/** The name of the header, in lower case as in Node's `headers`. */
-export const idempotencyHeader = 'idempotency-key'
-
-/** A response, and whether it was stored by an earlier request. */
-export type ReplayableResponse = SerializedResponse & { readonly isReplay: boolean }
+// In lower case as in Node's `headers`.
+const idempotencyHeader = 'idempotency-key'
 
 /**
- * Makes an operation idempotent. `run` may be called again after a rollback, so it must do nothing but statements on `sql`.
- * The returned function responds to a request that has a key. It rejects with `idempotency_key_reused`, `idempotency_key_in_use`,
- * or the error of `run`.
+ * Runs idempotent operations once for each `Idempotency-Key` of a caller, on one pool, and stores the responses for `keepHours`. A
+ * handler may run again after a rollback, so it must do nothing but statements on its `sql`. Rejects with `idempotency_key_reused`,
+ * `idempotency_key_in_use`, or the error of the handler.
  */
-export type Idempotent = (
-  run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<SerializedResponse>,
-) => (request: FastifyRequest, reply: FastifyReply) => Promise<ReplayableResponse>
-
-// The first request takes milliseconds.
-const retryAfterSeconds = 1
-
-/** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
-export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
-  return (run) => {
-    // False once a handler of the operation has run more than one batched statement.
-    let isShared = true
-    const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
-      try {
-        return await respondToAll(held, calls, keepHours)
-      } catch (error) {
-        if (error === notShared) isShared = false
-        throw error
-      }
-    }
-    const queue = new BatchQueue<HeldConnection, Call, ReplayableResponse | ApiError>(
-      (use) => pool.hold(undefined, use),
-      respondTogether,
-    )
-    const respondAlone = async (call: Call) => {
-      const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
-      return response as ReplayableResponse | ApiError // one for each call
-    }
-    return async (request, reply) => {
-      const call = {
-        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
+export function idempotent(
+  pool: ConnectionSource,
+  keepHours: number,
+  callerOf: (request: FastifyRequest) => string | undefined,
+): Around<Sql> {
+  return (respond, operation) => {
+    if (!operation.isIdempotent) return respond
+    const respondOnce = createRespondOnce(pool, keepHours)
+    return async (request, reply, sql) => {
+      if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
+      return respondOnce({
+        id: { apiKeyId: BigInt(callerOf(request) ?? 0), key: readKey(request) },
         fingerprint: fingerprintOf(request),
         signal: request.lifetime,
-        run: (sql: Sql) => run(request, reply, sql),
-      }
-      const response = await (isShared ? queue.add(call, call.signal) : respondAlone(call))
-      if (response instanceof ApiError) throw response
-      return response
+        run: (sql) => respond(request, reply, sql),
+      })
     }
+  }
+}
+
+function createRespondOnce(
+  pool: ConnectionSource,
+  keepHours: number,
+): (call: Call) => Promise<SerializedResponse> {
+  // False once a handler of the operation has run more than one batched statement.
+  let isShared = true
+  const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
+    try {
+      return await respondToAll(held, calls, keepHours)
+    } catch (error) {
+      if (error === notShared) isShared = false
+      throw error
+    }
+  }
+  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(
+    (use) => pool.hold(undefined, use),
+    respondTogether,
+  )
+  const respondAlone = async (call: Call) => {
+    const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
+    return response as SerializedResponse | RequestError // one for each call
+  }
+  return async (call) => {
+    const response = await (isShared ? queue.add(call, call.signal) : respondAlone(call))
+    if (response instanceof RequestError) throw response
+    return response
   }
 }
 
@@ -88,7 +87,7 @@ async function respondToAll(
   held: HeldConnection,
   calls: readonly Call[],
   keepHours: number,
-): Promise<(ReplayableResponse | ApiError)[]> {
+): Promise<(SerializedResponse | RequestError)[]> {
   return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
     const claims = await claimKeys(
       sql,
@@ -108,7 +107,7 @@ async function respondToAll(
       sql,
       calls.filter((_, i) => known[i] === undefined),
     )
-    return known.map((each) => each ?? { ...(responses.shift() as SerializedResponse), isReplay: false })
+    return known.map((each) => each ?? (responses.shift() as SerializedResponse)) // one for each that is unknown
   })
 }
 
@@ -174,11 +173,13 @@ function shareable(sql: Sql, refuse: () => never): Sql {
     isUsed = true
     return sql
   }
-  return new Proxy(refuse as unknown as Sql, { get: (_, name) => (name === 'share' ? share : refuse()) }) // calling it refuses, too
+  const { types, typed } = sql // these build a parameter, and send nothing
+  const others = { array: refuse, json: refuse, unsafe: refuse, notify: refuse, file: refuse }
+  return Object.assign(() => refuse(), { types, typed, ...others, share })
 }
 
-function replay({ status, headers, body }: SerializedResponse): ReplayableResponse {
-  return { status, headers, body, isReplay: true }
+function replay({ status, headers, body }: SerializedResponse): SerializedResponse {
+  return { status, headers: { ...headers, ...replayedHeader }, body }
 }
 
 // Bare, or a string of RFC 8941. The contract's pattern allows nothing else.
@@ -198,21 +199,6 @@ function inOrder(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return hash('sha256', value)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
-}
-
-function reused(): ApiError {
-  return new ApiError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
-}
-
-/** The first request with the key is still running: 409 with `Retry-After`. */
-export function inUse(): ApiError {
-  return new ApiError(
-    'idempotency_key_in_use',
-    'The first request with this Idempotency-Key is still under way.',
-    {
-      headers: { 'Retry-After': String(retryAfterSeconds) },
-    },
-  )
 }
 
 const purgeEveryMs = 60_000

@@ -1,5 +1,7 @@
 // Load shedding: refuses requests beyond a limit before any work is done for them, so that the admitted ones are served in time.
 
+import type { Around } from '../openapi/index.js'
+
 /** Thrown when a request is shed. One instance for all: a stack trace for each would be useless, and cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
@@ -41,4 +43,9 @@ export class LoadShedder {
       this.#inFlight--
     }
   }
+}
+
+/** Runs each handler in a slot of the shedder. */
+export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
+  return (respond) => (request, reply, resource) => loadShedder.run(() => respond(request, reply, resource))
 }

@@ -1,18 +1,12 @@
 // Idempotency keys and the responses stored for them, in PostgreSQL.
 
 import type { Sql } from '../database/database.js'
+import type { SerializedResponse } from '../openapi/index.js'
 
 /** An `Idempotency-Key` and the API key whose it is. */
 export interface IdempotencyKey {
   readonly apiKeyId: bigint
   readonly key: string
-}
-
-/** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
-export interface SerializedResponse {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[]>>
-  readonly body: Buffer | undefined
 }
 
 /** The result of claiming a key. */

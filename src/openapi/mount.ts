@@ -1,5 +1,6 @@
-// Mounts the contract: fastify-openapi-glue makes a route of every operation, with the options that createRouteOptions returns. Read
-// them for the life of a request. Whatever the contract or the handlers lack is collected, and stops the startup.
+// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the options that
+// routeOptions returns. Read them for the life of a request. Whatever the contract or the handlers lack is collected, and stops
+// the startup.
 
 import type {
   FastifyInstance,
@@ -9,15 +10,14 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import type { OperationId } from '../../generated/operations.js'
-import { type Handlers, isStub } from '../handlers/handler.js'
 import { callbackify } from '../lib/maybe-promise.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
+import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
 import { isPublic, unsupportedSecurity } from './contract/security.js'
-import { ApiError } from './errors.js'
+import { RequestError } from './errors.js'
 import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
@@ -27,58 +27,71 @@ import {
   createValidatorCompiler,
   parseBody,
 } from './request/request-validation.js'
+import { type Addition, additionProblems, ownAddition } from './response/additions.js'
 import { deprecationHeaders } from './response/deprecation.js'
 import { createResponseSchemas } from './response/response-schemas.js'
-import { validateErrorBody, validateHeaders } from './response/response-serialization.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
-import { serverProblems } from './response/server-responses.js'
-import { createRouteHandler, type OperationHandler, type RouteHandlerParts } from './route-handler.js'
+import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './route-handler.js'
 import type { AnySchema } from './schemas/subschemas.js'
+import { isStub } from './stubs.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
     /** Sent with every response of the operation. */
     headers?: Readonly<Record<string, string>>
-    responseCheck?: ResponseCheck | undefined
-    /** Whether bodies are serialized by lossless-json, because Fastify's serializer cannot write all that the schemas allow. */
-    isExact?: boolean
   }
 }
 
-export interface RouteParts extends RouteHandlerParts {
-  readonly handlers: Handlers
-  /** The check of bearer keys. It throws unless the client is authorized. */
-  readonly requireClient: SecurityCheck
+export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
+  /** The handler of each operation, by the operation's name. */
+  readonly handlers: object
+  /** The check of bearer keys: throws unless the request may pass. */
+  readonly authorize: SecurityCheck
+  /** What the server adds to the responses, to be checked against the contract. By default nothing. */
+  readonly additions?: readonly Addition[]
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
+/** What the operations of a contract share. */
+type Shared<Resource> = MountParts<Resource> &
+  ReturnType<typeof createCompilers> & { readonly problems: Problems }
 
 /**
- * Adds every operation of the contract to the server.
+ * Adds every operation of a contract to a Fastify instance, in a scope of its own.
  * @throws {ContractError} here or when the server is ready: an operation has no handler, or what it declares cannot be served
  */
-export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
-  const { contract } = parts
-  const problems: Problems = new Map()
-  const routeOptions = createRouteOptions(parts, problems)
-  app.decorateRequest('cookies', undefined)
-  app.decorateRequest('readErrors', undefined)
-  app.addHook('preSerialization', validateErrorBody)
-  app.addHook('onSend', validateHeaders)
-  app.setErrorHandler(app.errorHandler) // Fastify passes an error in sending an error response to the next handler up
-  for (const operation of contract.operations.values()) checkIsFree(app, operation, contract)
-  await app.register(glue, {
-    specification: glueSpecification(contract),
-    prefix: decodeURI(contract.prefix),
-    // glue knows only the contract's operations, and adds method and url
-    operationResolver: (id: string) => routeOptions(contract.operations.get(id) as Operation) as RouteOptions,
+export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
+  await app.register(async (scope) => {
+    const { contract } = parts
+    const shared = { ...parts, ...createCompilers(contract), problems: new Map<string, Problem>() }
+    scope.decorateRequest('cookies', undefined)
+    scope.decorateRequest('readErrors', undefined)
+    readBodiesAsBytes(scope, contract)
+    for (const operation of contract.operations.values()) checkIsFree(scope, operation, contract)
+    await scope.register(glue, {
+      specification: glueSpecification(contract),
+      prefix: decodeURI(contract.prefix),
+      // glue knows only the contract's operations, and adds method and url
+      operationResolver: (id: string) =>
+        routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
+    })
+    scope.addHook('onReady', async () => {
+      if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
+    })
   })
-  app.addHook('onReady', async () => {
-    if (problems.size > 0) throw new ContractError([...problems.values()])
-  })
+}
+
+// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed because glue warns of a
+// type without a parser.
+function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
+  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...new Set(declared), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
 }
 
 // Fastify's own error does not name the operation.
@@ -89,57 +102,87 @@ function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Con
   throw new ContractError([problemOf(operation, `${id}: ${method} ${url} is a path of the service's own`)])
 }
 
-function createRouteOptions(
-  parts: RouteParts,
-  problems: Problems,
-): (operation: Operation) => Omit<RouteOptions, 'method' | 'url'> {
-  const { contract } = parts
-  const { specification } = contract
-  const compile = createValidatorCompiler(specification)
-  const responseCheckOf = createResponseChecks(specification)
-  const responseSchemasOf = createResponseSchemas(specification)
-
-  return (operation) => {
-    const handler = handlerOf(operation, parts)
-    const isImplemented = !isStub(handler)
-    const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
-
-    if (isImplemented)
-      for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
-    const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
-    if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
-    const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
-    // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
-    const exposeHeadRoute = !isDeclared('HEAD', operation.path, contract)
-    const authorize = hook(securityCheck(operation, isImplemented, parts))
-    const run = createRouteHandler(operation, handler, parts)
-    // Respond 501 before the body is read: nothing checks it.
-    if (!isImplemented) {
-      const notImplemented = async () => void (await handler())
-      return { config, exposeHeadRoute, schema: {}, onRequest: [authorize, notImplemented], handler: run }
-    }
-
-    const response = attempt(() => responseSchemasOf(operation))
-    const readParameters = attempt(() => createParameterReader(operation, contract.prefix, compile))
-    return {
-      config: { ...config, isExact: response === undefined },
-      exposeHeadRoute,
-      schema: { ...requestSchemas(operation, specification), ...(response && { response }) },
-      // Fastify compiles once all routes are added, and would stop at the first schema that fails.
-      validatorCompiler: ({ schema, httpPart }) =>
-        attempt(() => compile(schema as AnySchema, httpPart)) ?? (() => true),
-      attachValidation: true, // checkRequest reports what it found
-
-      onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
-      preValidation: [
-        ...renamePathParameters(operation),
-        hook((request) => parseBody(request, operation)),
-        ...(readParameters ? [hook(readParameters)] : []),
-      ],
-      preHandler: hook((request) => checkRequest(request, operation)),
-      handler: run,
-    }
+function createCompilers({ specification }: Contract) {
+  return {
+    compile: createValidatorCompiler(specification),
+    responseCheckOf: createResponseChecks(specification),
+    responseSchemasOf: createResponseSchemas(specification),
   }
+}
+
+type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
+
+function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>): RouteOptionsOfGlue {
+  const { contract, problems } = shared
+  const handler = handlerOf(operation, shared)
+  const isImplemented = !isStub(handler)
+  if (isImplemented) for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
+  const responseCheck = checkOf(operation, isImplemented, shared)
+  const authorize = hook(securityCheck(operation, isImplemented, shared))
+  return {
+    config: { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck },
+    // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
+    exposeHeadRoute: !isDeclared('HEAD', operation.path, contract),
+    ...(isImplemented && responseCheck !== undefined
+      ? implemented(operation, handler, responseCheck, authorize, shared)
+      : refused(operation, authorize)),
+  }
+}
+
+// Responds 501 before the body is read: nothing checks it.
+function refused({ id }: Operation, authorize: onRequestHookHandler) {
+  const refuse = hook(() => {
+    throw new RequestError('not_implemented', `${id} is not implemented.`)
+  })
+  return { schema: {}, onRequest: [authorize, refuse], handler: async () => {} }
+}
+
+function implemented<Resource>(
+  operation: Operation,
+  handler: AnyHandler,
+  responseCheck: ResponseCheck,
+  authorize: onRequestHookHandler,
+  shared: Shared<Resource>,
+) {
+  const { contract, compile, problems } = shared
+  const response = collect(problems, operation, () => shared.responseSchemasOf(operation))
+  const readParameters = collect(problems, operation, () =>
+    createParameterReader(operation, contract.prefix, compile),
+  )
+  return {
+    schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
+    validatorCompiler: validatorCompiler(operation, shared),
+    attachValidation: true, // checkRequest reports what it found
+
+    onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
+    preValidation: [
+      ...renamePathParameters(operation),
+      hook((request) => parseBody(request, operation)),
+      ...(readParameters ? [hook(readParameters)] : []),
+    ],
+    preHandler: hook((request) => checkRequest(request, operation)),
+    handler: createRouteHandler(operation, handler, responseCheck, response === undefined, shared),
+  }
+}
+
+// Fastify compiles once all routes are added, and would stop at the first schema that fails.
+function validatorCompiler<Resource>(operation: Operation, { compile, problems }: Shared<Resource>) {
+  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
+    collect(problems, operation, () => compile(schema as AnySchema, httpPart)) ?? (() => true)
+}
+
+// The check of an operation's responses, which what the server adds to them must pass.
+function checkOf<Resource>(
+  operation: Operation,
+  isImplemented: boolean,
+  { contract, additions = [], problems, responseCheckOf }: Shared<Resource>,
+): ResponseCheck | undefined {
+  const check = collect(problems, operation, () => responseCheckOf(operation, isImplemented))
+  if (check === undefined) return undefined
+  for (const [problem, place] of additionProblems(operation, check, contract, [ownAddition, ...additions])) {
+    if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
+  }
+  return check
 }
 
 // The result of a step, or undefined: its error becomes a problem of the operation.
@@ -153,17 +196,6 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
     for (const problem of found) problems.set(problem.text, problem)
     return undefined
-  }
-}
-
-function noteServerProblems(
-  problems: Problems,
-  operation: Operation,
-  check: ResponseCheck,
-  contract: Contract,
-): void {
-  for (const [problem, place] of serverProblems(operation, check, contract)) {
-    if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
   }
 }
 
@@ -194,23 +226,23 @@ function renamePathParameters({ parameters }: Operation): onRequestHookHandler[]
 }
 
 // The compiler has checked that each handler takes what its operation declares; validation ensures that the request is that.
-function handlerOf({ id, name }: Operation, { handlers }: RouteParts): OperationHandler {
-  const handler = handlers[name as OperationId] as unknown as OperationHandler | undefined
+function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<Resource>): AnyHandler {
+  const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
   if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
   return handler
 }
 
 // An operation whose requirements the server cannot check responds 501; once it has a handler, the startup fails rather than leave it
 // open.
-function securityCheck(
+function securityCheck<Resource>(
   operation: Operation,
   isImplemented: boolean,
-  { contract, requireClient }: RouteParts,
+  { contract, authorize }: MountParts<Resource>,
 ): SecurityCheck {
   const unmet = unsupportedSecurity(operation, contract)
-  if (unmet === undefined) return isPublic(operation) ? () => {} : requireClient
+  if (unmet === undefined) return isPublic(operation) ? () => {} : authorize
   if (isImplemented) throw new ContractError([problemOf(operation, unmet)])
   return () => {
-    throw new ApiError('not_implemented', unmet)
+    throw new RequestError('not_implemented', unmet)
   }
 }

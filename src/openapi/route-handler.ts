@@ -1,95 +1,96 @@
-// Runs the handler of an operation: within the load limit, once for each Idempotency-Key, and once for identical GETs at the same
-// time. Then serializes its response and validates it against the contract.
+// Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against the contract, and sends it.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Pools, Sql } from '../database/database.js'
-import type { Context } from '../handlers/handler.js'
-import { requestPath } from '../http/request-path.js'
-import { coalesced, type Respond } from '../middleware/coalescing.js'
-import { type Idempotent, idempotencyHeader } from '../middleware/idempotency.js'
-import type { LoadShedder } from '../middleware/load-shedding.js'
-import type { SerializedResponse } from '../middleware/stored-responses.js'
 import type { Contract, Operation } from './contract/contract.js'
-import { ApiError, errorBody } from './errors.js'
-import { checkHeaders, createSerializer, type HandlerResponse } from './response/response-serialization.js'
+import { errorBody, RequestError } from './errors.js'
+import {
+  createSerializer,
+  type HandlerResponse,
+  type SerializedResponse,
+} from './response/response-serialization.js'
+import type { ResponseCheck } from './response/response-validation.js'
 
-export interface RouteHandlerParts {
-  readonly contract: Contract
-  readonly pools: Pools
-  readonly loadShedder: LoadShedder
-  /** Runs the handler once for each Idempotency-Key. */
-  readonly idempotent: Idempotent
-}
+/**
+ * Responds to a request.
+ * @param resource what a wrapper lends to the handler, such as a transaction, in place of what it would get by itself
+ */
+export type Respond<Resource> = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  resource?: Resource,
+) => Promise<SerializedResponse>
+
+/** Wraps the handler of an operation; returns `respond` itself for one that it leaves alone. */
+export type Around<Resource> = (respond: Respond<Resource>, operation: Operation) => Respond<Resource>
 
 /** Any handler, its types erased. */
-export type OperationHandler = (request?: unknown, context?: Context) => Promise<HandlerResponse>
+export type AnyHandler = (request: HandlerRequest, context: unknown) => Promise<HandlerResponse>
+
+/** The parts of a request, as the contract describes them. */
+export interface HandlerRequest {
+  readonly params: unknown
+  readonly query: unknown
+  /** Names in lower case. */
+  readonly headers: unknown
+  readonly cookies: unknown
+  readonly body: unknown
+}
+
+export interface RouteHandlerParts<Resource> {
+  readonly contract: Contract
+  /** What wraps each handler, outermost first. */
+  readonly around?: readonly Around<Resource>[]
+  /** The second argument of a handler. By default undefined. */
+  readonly context?: (request: FastifyRequest, operation: Operation, resource?: Resource) => unknown
+}
 
 /** Creates the Fastify handler of an operation. */
-export function createRouteHandler(
+export function createRouteHandler<Resource>(
   operation: Operation,
-  handler: OperationHandler,
-  { contract, pools, loadShedder, idempotent }: RouteHandlerParts,
+  handler: AnyHandler,
+  check: ResponseCheck,
+  isExact: boolean,
+  { contract, around = [], context = () => undefined }: RouteHandlerParts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
-  const pool = isSafe(operation.method) ? pools.reads : pools.writes
-  const serialize = createSerializer(operation)
+  const serialize = createSerializer(operation, check, isExact)
 
-  const run = (request: FastifyRequest, sql: Sql) => {
-    const { params, query, headers, cookies = {}, body, url, mediaType, client } = request
-    const contentType = body === undefined ? undefined : mediaType
-    const context = { sql, path: requestPath(url), contentType, client }
-    return handler({ params, query, headers, cookies, body }, context)
-  }
-
-  const respond: Respond = async (request, reply, signal = request.lifetime) =>
-    serialize(request, reply, await run(request, pool.sqlUntil(signal)))
-
-  const respondOnce = idempotent(async (request, reply, sql) => {
-    const response = await run(request, sql).catch((error) => responseOfError(error, request, contract))
-    const serialized = serialize(request, reply, response)
-    checkHeaders(request, reply, serialized) // an invalid response must not be stored
-    return serialized
-  })
-
-  const respondWithKey: Respond = async (request, reply) => {
-    const { isReplay, ...response } = await respondOnce(request, reply)
-    if (!isReplay) return response
-    return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } }
-  }
-
-  const respondWithoutKey = isCoalesced(operation) ? coalesced(respond) : respond
-
-  return async (request, reply) => {
-    const hasKey = operation.isIdempotent && request.headers[idempotencyHeader] !== undefined
-    const response = await loadShedder.run(() =>
-      hasKey ? respondWithKey(request, reply) : respondWithoutKey(request, reply),
+  const run: Respond<Resource> = async (request, reply, resource) => {
+    const { params, query, headers, cookies = {}, body } = request
+    const returned = handler({ params, query, headers, cookies, body }, context(request, operation, resource))
+    const response = serialize(
+      reply,
+      await returned.catch((error) => responseOfError(error, check, contract)),
     )
-    if (request.lifetime?.isOver) return undefined // timed out, or the client has disconnected
-    checkHeaders(request, reply, response) // before they are set: a 500 must not carry them
-    request.isUnchecked = true
+    checkHeaders(reply, response, check)
+    return response
+  }
+
+  const respond = around.reduceRight((inner, wrap) => wrap(inner, operation), run)
+  return async (request, reply) => {
+    const response = await respond(request, reply)
+    if (reply.sent || request.raw.socket.destroyed) return undefined // timed out, or the client has disconnected
     setHeaders(reply, response.headers)
     return reply.code(response.status).send(response.body)
   }
 }
 
-// RFC 9110, section 9.2.1: safe methods change nothing.
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-// The response of such an operation depends on the URL and the client alone.
-function isCoalesced({ method, parameters, body }: Operation): boolean {
-  return (
-    isSafe(method) && body === undefined && parameters.every((each) => ['path', 'query'].includes(each.in))
-  )
-}
-
-// A declared 4xx that a handler throws is stored like a response that it returns.
-function responseOfError(error: unknown, request: FastifyRequest, contract: Contract): HandlerResponse {
-  if (!(error instanceof ApiError)) throw error
+// A declared 4xx that a handler throws is a response like one that it returns.
+function responseOfError(error: unknown, check: ResponseCheck, contract: Contract): HandlerResponse {
+  if (!(error instanceof RequestError)) throw error
   const body = errorBody(error, contract)
-  const isDeclared = request.matched?.config.responseCheck?.takes(body.status, body) === true
-  if (body.status >= 500 || !isDeclared) throw error
+  if (body.status >= 500 || !contract.describesErrors || !check.takes(body.status, body)) throw error
   return { status: body.status, headers: error.headers, body }
+}
+
+// With the headers that are already set. Before those of the response are: a 500 must not carry them.
+function checkHeaders(
+  reply: FastifyReply,
+  { status, headers }: SerializedResponse,
+  check: ResponseCheck,
+): void {
+  const all = reply.getHeaders()
+  for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value
+  check.head(status, all)
 }
 
 function setHeaders(reply: FastifyReply, headers: SerializedResponse['headers']): void {

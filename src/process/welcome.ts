@@ -3,8 +3,7 @@
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
-import type { Contract } from '../openapi/contract/contract.js'
-import { customPlan, fixedPlans } from '../openapi/contract/plans.js'
+import { type Contract, customPlan, fixedPlans } from '../openapi/index.js'
 
 /** Returns the message. At the first startup of an embedded database it creates a demo key, and shows it once. */
 export async function welcome(

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import type { Contract } from '../openapi/contract/contract.js'
+import type { Contract } from '../openapi/index.js'
 import {
   type AddressCounter,
   createAddressCounter,

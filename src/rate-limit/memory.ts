@@ -3,7 +3,7 @@
 import type { Client } from '../auth/client.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { RateLimits } from '../openapi/contract/contract.js'
+import type { RateLimits } from '../openapi/index.js'
 import type { AddressStore, StoredWindow } from './addresses.js'
 import {
   type ClientCounter,

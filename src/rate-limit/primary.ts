@@ -4,7 +4,7 @@
 import type { Client } from '../auth/client.js'
 import type { Channel } from '../lib/channel.js'
 import { oncePerIteration } from '../lib/coalesce.js'
-import type { RateLimits } from '../openapi/contract/contract.js'
+import type { RateLimits } from '../openapi/index.js'
 import type { StoredWindow } from './addresses.js'
 import { type LocalCounter, MemoryCounter } from './memory.js'
 import type { ClientWindows, KnownWindows, WindowState } from './windows.js'

@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import type { RateLimits } from '../openapi/contract/contract.js'
-import { ApiError } from '../openapi/errors.js'
+import { rateLimitHeaders } from '../middleware/additions.js'
+import { type RateLimits, RequestError } from '../openapi/index.js'
 import { networkOf } from './addresses.js'
 import type { Counters } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'
@@ -21,13 +21,13 @@ declare module 'fastify' {
 export interface RateLimiter {
   /**
    * Counts a request of its client, or else of its address, and sets the headers.
-   * @throws {ApiError} `rate_limit_exceeded` or `key_banned`
+   * @throws {RequestError} `rate_limit_exceeded` or `key_banned`
    */
   count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
   /**
    * Runs the look-up of an unknown key. Nothing is counted before it, but the headers report the address's window, because the look-up
    * may fail or time out.
-   * @throws {ApiError} `rate_limit_exceeded` without a look-up if the key may be a guess and the address, with its look-ups in flight,
+   * @throws {RequestError} `rate_limit_exceeded` without a look-up if the key may be a guess and the address, with its look-ups in flight,
    *   has no requests remaining
    */
   lookUp(
@@ -62,11 +62,8 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
   const guessesInFlight = new Map<string, number>()
 
   function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
-    reply.headers({
-      'x-ratelimit-limit': window.max,
-      'x-ratelimit-remaining': refusal ? 0 : window.remaining,
-      'x-ratelimit-reset': Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000),
-    })
+    const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
+    reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
   }
 
   function apply(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
@@ -76,7 +73,7 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     if (refusal?.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
     if (refusal === undefined) return
     request.rateLimitRefusal = refusal
-    throw toApiError(refusal)
+    throw toRequestError(refusal)
   }
 
   return {
@@ -125,9 +122,9 @@ async function countInFlight(
   }
 }
 
-function toApiError({ code, waitMs, reason }: Refusal): ApiError {
+function toRequestError({ code, waitMs, reason }: Refusal): RequestError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return new ApiError(code, `${reason} Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+  return new RequestError(code, `${reason} Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
     headers: { 'Retry-After': String(seconds) },
   })
 }

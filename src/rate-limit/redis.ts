@@ -4,7 +4,7 @@
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import { oncePerIteration } from '../lib/coalesce.js'
-import type { RateLimits } from '../openapi/contract/contract.js'
+import type { RateLimits } from '../openapi/index.js'
 import {
   type ClientCounter,
   type ClientWindows,

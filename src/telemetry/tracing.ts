@@ -30,7 +30,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Lifetimes } from '../http/lifetime.js'
-import type { Contract } from '../openapi/contract/contract.js'
+import type { Contract } from '../openapi/index.js'
 
 export interface TracedParts {
   readonly config: Pick<Config, 'isAddressLogged' | 'shutdownTimeoutMs'>

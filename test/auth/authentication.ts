@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { createAuthenticate, type FindClient } from '../../src/auth/authentication.js'
 import type { Client } from '../../src/auth/client.js'
-import type { ApiError } from '../../src/openapi/errors.js'
+import type { RequestError } from '../../src/openapi/index.js'
 import { stopClocks } from '../fixtures/clocks.js'
 
 const key = createApiKey()
@@ -42,7 +42,7 @@ async function refusal(response: Promise<unknown>): Promise<{ code: string; chal
   const error = (await response.then(
     () => new Error('was let in'),
     (reason) => reason,
-  )) as ApiError
+  )) as RequestError
   return { code: error.code ?? String(error), challenge: error.headers?.['WWW-Authenticate'] }
 }
 

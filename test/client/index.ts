@@ -7,7 +7,7 @@ import { type AnyClient, buildClient, type ClientOptions } from '../../src/clien
 import { type ApiError, type Client, createClient } from '../../src/client/index.js'
 import type { Clock } from '../../src/client/retry.js'
 import type { ClientTable } from '../../src/client/table.js'
-import { unavailable } from '../../src/openapi/errors.js'
+import { unavailable } from '../../src/openapi/index.js'
 import { deprecationWarning, otherStatus, prefix, status } from '../fixtures/facts.js'
 import { type Service, startService } from '../fixtures/service.js'
 

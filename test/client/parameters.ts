@@ -7,7 +7,7 @@ import { handlers } from '../../generated/handlers.js'
 import { clientTable } from '../../scripts/generate/client.js'
 import { buildClient } from '../../src/client/client.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { readContract } from '../../src/openapi/contract/read.js'
+import { readContract } from '../../src/openapi/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { contract, startService } from '../fixtures/service.js'
 

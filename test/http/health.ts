@@ -7,7 +7,7 @@ import type { Sql } from '../../src/database/database.js'
 import { migrationNames } from '../../src/database/migrate.js'
 import { addHealth } from '../../src/http/health.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
-import type { ApiError } from '../../src/openapi/errors.js'
+import type { RequestError } from '../../src/openapi/index.js'
 import { type Answer, contract, send } from '../fixtures/service.js'
 
 const names = await migrationNames(migrationsFolder)
@@ -36,7 +36,7 @@ async function start(t: Test): Promise<Routes> {
   }
   const app = Fastify()
   app.setErrorHandler((error, _request, reply) => {
-    const { code, cause } = error as ApiError
+    const { code, cause } = error as RequestError
     return reply
       .code(contract.errorStatuses.get(code) ?? 500)
       .send({ code, reason: (cause as Error).message })

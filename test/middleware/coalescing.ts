@@ -4,10 +4,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
+import type { Sql } from '../../src/database/database.js'
 import type { Signal } from '../../src/database/driver/sql.js'
+import { ApiError } from '../../src/handlers/handler.js'
 import { oncePerIteration } from '../../src/lib/coalesce.js'
 import { coalesced } from '../../src/middleware/coalescing.js'
-import { ApiError } from '../../src/openapi/errors.js'
+import type { Operation } from '../../src/openapi/index.js'
 import { customPlan, fixedPlan, pageMax, prefix, statuses } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
 import { startService } from '../fixtures/service.js'
@@ -55,13 +57,15 @@ t.test('all inputs of a run get its error, and the next input runs again', async
 
 t.test('a run is shared in its iteration only, and only while one of its callers waits', async (t) => {
   const signals: (Signal | undefined)[] = []
-  const respond = coalesced(async (_request, _reply, signal) => {
-    signals.push(signal)
+  const pool = { sqlUntil: (signal: Signal | undefined) => ({ signal }) as Sql }
+  const operation = { method: 'GET', parameters: [], body: undefined } as unknown as Operation
+  const respond = coalesced(pool, () => 'a key')(async (_request, _reply, sql) => {
+    signals.push(sql?.signal)
     return { status: 200, headers: {}, body: Buffer.from(`${signals.length}`) }
-  })
+  }, operation)
   const ask = async (lifetime: { aborted: boolean }) => {
     const request = { url: '/pets', lifetime } as unknown as FastifyRequest
-    return String((await respond(request, {} as FastifyReply)).body)
+    return String((await respond(request, {} as FastifyReply))?.body)
   }
   const [first, second, third] = [{ aborted: false }, { aborted: false }, { aborted: false }]
   const shared = Promise.all([ask(first), ask(second)])

@@ -5,13 +5,17 @@ import { batched } from '../../src/database/batch.js'
 import type { Sql } from '../../src/database/database.js'
 import { inTransaction } from '../../src/database/driver/transaction.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
-import type { Handlers } from '../../src/handlers/handler.js'
+import { ApiError, type Handlers } from '../../src/handlers/handler.js'
 import { insertPet } from '../../src/handlers/pets/pets.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { createIdempotent } from '../../src/middleware/idempotency.js'
-import { purgeResponses, type SerializedResponse } from '../../src/middleware/stored-responses.js'
-import { readContract } from '../../src/openapi/contract/read.js'
-import { ApiError } from '../../src/openapi/errors.js'
+import { idempotent } from '../../src/middleware/idempotency.js'
+import { purgeResponses } from '../../src/middleware/stored-responses.js'
+import {
+  type Operation,
+  type Respond,
+  readContract,
+  type SerializedResponse,
+} from '../../src/openapi/index.js'
 import { countStatements } from '../fixtures/count.js'
 import { prefixEncoded, status } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
@@ -179,17 +183,15 @@ t.test('concurrent requests', async (t) => {
   ) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
-    const answerOnce = createIdempotent(
-      writes,
-      24,
-    )(async ({ body }, _reply, by) => {
+    const run: Respond<Sql> = async ({ body }, _reply, by = writes.sql) => {
       const { name } = body as { name: string }
       await insertPet(by, { name, categoryId: 1n })
       return act(name, by)
-    })
+    }
+    const answerOnce = idempotent(writes, 24, () => '1')(run, { isIdempotent: true } as Operation)
     const ask = (name: string, signal?: AbortSignal) => {
       const headers = { 'idempotency-key': name }
-      const request = { client: { keyId: '1' }, headers, method: 'POST', url: '/', body: { name } }
+      const request = { headers, method: 'POST', url: '/', body: { name } }
       return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
     }
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
@@ -206,11 +208,14 @@ t.test('concurrent requests', async (t) => {
     const responses = await Promise.all(names.map((name) => ask(name)))
     t.strictSame(
       responses,
-      names.map(() => ({ ...done, isReplay: false })),
+      names.map(() => done),
     )
     t.strictSame([await stored(), await keys()], [names, names])
     t.equal(statements.count, 6, 'begin, locks, stored responses, animals, responses, commit')
-    t.match(await Promise.all(names.map((name) => ask(name))), [{ isReplay: true }, { isReplay: true }])
+    t.match(
+      await Promise.all(names.map((name) => ask(name))),
+      names.map(() => ({ headers: { 'Idempotent-Replayed': 'true' } })),
+    )
     t.strictSame(await stored(), names)
   })
 

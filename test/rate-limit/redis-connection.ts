@@ -11,7 +11,7 @@ import { type RedisServer, redisCli, untilOneReplies } from '../../scripts/lib/r
 import type { Client } from '../../src/auth/client.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
-import type { Contract } from '../../src/openapi/contract/contract.js'
+import type { Contract } from '../../src/openapi/index.js'
 import { type Counters, createCounters } from '../../src/rate-limit/counters.js'
 import { RedisConnection } from '../../src/rate-limit/redis-connection.js'
 import { countBy } from '../fixtures/count.js'

@@ -14,7 +14,7 @@ import {
 } from '../../database/api-keys.js'
 import type { RootSql } from '../../database/database.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import type { Contract } from '../../openapi/contract/contract.js'
+import type { Contract } from '../../openapi/index.js'
 import { RedisClientCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'

@@ -51,3 +51,8 @@ export function routeName(name: string): string {
 export function isToken(name: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
 }
+
+/** Whether an operation changes nothing (RFC 9110, section 9.2.1). */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}

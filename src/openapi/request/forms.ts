@@ -6,7 +6,7 @@ import type { ErrorObject } from 'ajv'
 import { plainField } from '../contract/content.js'
 import type { Content, Field } from '../contract/contract.js'
 import { accepts, essence, isUtf8 } from '../contract/media-types.js'
-import { ApiError } from '../errors.js'
+import { RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -23,7 +23,7 @@ const partsMax = 1000
 
 /**
  * Parses a form.
- * @throws {ApiError} `invalid_request` when the body is not one
+ * @throws {RequestError} `invalid_request` when the body is not one
  */
 export function readForm(bytes: Uint8Array, contentType: string, content: Content): Form {
   const isMultipart = content.kind === 'multipart'
@@ -78,7 +78,7 @@ function readJson(entry: Entry, refuse: Refuse): unknown {
   try {
     return parseJson(entry.bytes)
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+    if (!(error instanceof RequestError)) throw error
     return refuse(`must be JSON: ${error.message.replace(/^The body/, 'it').replace(/\.$/, '')}`)
   }
 }
@@ -117,7 +117,7 @@ function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   try {
     return [...parseMultipart(bytes, options)].map(entryOfPart)
   } catch (error) {
-    throw error instanceof ApiError ? error : malformed((error as Error).message)
+    throw error instanceof RequestError ? error : malformed((error as Error).message)
   }
 }
 
@@ -132,6 +132,6 @@ function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | un
   return { name, text: () => decodeText(bytes), bytes, mediaType }
 }
 
-function malformed(reason: string): ApiError {
-  return new ApiError('invalid_request', `The body is not a valid form: ${reason}.`)
+function malformed(reason: string): RequestError {
+  return new RequestError('invalid_request', `The body is not a valid form: ${reason}.`)
 }

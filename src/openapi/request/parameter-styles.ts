@@ -3,10 +3,10 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { requestPath } from '../../http/request-path.js'
+import { requestPath } from '../../lib/request-path.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
-import { ApiError } from '../errors.js'
+import { RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, pointerTo } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
@@ -306,7 +306,7 @@ function readJson(text: string): unknown {
   try {
     return parseJson(Buffer.from(text))
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
+    if (!(error instanceof RequestError)) throw error
     throw new StyleError(error.message.replace(/^The body /, '').replace(/\.$/, ''))
   }
 }

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
-import { ApiError } from '../errors.js'
+import { RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
@@ -73,22 +73,25 @@ function withLowerCaseNames(schema: Schema): Schema {
 
 /**
  * Refuses a body before it is read: one that the operation does not declare, or of another media type or content coding.
- * @throws {ApiError} `invalid_request` and `unsupported_media_type`
+ * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void {
   if (!hasBody(request)) return
-  if (operation.body === undefined) throw new ApiError('invalid_request', 'body must be absent')
+  if (operation.body === undefined) throw new RequestError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
     const { contents } = operation.body
     const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
-    throw new ApiError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+    throw new RequestError(
+      'unsupported_media_type',
+      `The body must be of type ${types.join(' or ')}${encoding}.`,
+    )
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'The body must be sent without a content encoding.', {
+    throw new RequestError('unsupported_media_type', 'The body must be sent without a content encoding.', {
       headers: { 'Accept-Encoding': 'identity' },
     })
   }
@@ -104,7 +107,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
 
 /**
  * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
- * @throws {ApiError} `invalid_json`, or `invalid_request` for a malformed form
+ * @throws {RequestError} `invalid_json`, or `invalid_request` for a malformed form
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
   if (!Buffer.isBuffer(request.body)) return
@@ -133,7 +136,7 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
 
 /**
  * Reports all violations of a request. Fastify's validation stops at the first invalid part, and sees only decoded text.
- * @throws {ApiError} `invalid_request`, naming every violation
+ * @throws {RequestError} `invalid_request`, naming every violation
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
@@ -151,7 +154,7 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
     )
   })
-  if (violations.length > 0) throw new ApiError('invalid_request', joinViolations(violations))
+  if (violations.length > 0) throw new RequestError('invalid_request', joinViolations(violations))
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.

@@ -1,9 +1,7 @@
-// Responses on their way out: validated against the contract, and serialized.
+// Serializes the responses of handlers, each body by its media type and schema.
 
-import type { FastifyReply, FastifyRequest, onSendHookHandler, preSerializationHookHandler } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
-import { callbackify } from '../../lib/maybe-promise.js'
-import type { SerializedResponse } from '../../middleware/stored-responses.js'
 import type { Content, Operation } from '../contract/contract.js'
 import { essence, responseContent } from '../contract/media-types.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -15,41 +13,54 @@ export interface HandlerResponse {
   readonly body?: unknown
 }
 
-/**
- * Serializes the responses of one operation.
- * @throws {ResponseError} when the contract does not declare the body, or a header value is not valid in HTTP
- */
-export type Serialize = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  response: HandlerResponse,
-) => SerializedResponse
+/** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
+export interface SerializedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: Buffer | undefined
+}
 
 // Node throws at these characters when the response has already started (RFC 9110, section 5.5).
 const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/
 
-/** Creates the serializer of an operation, which writes each body by its media type and schema. */
-export function createSerializer({ id, responses }: Operation): Serialize {
+/**
+ * Creates the serializer of an operation.
+ * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all that the schemas allow
+ * @returns a function that throws ResponseError when the contract does not declare the body, or a header value is not valid in HTTP
+ */
+export function createSerializer(
+  { id, responses }: Operation,
+  check: ResponseCheck,
+  isExact: boolean,
+): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
-  return (request, reply, { status, headers: own = {}, body }) => {
-    const headers: Record<string, string | string[]> = {}
-    for (const [name, value] of Object.entries(own)) {
-      if (value === undefined) continue
-      if (invalidInHeader.test(String(value)))
-        throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)
-      headers[name] = Array.isArray(value) ? value.map(String) : String(value)
-    }
-    const { 'Content-Type': named, ...others } = headers
+  return (reply, { status, headers: own = {}, body }) => {
+    const all = toText(own, `${id} ${status}`)
+    const { 'Content-Type': named, ...headers } = all
     const given = named?.toString()
-    validate(request, (check) => check.body(status, body, given))
-    if (body === undefined) return { status, headers, body }
+    check.body(status, body, given)
+    if (body === undefined) return { status, headers: all, body }
     const content = responseContent(contentsOf(status) ?? [], given)
-    if (content === undefined) return { status, headers, body: Buffer.from(body as string) } // a response that is not validated
+    if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
-    const text =
-      content.kind === 'json' ? toJson(request, reply, status, essence(type), body) : (body as string) // or bytes
-    return { status, headers: { ...others, 'content-type': type }, body: Buffer.from(text) }
+    const isJson = content.kind === 'json'
+    const text = isJson ? toJson(reply, status, essence(type), body, isExact) : (body as string) // or bytes
+    return { status, headers: { ...headers, 'content-type': type }, body: Buffer.from(text) }
   }
+}
+
+function toText(
+  headers: Readonly<Record<string, unknown>>,
+  place: string,
+): Record<string, string | string[]> {
+  const texts: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
+    if (invalidInHeader.test(String(value)))
+      throw new ResponseError(place, `header ${name} has characters that HTTP does not allow`)
+    texts[name] = Array.isArray(value) ? value.map(String) : String(value)
+  }
+  return texts
 }
 
 // JSON and text are sent in UTF-8.
@@ -59,51 +70,8 @@ function contentType({ mediaType, kind }: Content, given = mediaType): string {
 
 // By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can write; else by
 // lossless-json.
-function toJson(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  mediaType: string,
-  body: unknown,
-): string {
-  const isExact = request.matched?.config.isExact || typeof body !== 'object'
-  const write = isExact ? undefined : reply.getSerializationFunction(String(status), mediaType)
+function toJson(reply: FastifyReply, status: number, type: string, body: unknown, isExact: boolean): string {
+  const isGeneral = isExact || typeof body !== 'object'
+  const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)
   return write?.(body as Record<string, unknown>) ?? stringify(body) ?? ''
-}
-
-/** Throws ResponseError when the contract does not declare the headers of a response, with those that are already set. */
-export function checkHeaders(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status, headers }: SerializedResponse,
-): void {
-  const all = reply.getHeaders()
-  for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value
-  validate(request, (check) => check.head(status, all))
-}
-
-/** A hook that validates the bodies of error responses, which Fastify serializes. */
-export const validateErrorBody: preSerializationHookHandler = (request, reply, payload, done) =>
-  callbackify(
-    () => validate(request, (check) => check.body(reply.statusCode, payload)),
-    (error) => (error ? done(error) : done(null, payload)),
-  )
-
-/** A hook that validates the headers of every response that checkHeaders has not seen. */
-export const validateHeaders: onSendHookHandler = (request, reply, payload, done) =>
-  callbackify(
-    () => validate(request, (check) => check.head(reply.statusCode, reply.getHeaders())),
-    (error) => (error ? done(error) : done(null, payload)),
-  )
-
-// The 500 that reports an invalid response is not validated itself.
-function validate(request: FastifyRequest, run: (check: ResponseCheck) => void): void {
-  const { matched, isUnchecked } = request
-  if (isUnchecked || matched?.config.responseCheck === undefined) return
-  try {
-    run(matched.config.responseCheck)
-  } catch (error) {
-    request.isUnchecked = true
-    throw error
-  }
 }

@@ -10,6 +10,12 @@ import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import type { AnySchema } from '../schemas/subschemas.js'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    responseCheck?: ResponseCheck | undefined
+  }
+}
+
 /** A response that the contract does not declare. The message names the operation, the status and the JSON pointer. */
 export class ResponseError extends Error {
   override name = 'ResponseError'

@@ -2,13 +2,13 @@
 // accepts silently, are errors, and so are deep nesting and characters PostgreSQL cannot store.
 
 import { parse } from 'lossless-json'
-import { ApiError } from '../errors.js'
+import { RequestError } from '../errors.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Parses a JSON text (RFC 8259) encoded in UTF-8.
- * @throws {ApiError} `invalid_json`, with the position of the error
+ * @throws {RequestError} `invalid_json`, with the position of the error
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
@@ -25,8 +25,8 @@ function parseExactly(text: string): unknown {
     refuseDuplicates(text)
     return value
   } catch (error) {
-    if (error instanceof ApiError) throw error
-    throw new ApiError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`)
+    if (error instanceof RequestError) throw error
+    throw new RequestError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`)
   }
 }
 
@@ -34,7 +34,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw new ApiError('invalid_json', 'The body is not valid UTF-8.')
+    throw new RequestError('invalid_json', 'The body is not valid UTF-8.')
   }
 }
 
@@ -61,7 +61,7 @@ function refuseDepth(text: string): void {
     if (character === '"') i = endOfString(text, i)
     else if (character === '{' || character === '[') depth++
     else if (character === '}' || character === ']') depth--
-    if (depth > depthMax) throw new ApiError('invalid_json', 'The body is nested too deeply.')
+    if (depth > depthMax) throw new RequestError('invalid_json', 'The body is nested too deeply.')
   }
 }
 
@@ -84,7 +84,7 @@ function refuseCharacters(text: string): void {
   for (const { 1: character, index } of text.matchAll(escapes)) {
     if (character === undefined) continue
     const what = character === 'u0000' ? 'NUL' : 'a lone surrogate'
-    throw new ApiError('invalid_json', `The body contains ${what}, \\${character}, at position ${index}.`)
+    throw new RequestError('invalid_json', `The body contains ${what}, \\${character}, at position ${index}.`)
   }
 }
 
@@ -104,7 +104,7 @@ function addName(names: Set<string> | undefined, name: string): void {
 }
 
 function refuseDuplicate(name: string): never {
-  throw new ApiError(
+  throw new RequestError(
     'invalid_json',
     `The body has the name ${JSON.stringify(name.slice(0, 64))} twice in one object.`,
   )
@@ -115,7 +115,7 @@ function parseNumber(text: string): number | bigint {
   if (!Number.isInteger(value)) return finite(text, value)
   const exact = exactInteger(text)
   if (exact === undefined) {
-    throw new ApiError(
+    throw new RequestError(
       'invalid_json',
       `The body contains a number that cannot be represented exactly: ${text.slice(0, 64)}.`,
     )
@@ -125,7 +125,10 @@ function parseNumber(text: string): number | bigint {
 
 function finite(text: string, value: number): number {
   if (Number.isFinite(value)) return value
-  throw new ApiError('invalid_json', `The body contains a number that is too large: ${text.slice(0, 64)}.`)
+  throw new RequestError(
+    'invalid_json',
+    `The body contains a number that is too large: ${text.slice(0, 64)}.`,
+  )
 }
 
 // The integer value of a JSON number (`1200`, `1.2e3`); undefined if it has a fraction, which the double would lose.

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Context } from '../../../src/handlers/handler.js'
-import { ApiError } from '../../../src/openapi/errors.js'
+import { ApiError } from '../../../src/handlers/handler.js'
 import { statuses } from '../../fixtures/facts.js'
 import { startWithOperations } from '../../fixtures/operations.js'
 import type { Answer } from '../../fixtures/service.js'

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
+import { ApiError } from '../../../src/handlers/handler.js'
 import type { Operation } from '../../../src/openapi/contract/contract.js'
 import { toOpenApi31 } from '../../../src/openapi/contract/upgrade.js'
-import { ApiError } from '../../../src/openapi/errors.js'
 import { createResponseChecks, ResponseError } from '../../../src/openapi/response/response-validation.js'
 import { contract, type Service, startService } from '../../fixtures/service.js'
 

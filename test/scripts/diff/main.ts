@@ -10,7 +10,7 @@ import { lineOf, toText } from '../../../scripts/diff/report.js'
 import { diffSince } from '../../../scripts/diff/since.js'
 import { checkVersion } from '../../../scripts/diff/version.js'
 import { projectRoot } from '../../../src/lib/paths.js'
-import { readSource } from '../../../src/openapi/contract/files.js'
+import { readSource } from '../../../src/openapi/index.js'
 import { copyProject } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../fixtures/process.js'
 

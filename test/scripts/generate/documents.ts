@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { findDifferences } from '../../../scripts/generate/differences.js'
 import { type Handlers, notImplemented } from '../../../src/handlers/handler.js'
 import { projectRoot } from '../../../src/lib/paths.js'
-import type { Contract } from '../../../src/openapi/contract/contract.js'
+import type { Contract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { send, startService } from '../../fixtures/service.js'
 

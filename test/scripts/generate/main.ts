@@ -5,7 +5,7 @@ import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
 import { sunsets } from '../../../scripts/generate/sunsets.js'
-import type { Operation } from '../../../src/openapi/contract/contract.js'
+import type { Operation } from '../../../src/openapi/index.js'
 import {
   copyProject,
   edit,

@@ -7,7 +7,7 @@ import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../scripts/generate/differences.js'
 import { generateOperations } from '../../../scripts/generate/operations.js'
 import { contractFile } from '../../../src/lib/paths.js'
-import { readContract } from '../../../src/openapi/contract/read.js'
+import { readContract } from '../../../src/openapi/index.js'
 import { copyProject, edit, editContract } from '../../fixtures/copy.js'
 import '../../fixtures/compile-once.js'
 

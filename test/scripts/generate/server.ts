@@ -4,7 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { findDifferences } from '../../../scripts/generate/differences.js'
-import { defaultErrorStatuses } from '../../../src/openapi/contract/defaults.js'
+import { defaultErrorStatuses } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import '../../fixtures/compile-once.js'
 

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { problemsOf } from '../../../scripts/client/package.js'
 import { generateTypes } from '../../../scripts/generate/types.js'
-import { toContract } from '../../../src/openapi/contract/read.js'
+import { toContract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const schemas = {

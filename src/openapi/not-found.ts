@@ -1,8 +1,8 @@
 // Requests without a route: 404 and 405.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ApiError } from '../openapi/errors.js'
-import { requestPath } from './request-path.js'
+import { requestPath } from '../lib/request-path.js'
+import { RequestError } from './errors.js'
 
 /** The methods allowed at a path, sorted. Empty for an unknown path. */
 export type AllowedMethods = (path: string) => readonly string[]
@@ -39,10 +39,10 @@ export function hasRoute({ is404, params }: FastifyRequest): boolean {
 }
 
 /** 404, or 405 with `Allow` (RFC 9110, sections 15.5.5 and 15.5.6). */
-export function notFound({ method, url }: FastifyRequest, allowedMethods: AllowedMethods): ApiError {
+export function notFound({ method, url }: FastifyRequest, allowedMethods: AllowedMethods): RequestError {
   const allowed = allowedMethods(requestPath(url))
-  if (allowed.length === 0) return new ApiError('route_not_found', 'There is nothing at this path.')
-  return new ApiError('method_not_allowed', `${method} is not allowed here.`, {
+  if (allowed.length === 0) return new RequestError('route_not_found', 'There is nothing at this path.')
+  return new RequestError('method_not_allowed', `${method} is not allowed here.`, {
     headers: { Allow: allowed.join(', ') },
   })
 }

@@ -1,0 +1,53 @@
+// The engine's only door: an OpenAPI document in, validated and typed routes on a Fastify instance out. README.md is its page.
+
+export type {
+  Content,
+  Contract,
+  Field,
+  Operation,
+  Quotas,
+  RateLimits,
+  Response,
+} from './contract/contract.js'
+export { ContractError, type Problem } from './contract/contract-error.js'
+export { defaultErrorStatuses } from './contract/defaults.js'
+export { type ReadText, readSource } from './contract/files.js'
+export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
+export { isSafe, pathParameterNames, servedMethods } from './contract/names.js'
+export { problemOf } from './contract/operations.js'
+export { isIgnoredParameter } from './contract/parameters.js'
+export { customPlan, fixedPlans } from './contract/plans.js'
+export { pointerKeys, resolvePointer } from './contract/pointer.js'
+export { readContract, toContract } from './contract/read.js'
+export { type Node, nodeOf, Reader } from './contract/reader.js'
+export { unsupportedSecurity } from './contract/security.js'
+export {
+  dataKeywords,
+  holdsPathItems,
+  isOpenApi30,
+  mapKeywords,
+  referenceObjectKeywords,
+  rounded,
+  toSchema31,
+} from './contract/upgrade.js'
+export { addContractFiles } from './documents/contract-files.js'
+export { addDocumentation } from './documents/page.js'
+export {
+  type ErrorBody,
+  errorBody,
+  RequestError,
+  requestFault,
+  type ServerErrorCode,
+  toRequestError,
+  unavailable,
+} from './errors.js'
+export { type MountParts, mount } from './mount.js'
+export { collectMethods, hasRoute, notFound } from './not-found.js'
+export { createRequestIdCheck } from './request/request-id.js'
+export { type Addition, anyError } from './response/additions.js'
+export { createErrorHandler, sendError } from './response/error-response.js'
+export type { SerializedResponse } from './response/response-serialization.js'
+export { byStatus, type ResponseCheck } from './response/response-validation.js'
+export type { Around, Respond } from './route-handler.js'
+export { type AnySchema, mapSchemas } from './schemas/subschemas.js'
+export { isStub, notImplemented } from './stubs.js'

@@ -1,0 +1,101 @@
+// Validates at startup what the parts of a server add to an operation's responses: headers, and errors. A response that breaks the
+// contract becomes a 500: if the server's own headers did, the operation could respond nothing else.
+
+import type { Contract, Operation } from '../contract/contract.js'
+import { errorBody, RequestError } from '../errors.js'
+import { deprecationHeaders } from './deprecation.js'
+import { type ResponseCheck, ResponseError } from './response-validation.js'
+
+type Headers = Readonly<Record<string, string>>
+
+/** What a part of a server adds to the responses of operations. */
+export interface Addition {
+  /** The names of all headers that it sets, sometimes or always, in lower case. */
+  readonly headers: readonly string[]
+  /** The headers of every response of an operation, by default none: each variant if their values differ. */
+  readonly always?: (operation: Operation, contract: Contract) => readonly Headers[]
+  /** The errors it may respond with to a request of an operation, by default none. */
+  readonly errors?: (operation: Operation, contract: Contract) => readonly RequestError[]
+}
+
+/** What the engine itself adds. */
+export const ownAddition: Addition = {
+  headers: ['deprecation', 'sunset', 'link', 'accept-encoding'],
+  always: (operation, contract) => [deprecationHeaders(operation, contract) ?? {}],
+  errors: ({ body }) => [
+    anyError('invalid_request'),
+    anyError('not_implemented'),
+    anyError('unsupported_media_type'),
+    ...(body === undefined ? [] : [anyError('invalid_json')]),
+  ],
+}
+
+/** An error of which only the code and the headers matter. */
+export function anyError(code: RequestError['code'], headers: Headers = {}): RequestError {
+  return new RequestError(code, 'Any message.', { headers })
+}
+
+/** The problems that the additions would have with an operation: each with the first response that has it. */
+export function additionProblems(
+  operation: Operation,
+  check: ResponseCheck,
+  contract: Contract,
+  additions: readonly Addition[],
+): ReadonlyMap<string, string> {
+  const problems = new Map(unknownHeaders(operation, additions).map((problem) => [problem, operation.id]))
+  const note = (status: number, run: () => void) => {
+    const problem = problemOf(run)
+    if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
+  }
+  const { responses } = operation
+  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  // Without a description of errors in the contract, they are sent as they are.
+  const errors = contract.describesErrors
+    ? additions.flatMap((each) => each.errors?.(operation, contract) ?? [])
+    : []
+  for (const common of combined(additions.map(({ always }) => always?.(operation, contract) ?? [{}]))) {
+    for (const status of statuses) note(status, () => check.head(status, lowerCase(common), 'server'))
+    for (const error of errors) {
+      const body = errorBody(error, contract)
+      if (!isDeclared(responses, body.status) && !check.takes(body.status, body)) continue
+      note(body.status, () => check.head(body.status, lowerCase({ ...common, ...error.headers })))
+      note(body.status, () => check.body(body.status, body, contract.errorType))
+    }
+  }
+  return problems
+}
+
+// `default` may declare errors other than the server's.
+function isDeclared(responses: Operation['responses'], status: number): boolean {
+  return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
+}
+
+function problemOf(check: () => void): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (error instanceof ResponseError) return `${error.problem}, as the server sends it`
+    throw error
+  }
+}
+
+function unknownHeaders({ responses }: Operation, additions: readonly Addition[]): string[] {
+  const known = new Set(additions.flatMap(({ headers }) => headers))
+  return [...responses.values()]
+    .flatMap(({ headers }) => headers)
+    .filter(({ name, setByServer }) => setByServer && !known.has(name.toLowerCase()))
+    .map(({ name }) => `header ${name} is marked x-set-by-server, but the server does not set it`)
+}
+
+// Every combination of one variant of each.
+function combined(variants: readonly (readonly Headers[])[]): Headers[] {
+  return variants.reduce<Headers[]>(
+    (all, some) => all.flatMap((one) => some.map((other) => ({ ...one, ...other }))),
+    [{}],
+  )
+}
+
+function lowerCase(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}
