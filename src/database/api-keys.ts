@@ -78,8 +78,8 @@ export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
 }
 
 /**
- * Finds a key by its hash, unless it is revoked. The caller checks the expiry, by its own clock. However many keys are
- * guessed, their look-ups share two statements in flight.
+ * Finds a key by its hash, unless it is revoked. The caller checks the expiry, by its own clock. However many
+ * keys are guessed, their look-ups share two statements in flight.
  */
 export const findClientKey = batched(findClientKeys)
 

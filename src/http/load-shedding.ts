@@ -4,8 +4,8 @@
 export const overload = new Error('WORK_MAX requests are in flight')
 
 /**
- * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none from
- * clients whose keys are known.
+ * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
+ * from clients whose keys are known.
  */
 type Lane = 'work' | 'unknown keys'
 

@@ -3,10 +3,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RateLimits } from '../contract/types.js'
 import { ApiError } from '../errors.js'
+import { clientAddress, networkOf } from '../lib/address.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { networkOf } from './addresses.js'
 import type { Counters } from './counters.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
 import { aged, fullest, unused, type WindowState } from './windows.js'
@@ -43,7 +43,7 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
   const lastWindows = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
     callersMax,
   )
-  const callerOf = ({ client, ip }: FastifyRequest) => client?.keyId ?? networkOf(ip)
+  const callerOf = (request: FastifyRequest) => request.client?.keyId ?? networkOf(clientAddress(request))
 
   function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
     reply.headers({
