@@ -14,7 +14,7 @@ export class LoadShedder {
   readonly #inFlight: Record<Lane, number> = { work: 0, 'unknown keys': 0 }
   #refused = 0
 
-  /** @param max of each lane. A request that is still arriving is in neither, so slow clients take no slot. */
+  /** @param max of each lane. A request that is still arriving is in none, so slow clients take no slot. */
   constructor(readonly max: number) {}
 
   /** The handlers and the look-ups of known keys that are running. */
