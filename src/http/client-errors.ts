@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Contract } from '../contract/types.js'
 import { type ApiError, errorBody, requestFault, toApiError } from '../errors.js'
+import { readAddress } from '../lib/address.js'
 import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted } from './connections.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
@@ -65,7 +66,7 @@ export function createClientErrorHandlers(
   function respond(socket: Socket, fault: ApiError, reason: string | undefined): void {
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
-    const address = isAddressLogged ? socket.remoteAddress : undefined
+    const address = isAddressLogged ? readAddress(socket.remoteAddress) : undefined
     log.info({ requestId, status: body.status, address, reason }, 'request refused')
     // Node would run a request that timed out if the rest of it were read.
     const rest = body.code === 'request_timeout' ? 'unread' : 'discard'
