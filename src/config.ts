@@ -45,7 +45,7 @@ export interface Config {
   readonly connectionsMax: number
   /** Per IPv4 address or IPv6 /64; undefined: no limit. */
   readonly connectionsPerAddressMax: number | undefined
-  /** Requests in flight: running handlers and API key look-ups. */
+  /** Running handlers and look-ups of known API keys, and as many look-ups of unknown ones. */
   readonly workMax: number
   /** Serving processes. They share the limits of connections and of requests in flight. */
   readonly workers: number

@@ -10,6 +10,7 @@ import {
   recycleConnections,
   resetConnections,
 } from '../scripts/faults/scenarios/database.js'
+import { floodWithoutKey } from '../scripts/faults/scenarios/neighbours.js'
 import { forgetConnections, losePackets } from '../scripts/faults/scenarios/network.js'
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
@@ -62,6 +63,7 @@ const scenarios: [
   ],
   ['the service shuts down', (environment) => stopService(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
+  ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

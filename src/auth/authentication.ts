@@ -22,8 +22,8 @@ export interface Authenticate {
 
 /** A look-up that has not started. */
 export interface LookUp {
-  /** Whether the key may be a guess: this process has never found it, and is not looking it up. */
-  isGuess(): boolean
+  /** Whether this process has found the key before. Any other may be a guess. */
+  readonly isKnown: boolean
   /** Looks the key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
   run(): Promise<Client>
 }
@@ -78,7 +78,7 @@ export function createAuthenticate(findClient: FindClient, realm: string): Authe
     const client = known(keyHash)
     if (client !== undefined || !isApiKey(key)) return valid(client)
     return {
-      isGuess: () => !cache.has(keyHash) && inFlight(keyHash) === undefined, // a stale entry is no guess, either
+      isKnown: cache.has(keyHash), // a stale entry
       run: async () => valid(known(keyHash) ?? (await (inFlight(keyHash) ?? start(keyHash)))),
     }
   }

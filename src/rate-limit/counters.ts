@@ -7,16 +7,11 @@ import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract } from '../openapi/index.js'
-import {
-  type AddressCounter,
-  createAddressCounter,
-  createRedisAddressCounter,
-  networkOf,
-} from './addresses.js'
+import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
 import { PrimaryCounter } from './primary.js'
-import { RedisClientCounter } from './redis.js'
+import { RedisCounter } from './redis.js'
 import type { RedisConfig } from './redis-connection.js'
 import type { ClientCounter } from './windows.js'
 
@@ -44,19 +39,18 @@ export async function createCounters(
 ): Promise<Counters> {
   const { ban, anonymous } = rateLimits
   const local = primary === undefined ? new MemoryCounter(ban) : new PrimaryCounter(primary)
-  const localAddress = await createAddressCounter(app, anonymous.perMinute, local)
+  const countAddress = (store: AddressStore) => createAddressCounter(app, anonymous.perMinute, store)
   if (config.redisUrl === undefined)
     return {
       count: (client) => local.count(client),
       reject: (client) => local.reject(client),
-      address: localAddress,
+      address: await countAddress(local),
       state: () => 'memory',
     }
   const { RedisConnection } = await import('./redis-connection.js') // slow to load
   const connection = new RedisConnection(config.redisUrl, title, config, log)
   app.addHook('onClose', async () => connection.close())
-  const clients = new RedisClientCounter(connection.redis, ban)
-  const address = await createRedisAddressCounter(app, anonymous.perMinute, connection.redis)
+  const shared = new RedisCounter(connection.redis, ban)
   await connection.open()
   const lastSeen = new LastSeen()
 
@@ -82,7 +76,7 @@ export async function createCounters(
       const known = lastSeen.get(keyId)
       const windows = await withFallback(
         keyId,
-        () => clients.count(client, known),
+        () => shared.count(client, known),
         () => local.count(client, known),
       )
       lastSeen.set(keyId, windows, requestedAtMs)
@@ -93,19 +87,21 @@ export async function createCounters(
       const requestedAtMs = elapsedMs()
       const ban = await withFallback(
         keyId,
-        () => clients.reject(client),
+        () => shared.reject(client),
         () => local.reject(client),
       )
       const known = lastSeen.get(keyId, requestedAtMs)
       if (ban !== undefined && known !== undefined) lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
       return ban
     },
-    address: (request, options) =>
-      withFallback(
-        networkOf(request.ip),
-        () => address(request, options),
-        () => localAddress(request, options),
-      ),
+    address: await countAddress({
+      increment: (network, windowMs) =>
+        withFallback(
+          network,
+          () => shared.increment(network, windowMs),
+          () => local.increment(network, windowMs),
+        ),
+    }),
     state: () => (connection.isUp ? 'redis' : 'memory_fallback'),
   }
 }

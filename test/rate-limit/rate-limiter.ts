@@ -285,6 +285,11 @@ t.test('requests without a valid key', async (t) => {
     await exhaust('2001:db8:1:4::1')
     t.equal((await guess('[2001:db8:1:4::1]:40000')).status, 429)
   })
+
+  t.test('share the quota of their proxy if it reports no address', async (t) => {
+    for (let i = 0; i < anonymous.perMinute; i++) await guess(`${i}${'x'.repeat(10_000)}`)
+    t.equal((await send(`${service.base}/pets`)).status, 429)
+  })
 })
 
 t.test('a forged X-Forwarded-For has no effect when no proxy is trusted', async (t) => {
