@@ -22,7 +22,7 @@ import {
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
 import type { Database, Pools, RootSql } from './types.js'
-import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
+import { codeOf, isLoginRefused, isTemporary, isTlsRefused } from './unavailable.js'
 
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
@@ -134,8 +134,7 @@ async function untilReachable(make: Make, servers: Servers, timeoutMs: number, l
     try {
       return await tryConnecting(make, servers, log)
     } catch (error) {
-      const isFinal = !isUnavailable(error) || isLoginRefused(error) || isTlsRefused(error)
-      if (isFinal || performance.now() > deadline) throw unreachable(make, servers, error)
+      if (!isTemporary(error) || performance.now() > deadline) throw unreachable(make, servers, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }

@@ -49,12 +49,17 @@ export class Servers {
     this.#isPooled = isPooled
   }
 
-  /** Selects a server's state and its backend's pid. It has no parameters, so it takes one round trip. */
+  /**
+   * Selects a server's state and its backend's pid, and sets `newerSetting`: for good if there is no pooler,
+   * whose sessions others use, too. It has no parameters, so it takes one round trip.
+   */
   get stateStatement(): string {
     const names = this.migrations.map((name) => `'${name}'`).join()
     const count = names && `(select count(*)::int from schema_migrations where name in (${names}))`
     return `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
-      current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations`
+      current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations,
+      (select set_config(name, '0', ${this.#isPooled !== false})
+        from pg_settings where name = 'transaction_timeout')`
   }
 
   /** The server accepted last. */
