@@ -13,7 +13,7 @@ import {
 import { forgetConnections, losePackets } from '../scripts/faults/scenarios/network.js'
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
-import { failOver, loseStandby } from '../scripts/faults/scenarios/replication.js'
+import { failOver, loseStandby, replaceCertificate } from '../scripts/faults/scenarios/replication.js'
 import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
@@ -45,6 +45,7 @@ const scenarios: [
   ],
   ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
+  ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
   ['requests wait beyond their time limit', (environment) => abandonWork(environment, 1)],
