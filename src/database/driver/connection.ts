@@ -189,7 +189,7 @@ function joined(failures: readonly Failure[]): Error {
 }
 
 function reasonOf(failures: readonly Failure[]): string | undefined {
-  return failures.map((each) => each.message || each.code).join('; ') || undefined
+  return [...new Set(failures.map((each) => each.message || each.code))].join('; ') || undefined
 }
 
 /** The error of statements whose connection has closed. */
