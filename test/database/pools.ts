@@ -208,6 +208,16 @@ t.test('an outage that someone has to mend is 503, and the instance is not ready
       await until(async () => (await ready()) === 200)
       t.strictSame(await statuses(), wellServed, 'served again')
     })
+
+  await t.test('a table is locked', async (t) => {
+    const held = await holdInserts(admin)
+    t.equal(await ready(), 503)
+    t.equal(await ready(), 503)
+    const waiting = await admin`select from pg_locks where not granted and relation = 'pets'::regclass`
+    t.equal(waiting.length, 1, 'only one statement of probes waits')
+    await held.release()
+    t.equal(await ready(), 200)
+  })
 })
 
 t.test('a column type that changes under a warm service fails no request', async (t) => {

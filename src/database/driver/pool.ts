@@ -3,6 +3,7 @@
 // (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
+import { singleFlight } from '../../lib/coalesce.js'
 import { Servers } from '../servers.js'
 import { codedError, isConnectionRefused, isReadOnly, isUnavailable } from '../unavailable.js'
 import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
@@ -61,6 +62,7 @@ export class Pool implements ConnectionSource {
   #openNotBefore = 0
   #refusedUntil = 0
   #isEnding = false
+  #bytesBefore: ReadonlyMap<Connection, number> = new Map()
   #observer: StatementObserver | undefined
 
   constructor(readonly options: PoolOptions) {
@@ -116,20 +118,26 @@ export class Pool implements ConnectionSource {
    */
   async probe(timeoutMs: number): Promise<void> {
     const timeout = AbortSignal.timeout(timeoutMs)
-    const sql = this.sqlUntil(timeout)
-    let before = this.#bytesRead()
+    this.#bytesBefore = this.#bytesRead()
     try {
-      await unlessAborted(sql`select 1`, timeout)
-      before = this.#bytesRead()
-      await unlessAborted(
-        Promise.all([...this.probes].map((probe) => probe(sql).catch(unlessServed))),
-        timeout,
-      )
+      await unlessAborted(this.sqlUntil(timeout)`select 1`, timeout)
+      this.#bytesBefore = this.#bytesRead()
+      await unlessAborted(this.#runProbes(), timeout)
     } catch (error) {
-      const isBusy = [...this.#connections].some((each) => each.bytesRead > (before.get(each) ?? 0))
+      const isBusy = [...this.#bytesRead()].some(
+        ([each, bytes]) => bytes > (this.#bytesBefore.get(each) ?? 0),
+      )
       if (!timeout.aborted || !isBusy) throw error
     }
   }
+
+  // One run at a time: while a table is locked, each would keep a connection until its statement times out.
+  readonly #runProbes = singleFlight(async () => {
+    for (const probe of this.probes) {
+      this.#bytesBefore = this.#bytesRead()
+      await probe(this.sql).catch(unlessServed)
+    }
+  })
 
   #bytesRead(): Map<Connection, number> {
     return new Map([...this.#connections].map((each) => [each, each.bytesRead]))
