@@ -44,6 +44,7 @@ const retryAfterSeconds = 1
 
 /** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
 export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
+  pool.probes.add((sql) => storeResponses(sql, []))
   return (run) => {
     // False once a handler of the operation has run more than one batched statement.
     let isShared = true
