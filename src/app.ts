@@ -85,8 +85,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
 
   // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
+  pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
-    Promise.all([pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
+    Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
   addContractFiles(app, contract)
   addDocumentation(app, contract)

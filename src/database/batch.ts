@@ -6,7 +6,10 @@ import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
-/** Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having done nothing. */
+/**
+ * Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having
+ * done nothing. `/readyz` runs it without inputs.
+ */
 export type Batch<Target, Input, Output> = (
   target: Target,
   inputs: readonly Input[],
@@ -34,6 +37,7 @@ export function batched<Input, Output>(
   limits = defaultLimits,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
+  const probe = (sql: Sql) => run(sql, [])
   return (given, input) => {
     const sql = given.share?.() ?? given
     const key = sql.pool ?? sql
@@ -41,6 +45,7 @@ export function batched<Input, Output>(
     if (queue === undefined) {
       queue = new BatchQueue(holdOf(sql), run, sql.pool === undefined ? oneBatch : limits)
       queues.set(key, queue)
+      sql.probes?.add(probe)
     }
     return queue.add(input, sql.signal)
   }

@@ -22,7 +22,7 @@ import {
   timeoutSettings,
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
-import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
+import { codeOf, isLoginRefused, isTemporary, isTlsRefused } from './unavailable.js'
 
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
@@ -43,15 +43,20 @@ export async function connect(
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<Database> {
   const { databaseUrl, databaseReadUrl, handlerTimeoutMs } = config
-  const primary = databaseUrl === undefined ? undefined : readDatabaseUrl(databaseUrl)
+  const read = async (text: string | undefined, variable: string) => {
+    const url = text === undefined ? undefined : await readDatabaseUrl(text, variable)
+    if (url?.ignored.length)
+      log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
+    return url
+  }
+  const primary = await read(databaseUrl, 'DATABASE_URL')
   const embedded = primary === undefined ? await startEmbedded(config.dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
   const servers = primary?.servers ?? new Servers()
-  const standbys =
-    databaseReadUrl === undefined ? undefined : readDatabaseUrl(databaseReadUrl, 'DATABASE_READ_URL')
+  const standbys = await read(databaseReadUrl, 'DATABASE_READ_URL')
   let standbyRetry: NodeJS.Timeout | undefined
   const connections = Math.floor(config.databaseConnections / config.workers)
   let pools: Pools | undefined
@@ -98,7 +103,7 @@ function readsFrom(
   migrations: readonly string[],
 ): Reads {
   const { ssl } = postgres(primary.url).options
-  const primaries = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login }))
+  const primaries = primary.servers.all.map((server) => ({ ssl, ...primary.login, ...server }))
   const isPooled = servers.isPooled || primary.servers.isPooled
   return {
     make: (options) => postgres(url, { ...login, ...options }),
@@ -134,8 +139,7 @@ async function untilReachable(make: Make, servers: Servers, timeoutMs: number, l
     try {
       return await tryConnecting(make, servers, log)
     } catch (error) {
-      const isFinal = !isUnavailable(error) || isLoginRefused(error) || isTlsRefused(error)
-      if (isFinal || performance.now() > deadline) throw unreachable(make, servers, error)
+      if (!isTemporary(error) || performance.now() > deadline) throw unreachable(make, servers, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
@@ -176,7 +180,7 @@ function adviceOn(cause: unknown): string {
 // Names hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
-  const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
+  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))]
   const advice = adviceOn(cause)
   return new OperatorError(
     `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,

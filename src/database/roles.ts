@@ -4,7 +4,13 @@
 import { OperatorError } from '../lib/operator-error.js'
 import type { Database, RootSql } from './database.js'
 import { migrationLockId } from './migrate.js'
-import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
+import {
+  newerSetting,
+  requestSettings,
+  sessionSettings,
+  statementTimeoutMs,
+  timeoutSettings,
+} from './pools.js'
 
 export interface Login {
   readonly name: string
@@ -24,6 +30,7 @@ export async function prepareServiceRole(
     const search_path = String(row?.schema) // where the owner's migrations created the tables
     const settings = {
       ...sessionSettings,
+      ...newerSetting,
       ...timeoutSettings(statementTimeoutMs(handlerTimeoutMs)),
       ...requestSettings,
       search_path,
@@ -41,8 +48,9 @@ export async function prepareServiceRole(
     for (const [setting, value] of Object.entries(settings)) {
       const [statement] = await transaction<{ text: string }[]>`
         select format('alter role %I in database %I set %I = %L', ${name}::text, current_database(), ${setting}::text,
-          ${String(value)}::text) as text`
-      await transaction.unsafe(statement?.text ?? '')
+          ${String(value)}::text) as text
+        from pg_settings where name = ${setting}`
+      if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
     }
   })
 }
@@ -57,7 +65,7 @@ export async function checkPooled(
 ): Promise<void> {
   if (!isPooled) return
   const timeouts = timeoutSettings(statementTimeoutMs(handlerTimeoutMs))
-  const needed = Object.keys({ ...timeouts, ...sessionSettings })
+  const needed = Object.keys({ ...timeouts, ...sessionSettings, ...newerSetting })
   const settings = await sql
     .begin(
       (transaction) => transaction<{ name: string; setting: string }[]>`
@@ -85,8 +93,8 @@ function missingOf(found: ReadonlyMap<string, string>, timeouts: Readonly<Record
       isWithin(Number(found.get(name)), ms) ? [] : [`${name} of at most ${ms} ms`],
     ),
     // DateStyle also contains the order of day and month (ISO, MDY).
-    ...Object.entries(sessionSettings).flatMap(([name, value]) =>
-      found.get(name)?.startsWith(value) ? [] : [`${name} ${value}`],
+    ...Object.entries({ ...sessionSettings, ...newerSetting }).flatMap(([name, value]) =>
+      (found.get(name) ?? value).startsWith(value) ? [] : [`${name} ${value}`],
     ),
   ]
 }

@@ -32,6 +32,7 @@ export function idempotent(
   keepHours: number,
   callerOf: (request: FastifyRequest) => string | undefined,
 ): Around<Sql> {
+  pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (!operation.isIdempotent) return respond
     const respondOnce = createRespondOnce(pool, keepHours)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
 import type { RootSql } from '../../src/database/database.js'
-import { requestSettings, sessionSettings } from '../../src/database/pools.js'
+import { newerSetting, requestSettings, sessionSettings } from '../../src/database/pools.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { runProgram, startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -64,9 +64,9 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
   const timeouts = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
   t.strictSame(
-    settings,
+    { ...newerSetting, ...settings },
     {
-      ...{ ...sessionSettings, DateStyle: 'ISO, MDY' },
+      ...{ ...sessionSettings, ...newerSetting, DateStyle: 'ISO, MDY' },
       ...{ ...timeouts, ...requestSettings },
       search_path: `"${schema}"`,
     },
