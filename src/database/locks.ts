@@ -76,11 +76,10 @@ async function attempt<Result>(
   try {
     const result = await sql.begin('isolation level read committed', async (transaction) => {
       await transaction.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
-      // PostgreSQL before 14 lacks the setting, and other systems reject it.
+      // PostgreSQL 14 rejects the setting on other systems.
       const [row] = await transaction<{ pid: number }[]>`
-        select pg_backend_pid() as pid, (
-          select set_config(name, ${String(clientCheckMs)}, true) from pg_settings
-          where name = 'client_connection_check_interval' and version() like '%linux%')`
+        select pg_backend_pid() as pid, case when version() like '%linux%'
+          then set_config('client_connection_check_interval', ${String(clientCheckMs)}, true) end`
       void watch(sql, row?.pid ?? 0, over.signal, onblocked)
       return run(transaction as unknown as RootSql)
     })
