@@ -10,7 +10,7 @@ const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /** The TLS options of postgres.js for a host; none where postgres.js reads `sslmode` in the URL itself. */
-export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
+export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions | false }
 
 /**
  * Reads `sslmode`, `sslrootcert`, `sslcert` and `sslkey`, and removes or changes those that postgres.js would misread. As in libpq, a
@@ -31,6 +31,8 @@ export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
     return file === null ? [] : [{ name, option, file }]
   })
   const isForNode = mode !== 'disable' && (named.length > 0 || mode.startsWith('verify-'))
+  // Without it postgres.js reads PGSSL from the environment.
+  if (!parameters.has('sslmode') && !parameters.has('ssl') && !isForNode) return () => ({ ssl: false })
   if (!isForNode) return () => ({})
   parameters.delete('sslmode')
   const contents = named

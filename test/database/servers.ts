@@ -332,7 +332,7 @@ const urls: [url: string, hosts: [name: string, port: number][], target: string]
 for (const [url, hosts, target] of urls) {
   t.test(`the servers of ${url}`, async (t) => {
     const { servers } = readDatabaseUrl(url)
-    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port] }))
+    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port], ssl: false }))
     t.strictSame([servers.all, servers.target], [expected, target])
   })
 }
