@@ -15,6 +15,7 @@ import {
   recycleConnections,
   resetConnections,
 } from './scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from './scenarios/migrations.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
@@ -68,6 +69,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     } else await print('Redis: skipped, no redis-server in PATH\n')
     await report(await stopService(environment, 10))
     await report(await deploy(environment, 8))
+    await report(await holdMigrationLock(environment, 3))
+    await report(await migrateBehindReader(environment, 5_000))
   } finally {
     await environment.close()
   }
