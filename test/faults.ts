@@ -10,6 +10,7 @@ import {
   recycleConnections,
   resetConnections,
 } from '../scripts/faults/scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from '../scripts/faults/scenarios/migrations.js'
 import { floodWithoutKey } from '../scripts/faults/scenarios/neighbours.js'
 import { forgetConnections, losePackets } from '../scripts/faults/scenarios/network.js'
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
@@ -65,6 +66,8 @@ const scenarios: [
   ['the service shuts down', (environment) => stopService(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
+  ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
+  ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

@@ -15,6 +15,7 @@ import {
   recycleConnections,
   resetConnections,
 } from './scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from './scenarios/migrations.js'
 import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
@@ -71,6 +72,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await stopService(environment, 10))
     await report(await deploy(environment, 8))
     await report(await floodWithoutKey(environment, 6_000))
+    await report(await holdMigrationLock(environment, 3))
+    await report(await migrateBehindReader(environment, 5_000))
   } finally {
     await environment.close()
   }

@@ -33,7 +33,8 @@ const startRetryMs = 250
 const standbyRetryMs = 5_000
 
 /**
- * Connects to the database, waiting up to `startTimeoutMs` for a server that is starting, and migrates it.
+ * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and for
+ * locks that other sessions hold.
  * @param interruption aborts the startup, and leaves nothing running
  * @throws {Error} with what the operator can do, when the database cannot be used
  */
@@ -68,12 +69,14 @@ export async function connect(
     await embedded?.stop()
   }
   const prepare = async () => {
-    await untilReachable(make, servers, config.startTimeoutMs, log)
+    const deadline = performance.now() + config.startTimeoutMs
+    await untilReachable(make, servers, deadline, log)
     const { isPooled } = servers
     const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
     commands = sql
     await checkEncoding(sql)
-    const applied = await migrate(sql, migrationsFolder).catch((error) => {
+    const patience = { timeoutMs: deadline - performance.now(), log, interruption }
+    const applied = await migrate(sql, migrationsFolder, patience).catch((error) => {
       throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
     })
     const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
@@ -133,8 +136,7 @@ function commandOptions(log: Logger, isPooled: boolean) {
   }
 }
 
-async function untilReachable(make: Make, servers: Servers, timeoutMs: number, log: Logger): Promise<void> {
-  const deadline = performance.now() + timeoutMs
+async function untilReachable(make: Make, servers: Servers, deadline: number, log: Logger): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await tryConnecting(make, servers, log)

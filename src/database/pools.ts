@@ -152,9 +152,12 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
+    // postgres.js's defaults, which it would otherwise read from the environment: PGDEBUG puts values into errors.
+    debug: false,
+    max_pipeline: 100,
+    prepare: !isPooled,
     types: valueTypes,
     fetch_types: false, // `valueTypes` has the built-in array types; this query would find custom ones
-    ...(isPooled && { prepare: false }),
     connection: Object.assign(
       { application_name: 'animal-store' },
       ...(isPooled ? [] : [sessionSettings, ...settings]),

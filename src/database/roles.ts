@@ -3,6 +3,7 @@
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { Database, RootSql } from './database.js'
+import { beginPatiently, type Patience } from './locks.js'
 import { migrationLockId } from './migrate.js'
 import {
   newerSetting,
@@ -17,13 +18,17 @@ export interface Login {
   readonly password: string
 }
 
-/** Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings. */
+/**
+ * Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings.
+ * @throws {OperatorError} when other sessions hold the locks for too long
+ */
 export async function prepareServiceRole(
   sql: RootSql,
   { name, password }: Login,
   handlerTimeoutMs: number,
+  patience: Patience = {},
 ): Promise<void> {
-  await sql.begin(async (transaction) => {
+  await beginPatiently(sql, patience, async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     const [row] = await transaction<{ exists: boolean; schema: string }[]>`
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`

@@ -15,7 +15,7 @@ const texts = {
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /** The TLS options of postgres.js for a host; none where postgres.js reads `sslmode` in the URL itself. */
-export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions }
+export type TlsOf = (host: string) => { readonly ssl?: tls.ConnectionOptions | false }
 
 /**
  * Reads `sslmode`, the `files` and the `texts`, and removes or changes those that postgres.js would misread.
@@ -39,6 +39,8 @@ export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   const [named, further] = [take(files), take(texts)]
   const isRequired = named.length > 0 || (further.length > 0 && parameters.get('sslmode') === 'require')
   const isForNode = mode !== 'disable' && (isRequired || mode.startsWith('verify-'))
+  // Without it postgres.js reads PGSSL from the environment.
+  if (!parameters.has('sslmode') && !parameters.has('ssl') && !isForNode) return () => ({ ssl: false })
   if (!isForNode) return () => ({})
   parameters.delete('sslmode')
   const contents = named

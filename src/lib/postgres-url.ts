@@ -72,6 +72,9 @@ function take(parameters: URLSearchParams, name: string): string | null {
   return value
 }
 
+// The default of postgres.js.
+const keepAliveSeconds = 60
+
 // Makes parameters of libpq those that postgres.js reads.
 function translate(parameters: URLSearchParams): void {
   const setDefault = (name: string, value: string | null | false) => {
@@ -80,7 +83,8 @@ function translate(parameters: URLSearchParams): void {
   setDefault('application_name', take(parameters, 'fallback_application_name'))
   const idleSeconds = take(parameters, 'keepalives_idle')
   const isKept = take(parameters, 'keepalives') !== '0'
-  setDefault('keep_alive', isKept ? Number(idleSeconds) > 0 && idleSeconds : 'false')
+  // Always set: postgres.js would read PGKEEP_ALIVE from the environment.
+  setDefault('keep_alive', isKept ? String(Number(idleSeconds) || keepAliveSeconds) : 'false')
   const isTls = take(parameters, 'requiressl') === '1' || parameters.get('ssl') === 'true'
   if (isTls) take(parameters, 'ssl')
   setDefault('sslmode', isTls && 'require')

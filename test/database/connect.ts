@@ -138,6 +138,24 @@ t.test('no connection is closed for its age or idleness, whatever the URL sets',
   t.equal(pids.size, 8 + 2, 'each connection keeps its backend')
 })
 
+t.test('variables that postgres.js reads from the environment have no effect on a connection', async (t) => {
+  const { url: databaseUrl } = await startDatabaseProxy(t, await createDatabase(t))
+  const { env } = process
+  t.teardown(() => {
+    process.env = env
+  })
+  const optionsWith = async (variables: Record<string, string>) => {
+    process.env = { ...env, ...variables }
+    const database = await connect({ ...testConfig(), databaseUrl }, silent)
+    await database.close()
+    return JSON.stringify(database.sql.options, null, 1)
+  }
+  const names = ['MAX', 'SSL', 'IDLE_TIMEOUT', 'CONNECT_TIMEOUT', 'MAX_LIFETIME', 'MAX_PIPELINE', 'BACKOFF']
+  const others = ['KEEP_ALIVE', 'PREPARE', 'DEBUG', 'FETCH_TYPES', 'APPNAME']
+  const variables = Object.fromEntries([...names, ...others].map((name) => [`PG${name}`, '7']))
+  t.equal(await optionsWith(variables), await optionsWith({}))
+})
+
 t.test('the request settings are on every connection for requests, and on no other', async (t) => {
   const dataDir = dataDirectory(t)
   const database = await connect(testConfig({ DATA_DIR: dataDir }), silent)

@@ -405,12 +405,12 @@ const urls: [url: string, hosts: [name: string, port: number][], target: string]
 
 t.test('parameters of libpq become those of the driver', async (t) => {
   for (const [given, url] of [
-    ['fallback_application_name=a&application_name=b', 'application_name=b'],
+    ['fallback_application_name=a&application_name=b', 'application_name=b&keep_alive=60'],
     ['keepalives=0&keepalives_idle=9', 'keep_alive=false'],
     ['keepalives_idle=9', 'keep_alive=9'],
-    ['requiressl=1', 'sslmode=require'],
-    ['ssl=true', 'sslmode=require'],
-    ['ssl=true&sslmode=prefer', 'sslmode=prefer'],
+    ['requiressl=1', 'keep_alive=60&sslmode=require'],
+    ['ssl=true', 'keep_alive=60&sslmode=require'],
+    ['ssl=true&sslmode=prefer', 'sslmode=prefer&keep_alive=60'],
   ])
     t.equal((await readDatabaseUrl(`postgres://h/x?${given}`)).url, `postgres:///?${url}`)
   const { servers } = await readDatabaseUrl(
@@ -430,7 +430,7 @@ t.test('parameters of libpq become those of the driver', async (t) => {
 for (const [url, hosts, target] of urls) {
   t.test(`the servers of ${url}`, async (t) => {
     const { servers } = await readDatabaseUrl(url)
-    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port] }))
+    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port], ssl: false }))
     t.strictSame([servers.all, servers.target], [expected, target])
   })
 }
@@ -464,7 +464,7 @@ t.test(
     ]) {
       const read = await readDatabaseUrl(text)
       t.strictSame(read.login, login)
-      t.equal(read.url, 'postgres:///?application_name=a+b')
+      t.equal(read.url, 'postgres:///?application_name=a+b&keep_alive=60')
     }
   },
 )
