@@ -9,7 +9,15 @@ import { handlers } from '../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../scripts/generate/differences.js'
 import { readContract } from '../src/contract/read.js'
 import { contractFile } from '../src/paths.js'
-import { type Change, copyProject, edit, editContract, node, parameterOf } from './fixtures/copy.js'
+import {
+  type Change,
+  copyProject,
+  edit,
+  editContract,
+  handlerText,
+  node,
+  parameterOf,
+} from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { fixedPlan } from './fixtures/facts.js'
 import { startProcess } from './fixtures/process.js'
@@ -50,7 +58,7 @@ function echo(name: string, text: string): Pick<Row, 'change' | 'files'> {
   return {
     change: (document) => document.setIn(['paths', `/${name}`], document.createNode({ post })),
     files: {
-      [`src/handlers/${name}.ts`]: `import type { Handler } from './handler.js'\n\nexport const ${name}: Handler<'${name}'> = async ({ body }) => ({ status: 200, body })\n`,
+      [`src/handlers/${name}.ts`]: handlerText(name, 'async ({ body }) => ({ status: 200, body })'),
     },
   }
 }

@@ -62,11 +62,11 @@ async function generate(
     else document.setIn(at, document.createNode(value))
   const planned = everyOperation.filter((name) => !written.includes(name) && name !== added)
   const handlers = Object.fromEntries([
-    ...written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]),
-    ...planned.map((name) => [
+    ...written.map((name) => [
       `${name}.ts`,
-      `export const ${name}: Handler<'${name}'> = notImplemented('${name}')\n`,
+      `export async function ${name}(): Promise<Response<'${name}'>> {…\n`,
     ]),
+    ...planned.map((name) => [`${name}.ts`, `export const ${name} = notImplemented('${name}')\n`]),
   ])
   const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })
   const name = path.relative(process.cwd(), path.join(root, 'openapi.yaml'))
