@@ -442,6 +442,15 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
     (document) => document.setIn([...listPets, 'security'], document.createNode([{ oauth: [] }])),
   ],
   [
+    'a security scheme that any API key would meet',
+    /createPet requires admin \(http bearer, but API keys are for apiKey\), which the server cannot check/,
+    (document) => {
+      const admin = document.createNode({ type: 'http', scheme: 'bearer' })
+      document.setIn(['components', 'securitySchemes', 'admin'], admin)
+      document.setIn([...createPet, 'security'], document.createNode([{ apiKey: [], admin: [] }]))
+    },
+  ],
+  [
     'a sunset before its deprecation',
     /GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at/,
     (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'),

@@ -157,6 +157,8 @@ export interface Contract {
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
+  /** The name of the security scheme that API keys meet. */
+  readonly keyScheme: string | undefined
   /** The schema that a client's own `X-Request-Id` must match. */
   readonly requestId: Schema
   /** HTTP status by error code. */
