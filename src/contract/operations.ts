@@ -119,6 +119,8 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
+  if (operation.deprecation?.afterSunset === 'gone' && !isDeclared(operation.responses, '410'))
+    reader.problem(`${place}: x-after-sunset: gone requires a 410 response`)
   return operation
 }
 
@@ -203,7 +205,7 @@ function schemesOf(reader: Reader): Contract['securitySchemes'] {
 // Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
   const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
-  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-successor']
+  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor']
   const ofOperation = ['x-idempotent', ...ofDeprecated]
   for (const name of ofDocument)
     if (name in item || name in node)

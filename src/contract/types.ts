@@ -98,6 +98,8 @@ export interface Parameter {
 export interface Deprecation {
   readonly deprecatedAt: Date
   readonly sunset: Date | undefined
+  /** `x-after-sunset`: whether the operation is still served from the sunset on, or responds 410. */
+  readonly afterSunset: 'serve' | 'gone'
   readonly successor: string | undefined
 }
 

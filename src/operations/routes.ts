@@ -19,7 +19,7 @@ import { ApiError } from '../errors.js'
 import { type Handlers, isStub } from '../handlers/handler.js'
 import { callbackify } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/subschemas.js'
-import { deprecationHeaders } from './deprecation.js'
+import { deprecationHeaders, sunsetCheck } from './deprecation.js'
 import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './parameter-styles.js'
 import { requestSchemas } from './request-schemas.js'
@@ -116,6 +116,7 @@ function createRouteOptions(
       return { config, exposeHeadRoute, schema: {}, onRequest: [authorize, notImplemented], handler: run }
     }
 
+    const checkSunset = sunsetCheck(operation)
     const response = attempt(() => responseSchemasOf(operation))
     const readParameters = attempt(() => createParameterReader(operation, contract.prefix, compile))
     return {
@@ -127,7 +128,11 @@ function createRouteOptions(
         attempt(() => compile(schema as AnySchema, httpPart)) ?? (() => true),
       attachValidation: true, // checkRequest reports what it found
 
-      onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
+      onRequest: [
+        authorize,
+        ...(checkSunset ? [hook(checkSunset)] : []),
+        hook((request) => checkMediaType(request, operation)),
+      ],
       preValidation: [
         ...renamePathParameters(operation),
         hook((request) => parseBody(request, operation)),

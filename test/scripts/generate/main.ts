@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
-import { sunsets } from '../../../scripts/generate/sunsets.js'
+import { sunsets } from '../../../src/contract/deprecation.js'
 import type { Operation } from '../../../src/contract/types.js'
 import { projectRoot } from '../../../src/paths.js'
 import {
@@ -279,8 +279,9 @@ t.test('a sunset is a warning 90 days before, and an error after', async (t) => 
   const dates = {
     deprecatedAt: new Date('2026-11-20'),
     sunset: new Date('2030-12-05'),
+    afterSunset: 'serve',
     successor: 'listPets',
-  }
+  } as const
   const operations = new Map([['getPet', { ...operation, deprecation: dates }]])
   const at = (date: string) => sunsets({ ...contract, operations }, Date.parse(date))
   t.strictSame(at('2030-09-05'), { past: [], soon: [] })
