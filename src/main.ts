@@ -9,6 +9,7 @@ import { checkPooled } from './database/roles.js'
 import type { Database } from './database/types.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog, toggleDebugOnSignal } from './log.js'
+import { warnOfSunsets } from './operations/deprecation.js'
 import { explain, OperatorError } from './operator-error.js'
 import { contractFile } from './paths.js'
 import { checkPorts } from './ports.js'
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
   }
   const contract = await readContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
+  const sunsetWarnings = role === 'worker' ? undefined : warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)
   try {
     await unlessAborted(checkDatabase(database, contract, config), requested)
@@ -49,6 +51,7 @@ async function main(): Promise<void> {
     else log.fatal({ err: requested.reason }, 'stopping after an uncaught error')
     await unlessAborted(stop(), forced)
   } finally {
+    sunsetWarnings?.stop()
     await database.close(forced)
   }
   log.info('stopped')

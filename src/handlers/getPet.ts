@@ -1,9 +1,9 @@
 import { findPet } from '../database/pets.js'
 import { ApiError } from '../errors.js'
-import type { Handler } from './handler.js'
+import type { Context, Request, Response } from './handler.js'
 
 /** One animal by its id. Deprecated. */
-export const getPet: Handler<'getPet'> = async ({ params }, { sql }) => {
+export async function getPet({ params }: Request<'getPet'>, { sql }: Context): Promise<Response<'getPet'>> {
   const pet = await findPet(sql, params.petId)
   if (pet === undefined) throw new ApiError('pet_not_found', `There is no animal with id ${params.petId}.`)
   return { status: 200, body: pet }

@@ -1,6 +1,6 @@
 import { listPets as selectPets } from '../database/pets.js'
 import { ApiError } from '../errors.js'
-import type { Handler } from './handler.js'
+import type { Context, Request, Response } from './handler.js'
 
 // Before the first animal: ids start at 1.
 const start = 0n
@@ -9,7 +9,10 @@ const idMax = 2n ** 63n - 1n
 const all = '*'
 
 /** A page of animals in ascending order of id, all or those of one status. */
-export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) => {
+export async function listPets(
+  { query }: Request<'listPets'>,
+  { sql, path }: Context,
+): Promise<Response<'listPets'>> {
   const { limit, status, cursor } = query
   const afterId = cursor === undefined ? start : readCursor(cursor, status)
   // One more than `limit`, to know whether there is a next page.

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
+import type { Operation, Parameter } from '../contract/types.js'
 import { BatchQueue } from '../database/batch.js'
 import {
   type ConnectionSource,
@@ -36,6 +37,7 @@ export type ReplayableResponse = SerializedResponse & { readonly isReplay: boole
  * or the error of `run`.
  */
 export type Idempotent = (
+  operation: Operation,
   run: (request: FastifyRequest, reply: FastifyReply, sql: Sql) => Promise<SerializedResponse>,
 ) => (request: FastifyRequest, reply: FastifyReply) => Promise<ReplayableResponse>
 
@@ -45,7 +47,8 @@ const retryAfterSeconds = 1
 /** Runs operations once for each key, on one pool. Responses are stored for `keepHours`. */
 export function createIdempotent(pool: ConnectionSource, keepHours: number): Idempotent {
   pool.probes.add((sql) => storeResponses(sql, []))
-  return (run) => {
+  return (operation, run) => {
+    const parameters = outsideUrl(operation)
     // False once a handler of the operation has run more than one batched statement.
     let isShared = true
     const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
@@ -67,7 +70,7 @@ export function createIdempotent(pool: ConnectionSource, keepHours: number): Ide
     return async (request, reply) => {
       const call = {
         id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
-        fingerprint: fingerprintOf(request),
+        fingerprint: fingerprintOf(operation.id, request, parameters),
         signal: request.lifetime,
         run: (sql: Sql) => run(request, reply, sql),
       }
@@ -188,11 +191,25 @@ function readKey({ headers }: FastifyRequest): string {
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
 }
 
-// Hashes the parsed body: whitespace and the order of fields make no difference.
-function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
-  const start = `${method} ${url}\n`
-  if (!(body instanceof Uint8Array)) return hash('sha256', start + (stringify(body, inOrder) ?? ''), 'buffer')
-  return hash('sha256', Buffer.concat([Buffer.from(start), body]), 'buffer')
+// The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
+function outsideUrl({ parameters }: Operation): readonly Parameter[] {
+  return parameters.filter(
+    ({ name, in: location }) =>
+      location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader),
+  )
+}
+
+// What makes a request the same is its operation, and its parameters and body as validated: how they were written makes no difference. A
+// response stored by a version that hashed something else gets its repetition a 422: nothing is done twice.
+function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): Buffer {
+  const { params, query, headers, cookies = {}, mediaType, body } = request
+  const others = parameters.map(({ name, in: location }) => {
+    const values: Record<string, unknown> = location === 'cookie' ? { ...cookies } : headers
+    return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
+  })
+  const type = body === undefined ? undefined : mediaType?.toLowerCase()
+  const parts = [id, params, query, Object.fromEntries(others), type, body]
+  return hash('sha256', stringify(parts, inOrder) ?? '', 'buffer')
 }
 
 function inOrder(_key: string, value: unknown): unknown {

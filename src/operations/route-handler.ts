@@ -43,7 +43,7 @@ export function createRouteHandler(
   const respond: Respond = async (request, reply, signal = request.lifetime) =>
     serialize(request, reply, await run(request, pool.sqlUntil(signal)))
 
-  const respondOnce = idempotent(async (request, reply, sql) => {
+  const respondOnce = idempotent(operation, async (request, reply, sql) => {
     const response = await run(request, sql).catch((error) => responseOfError(error, request, contract))
     const serialized = serialize(request, reply, response)
     checkHeaders(request, reply, serialized) // an invalid response must not be stored

@@ -19,7 +19,7 @@ import { ApiError } from '../errors.js'
 import { type Handlers, isStub } from '../handlers/handler.js'
 import { callbackify } from '../lib/maybe-promise.js'
 import type { AnySchema } from '../schemas/subschemas.js'
-import { deprecationHeaders } from './deprecation.js'
+import { deprecationHeaders, sunsetCheck } from './deprecation.js'
 import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './parameter-styles.js'
 import { requestSchemas } from './request-schemas.js'
@@ -99,14 +99,16 @@ function createRouteOptions(
     const isImplemented = !isStub(handler)
     const attempt = <Result>(run: () => Result) => collect(problems, operation, run)
 
+    const unmet = unsupportedSecurity(operation, contract)
     if (isImplemented)
-      for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
+      for (const text of [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])])
+        problems.set(text, problemOf(operation, text))
     const responseCheck = attempt(() => responseCheckOf(operation, isImplemented))
     if (responseCheck !== undefined) noteServerProblems(problems, operation, responseCheck, contract)
     const config = { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck }
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     const exposeHeadRoute = !isDeclared('HEAD', operation.path, contract)
-    const authorize = hook(securityCheck(operation, isImplemented, parts))
+    const authorize = hook(securityCheck(operation, unmet, parts))
     const run = createRouteHandler(operation, handler, parts)
     // Respond 501 before the body is read: nothing checks it.
     if (!isImplemented) {
@@ -114,6 +116,7 @@ function createRouteOptions(
       return { config, exposeHeadRoute, schema: {}, onRequest: [authorize, notImplemented], handler: run }
     }
 
+    const checkSunset = sunsetCheck(operation)
     const response = attempt(() => responseSchemasOf(operation))
     const readParameters = attempt(() => createParameterReader(operation, contract.prefix, compile))
     return {
@@ -125,7 +128,11 @@ function createRouteOptions(
         attempt(() => compile(schema as AnySchema, httpPart)) ?? (() => true),
       attachValidation: true, // checkRequest reports what it found
 
-      onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
+      onRequest: [
+        authorize,
+        ...(checkSunset ? [hook(checkSunset)] : []),
+        hook((request) => checkMediaType(request, operation)),
+      ],
       preValidation: [
         ...renamePathParameters(operation),
         hook((request) => parseBody(request, operation)),
@@ -195,16 +202,13 @@ function handlerOf({ id, name }: Operation, { handlers }: RouteParts): Operation
   return handler
 }
 
-// An operation whose requirements the server cannot check responds 501; once it has a handler, the startup fails rather than leave it
-// open.
+// An operation whose requirements the server cannot check responds 501; with a handler, it is a problem that stops the startup.
 function securityCheck(
   operation: Operation,
-  isImplemented: boolean,
-  { contract, requireClient }: RouteParts,
+  unmet: string | undefined,
+  { requireClient }: RouteParts,
 ): SecurityCheck {
-  const unmet = unsupportedSecurity(operation, contract)
   if (unmet === undefined) return isPublic(operation) ? () => {} : requireClient
-  if (isImplemented) throw new ContractError([problemOf(operation, unmet)])
   return () => {
     throw new ApiError('not_implemented', unmet)
   }

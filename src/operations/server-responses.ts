@@ -96,7 +96,10 @@ function quotasOf({ plans, anonymous }: RateLimits): number[] {
 
 // The errors that the server can send for a request of the operation, with their headers. None if the contract does not describe
 // errors.
-function serverErrors({ body, isIdempotent, security }: Operation, contract: Contract): ApiError[] {
+function serverErrors(
+  { body, isIdempotent, security, deprecation }: Operation,
+  contract: Contract,
+): ApiError[] {
   const { title, hasRateLimits, describesErrors, rateLimits } = contract
   if (!describesErrors) return []
   const errors: Record<string, ApiError> = {
@@ -109,6 +112,7 @@ function serverErrors({ body, isIdempotent, security }: Operation, contract: Con
     ...['route_not_found', 'method_not_allowed', 'headers_too_large'],
     ...(body === undefined ? ['invalid_json', 'body_too_large'] : []),
     ...(isIdempotent ? [] : ['idempotency_key_in_use', 'idempotency_key_reused']),
+    ...(deprecation?.afterSunset === 'gone' ? [] : ['operation_gone']),
     ...(security.some((each) => each.length > 0) ? [] : ['missing_api_key', 'invalid_api_key']),
     ...(hasRateLimits ? [] : ['rate_limit_exceeded', 'key_banned']),
   ])
