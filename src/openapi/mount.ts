@@ -16,7 +16,7 @@ import { ContractError, type Problem } from './contract/contract-error.js'
 import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
-import { isPublic } from './contract/security.js'
+import { isPublic, unsupportedSecurity } from './contract/security.js'
 import { RequestError } from './errors.js'
 import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
@@ -116,7 +116,9 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const { contract, problems } = shared
   const handler = handlerOf(operation, shared)
   const isImplemented = !isStub(handler)
-  if (isImplemented) for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
+  const unmet = unsupportedSecurity(operation, contract)
+  const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
+  if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
   const authorize = hook(securityCheck(operation, unmet, shared))
   return {

@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
-import { sunsets } from '../../../scripts/generate/sunsets.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import type { Operation } from '../../../src/openapi/index.js'
+import { sunsets } from '../../../src/openapi/index.js'
 import {
   copyProject,
   edit,
