@@ -219,10 +219,10 @@ async function takeAway(t: Test, copy: string): Promise<void> {
   await generate(copy)
   const { server } = await checkTypes(copy)
   t.strictSame([...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(), [
-    'src/handlers/pets/pets.ts',
     'src/handlers/createPet.ts',
     'src/handlers/getPet.ts',
     'src/handlers/listPets.ts',
+    'src/handlers/pets/pets.ts',
   ])
   writeFileSync(path.join(copy, 'openapi.yaml'), before)
   await generate(copy)
@@ -251,10 +251,10 @@ async function breakHandlers(t: Test, copy: string): Promise<void> {
   const { server } = await checkTypes(copy)
   const expected: [file: string, problem: RegExp][] = [
     ['generated/handlers.ts', /Cannot find module '\.\.\/src\/handlers\/listToys\.js'/],
-    ['src/handlers/pets/pets.ts', /grams/],
     ['src/handlers/createPet.ts', /201/],
     ['src/handlers/getPet.ts', /getPet/],
     ['src/handlers/listPets.ts', /limit/],
+    ['src/handlers/pets/pets.ts', /grams/],
     ['src/handlers/readPet.ts', /Type 'number' is not assignable to type 'bigint'/],
   ]
   t.strictSame(
