@@ -92,17 +92,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
-  const callerOf = ({ client }: FastifyRequest) => client?.keyId
   await mount<Sql>(app, {
     contract,
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [
-      shed(loadShedder),
-      idempotent(pools.writes, keepHours, callerOf),
-      coalesced(pools.reads, callerOf),
-    ],
+    around: [shed(loadShedder), idempotent(pools.writes, keepHours), coalesced(pools.reads)],
     context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
     additions: additionsTo(contract),
   })
