@@ -2,7 +2,13 @@
 
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/after-reading.js'
-import { closeUnusedConnections, followsLastRequest, mustClose, watchConnections } from './connections.js'
+import {
+  closeAfterUpgrade,
+  closeUnusedConnections,
+  followsLastRequest,
+  mustClose,
+  watchConnections,
+} from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,8 +26,9 @@ declare module 'fastify' {
 export function deferRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) =>
     afterReading(() => {
-      if (followsLastRequest(request.raw)) reply.hijack()
-      else done()
+      if (followsLastRequest(request.raw)) return reply.hijack()
+      closeAfterUpgrade(request.raw)
+      done()
     }),
   )
 }

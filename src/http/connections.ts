@@ -57,7 +57,21 @@ const lastRequests = new WeakMap<Socket, IncomingMessage>()
 
 /** Makes a request the last of its connection. */
 export function closeAfter(request: IncomingMessage): void {
-  if (!lastRequests.has(request.socket)) lastRequests.set(request.socket, request)
+  const { socket } = request
+  if (lastRequests.has(socket)) return
+  lastRequests.set(socket, request)
+  // Node calls this after the last response.
+  socket.destroySoon = () => lingeringClose(socket)
+}
+
+/** Whether the last request of a connection has arrived completely: what follows is discarded (RFC 9112, section 9.6). */
+export function hasReceivedLast(socket: Socket): boolean {
+  return lastRequests.get(socket)?.complete === true
+}
+
+/** Makes a request with `Upgrade` the last: nothing upgrades (RFC 9110, section 7.8), but Node drops the bytes behind it. */
+export function closeAfterUpgrade(request: IncomingMessage): void {
+  if (request.headers.upgrade !== undefined) closeAfter(request)
 }
 
 /** Whether a request follows the last one of its connection, and must be dropped: it may be part of that request's body. */
@@ -80,8 +94,6 @@ export function mustClose(request: IncomingMessage): boolean {
   if (lastRequests.get(socket) === request) return true
   if (hasArrived(request) || !socket.writable) return false
   closeAfter(request)
-  // Node calls this after the last response.
-  socket.destroySoon = () => lingeringClose(socket)
   return true
 }
 
@@ -123,8 +135,11 @@ export function responseHasStarted(socket: Socket): boolean {
   return currentResponse(socket)?.headersSent === true
 }
 
-// Node stores the current response on the socket. Its default clientError handler uses this property, which its types do not have.
-function currentResponse(socket: Socket): ServerResponse | undefined {
+/**
+ * The response that is being written, or the first that will be; undefined if no request of the connection is in flight. Node stores it on
+ * the socket. Its default clientError handler uses this property, which its types do not have.
+ */
+export function currentResponse(socket: Socket): ServerResponse | undefined {
   const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage
   return message instanceof ServerResponse ? message : undefined
 }
