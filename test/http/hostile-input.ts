@@ -445,6 +445,50 @@ t.test('hostile JSON bodies are refused quickly', async (t) => {
   t.equal((await send(`${service.origin}/healthz`)).status, 200)
 })
 
+t.test('no header takes more than linear time, on any kind of route', async (t) => {
+  const allowed = 'https://page.example'
+  const { origin, auth } = await startService(t, { env: { CORS_ORIGINS: allowed, TRUST_PROXY: 'true' } })
+  const preflight = `Origin: ${allowed}\r\nAccess-Control-Request-Method: GET`
+  const routes: [line: string, headers: string][] = [
+    ['GET /docs/page.js', 'X: x'],
+    ['GET /openapi.json', 'X: x'],
+    [`GET ${prefix}/pets`, `Authorization: ${auth.authorization}`],
+    [`OPTIONS ${prefix}/pets`, preflight],
+    ['GET /nothing', 'X: x'],
+    [`GET ${prefix}/%zz`, 'X: x'],
+  ]
+  const names =
+    `Accept-Encoding: gzip|Accept: text/html|Content-Type: application/json|Cookie: a|Forwarded: for=|
+    X-Forwarded-For: 1|traceparent: 00-|Range: bytes=|If-None-Match: "|Authorization: Bearer |X-Request-Id: a|
+    Idempotency-Key: "|Access-Control-Request-Headers: a|Host: x`.split(/\|\s*/)
+  const fillers = [' ', '\t', ',', ' ;', '"', '\\"', ' ; q=', '=', 'a', ';a="', 'a=b; ']
+  for (const start of names) {
+    for (const filler of fillers) {
+      const header = start + filler.repeat((contract.limits.header - 1_000) / filler.length)
+      for (const [line, others] of routes) {
+        const host = start.startsWith('Host') ? '' : 'Host: x\r\n'
+        const request = `${line} HTTP/1.1\r\n${host}${others}\r\nConnection: close\r\n${header}z\r\n\r\n`
+        const worked = await leastWork(10, () => sendRaw(origin, request))
+        if (worked > quickMs) t.fail(`${line} takes ${worked} ms with ${start}${filler}…`)
+      }
+    }
+  }
+})
+
+// Quadratic time takes several times as long, ordinary requests a tenth of it.
+const quickMs = 20
+
+// Other work of the process may be measured, too, so a slow action is repeated.
+async function leastWork(tries: number, act: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i < tries && least > quickMs; i++) {
+    const began = process.cpuUsage()
+    await act()
+    least = Math.min(least, workedMs(began))
+  }
+  return least
+}
+
 t.test('bytes after an ambiguous request are not run, even if its target cannot be routed', async (t) => {
   const { origin, auth, log } = await startService(t)
   const host = `Host: localhost\r\nAuthorization: ${auth.authorization}\r\n`
