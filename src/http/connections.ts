@@ -80,8 +80,8 @@ export function followsLastRequest(request: IncomingMessage): boolean {
   return last !== undefined && last !== request
 }
 
-// RFC 9112, section 6.3: a request without these headers has no body.
-function hasArrived({ complete, headers }: IncomingMessage): boolean {
+/** Whether the whole request has arrived. One without these headers has no body (RFC 9112, section 6.3). */
+export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined)
 }
 
