@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
+import { leaveUnread } from '../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -62,6 +63,7 @@ const scenarios: [
   ],
   ['the service shuts down', (environment) => stopService(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
+  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

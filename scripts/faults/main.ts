@@ -7,6 +7,7 @@ import { hasPgBouncer } from '../lib/pgbouncer.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
+import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -68,6 +69,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     } else await print('Redis: skipped, no redis-server in PATH\n')
     await report(await stopService(environment, 10))
     await report(await deploy(environment, 8))
+    await report(await leaveUnread(environment, 100, 1_000))
   } finally {
     await environment.close()
   }

@@ -66,18 +66,13 @@ export function closeAfter(request: IncomingMessage): void {
 
 /** Whether the last request of a connection has arrived completely: what follows is discarded (RFC 9112, section 9.6). */
 export function hasReceivedLast(socket: Socket): boolean {
-  return lastRequests.get(socket)?.complete === true
+  const last = lastRequests.get(socket)
+  return last !== undefined && (last.complete || last.method === 'CONNECT')
 }
 
 /** Makes a request with `Upgrade` the last: nothing upgrades (RFC 9110, section 7.8), but Node drops the bytes behind it. */
 export function closeAfterUpgrade(request: IncomingMessage): void {
   if (request.headers.upgrade !== undefined) closeAfter(request)
-}
-
-/** Whether a request follows the last one of its connection, and must be dropped: it may be part of that request's body. */
-export function followsLastRequest(request: IncomingMessage): boolean {
-  const last = lastRequests.get(request.socket)
-  return last !== undefined && last !== request
 }
 
 /** Whether the whole request has arrived. One without these headers has no body (RFC 9112, section 6.3). */

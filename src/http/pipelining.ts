@@ -1,95 +1,66 @@
-// Bounds what one connection has in flight. Node parses everything that it has read, which may be thousands of pipelined requests, and
-// keeps the responses of a client that reads none of them.
+// Answers the requests of a connection one at a time. Node parses everything that it has read, which may be thousands of pipelined
+// requests, runs them all, and keeps the responses of a client that reads none of them.
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { currentResponse, hasReceivedLast } from './connections.js'
 
-/** The most requests of one connection in flight. A client that pipelines more of them waits until these have their responses. */
-export const pipelinedMax = 4
-
-// Ends a header section, and a chunked body.
-const emptyLine = '\r\n\r\n'
-const nothing = Buffer.alloc(0)
+type Parse = (bytes: Buffer) => void
 
 /**
- * Parses no more of a connection than a few requests until their responses are written. What has been read beyond stays in the socket's
+ * Parses no more of a connection than one request until its response is written. What has been read beyond stays in the socket's
  * buffer, which stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
-  const pipelines = new WeakMap<Duplex, Pipeline>()
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    pipelines.get(request.socket)?.add(request, response)
-  })
-  // Node has given the parser away, which may serve another connection by now.
-  server.prependListener('connect', (_request, stream: Duplex) => pipelines.get(stream)?.end())
   // After Node's own listener, which has made its parser the only reader.
   server.on('connection', (socket: Socket) => {
-    const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[]
+    const [parse] = socket.listeners('data') as Parse[]
     if (parse === undefined) return
     const pipeline = new Pipeline(socket, parse)
-    pipelines.set(socket, pipeline)
     socket.removeListener('data', parse)
     socket.on('data', (bytes: Buffer) => pipeline.read(bytes))
   })
 }
 
+// Ends a header section, and a chunked body.
+const emptyLine = '\r\n\r\n'
+const nothing = Buffer.alloc(0)
+
 class Pipeline {
-  /** The newest request and its response. */
+  /** The newest request with a body that was still arriving, and the bytes left of it if its length is known. */
   #request: IncomingMessage | undefined
-  #response: ServerResponse | undefined
-  /** Requests since the connection last had none in flight. */
-  #count = 0
-  #isWaiting = false
-  #isOver = false
-  /** Of the newest request's body, if its length is known. */
   #bytesLeft = 0
-  /** The end of what was parsed, if the empty line may have begun there. */
+  /** The end of what was parsed, if an empty line may have begun there. */
   #tail = nothing
+  #isWaiting = false
 
   constructor(
     readonly socket: Socket,
-    readonly parse: (bytes: Buffer) => void,
+    readonly parse: Parse,
   ) {}
 
-  add(request: IncomingMessage, response: ServerResponse): void {
-    this.#request = request
-    this.#response = response
-    this.#count = currentResponse(this.socket) === response ? 1 : this.#count + 1
-    this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
-  }
-
-  /** Discards what follows. */
-  end(): void {
-    this.#isOver = true
-  }
-
-  /** Parses one message at a time, until the pipeline is full. */
   read(bytes: Buffer): void {
     let rest = bytes
-    while (rest.length > 0 && !this.#isOver && !hasReceivedLast(this.socket)) {
+    while (rest.length > 0 && !hasReceivedLast(this.socket)) {
       if (this.#mustWait()) {
         this.socket.pause()
         this.socket.unshift(rest)
         return
       }
       const end = this.#partEnd(rest)
-      this.parse(rest.subarray(0, end))
-      rest = rest.subarray(end)
+      const isWhole = end === rest.length // mostly, so that it needs no copy of the view
+      this.parse(isWhole ? rest : rest.subarray(0, end))
+      rest = isWhole ? nothing : rest.subarray(end)
+      this.#noteBody()
     }
   }
 
   // Node's parser must get no bytes while Node has paused the socket, as it does for a client that does not read. Node resumes it
   // itself. The property is missing from its types.
   #mustWait(): boolean {
-    return this.#isFull() || (this.socket as Socket & { _paused?: boolean })._paused === true
-  }
-
-  #isFull(): boolean {
-    if (this.#count < pipelinedMax || currentResponse(this.socket) === undefined) return false
-    if (!this.#request?.complete) return false // its body must be read
-    if (!this.#isWaiting) this.#response?.once('close', () => this.#resume())
+    const response = currentResponse(this.socket)
+    if (!response?.req.complete) return (this.socket as Socket & { _paused?: boolean })._paused === true
+    if (!this.#isWaiting) response.once('close', () => this.#resume())
     this.#isWaiting = true
     return true
   }
@@ -99,7 +70,14 @@ class Pipeline {
     this.socket.resume()
   }
 
-  // A part is a header section, a body of known length, or what ends with the next empty line.
+  #noteBody(): void {
+    const request = currentResponse(this.socket)?.req
+    if (request === undefined || request.complete || request === this.#request) return
+    this.#request = request
+    this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
+  }
+
+  // A part is a header section, a body of known length, or what ends with the next empty line: at most one request begins in it.
   #partEnd(bytes: Buffer): number {
     if (this.#bytesLeft > 0) {
       const end = Math.min(this.#bytesLeft, bytes.length)

@@ -17,7 +17,7 @@ import { afterReading } from '../lib/after-reading.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { createClientErrorHandlers } from './client-errors.js'
-import { closeAfterUpgrade, followsLastRequest, mustClose } from './connections.js'
+import { closeAfterUpgrade, mustClose } from './connections.js'
 import { createErrorHandler } from './error-handler.js'
 import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
@@ -72,7 +72,6 @@ export function createServer(
   })
   // Responds to a request with a malformed URL, for which Fastify runs no hooks: does what they would do.
   const refuseUnroutable = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (followsLastRequest(request.raw)) return reply.hijack()
     closeAfterUpgrade(request.raw)
     setCommonHeaders(request, reply)
     closeIfAmbiguous(request.raw)
