@@ -1,5 +1,5 @@
-// Answers the requests of a connection one at a time. Node parses everything that it has read, which may be thousands of pipelined
-// requests, runs them all, and keeps the responses of a client that reads none of them.
+// Runs the requests of a connection one at a time. Node parses everything that it has read, which may be
+// thousands of pipelined requests, runs them all, and keeps the responses of a client that reads none of them.
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,8 +8,8 @@ import { currentResponse, hasReceivedLast } from './connections.js'
 type Parse = (bytes: Buffer) => void
 
 /**
- * Parses no more of a connection than one request until its response is written. What has been read beyond stays in the socket's
- * buffer, which stops reading when it is full.
+ * Parses no more of a connection than one request until its response is written. What has been read beyond
+ * stays in the socket's buffer, which stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
   // After Node's own listener, which has made its parser the only reader.
@@ -27,7 +27,7 @@ const emptyLine = '\r\n\r\n'
 const nothing = Buffer.alloc(0)
 
 class Pipeline {
-  /** The newest request with a body that was still arriving, and the bytes left of it if its length is known. */
+  /** The newest request whose body was still arriving, and the bytes left of it if its length is known. */
   #request: IncomingMessage | undefined
   #bytesLeft = 0
   /** The end of what was parsed, if an empty line may have begun there. */
@@ -55,8 +55,8 @@ class Pipeline {
     }
   }
 
-  // Node's parser must get no bytes while Node has paused the socket, as it does for a client that does not read. Node resumes it
-  // itself. The property is missing from its types.
+  // Node's parser must get no bytes while Node has paused the socket, as it does for a client that does not
+  // read. Node resumes it itself. The property is missing from its types.
   #mustWait(): boolean {
     const response = currentResponse(this.socket)
     if (!response?.req.complete) return (this.socket as Socket & { _paused?: boolean })._paused === true
@@ -77,7 +77,8 @@ class Pipeline {
     this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
   }
 
-  // A part is a header section, a body of known length, or what ends with the next empty line: at most one request begins in it.
+  // A part is a header section, a body of known length, or what ends with the next empty line: at most one
+  // request begins in it.
   #partEnd(bytes: Buffer): number {
     if (this.#bytesLeft > 0) {
       const end = Math.min(this.#bytesLeft, bytes.length)
