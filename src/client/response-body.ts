@@ -31,7 +31,7 @@ function kindOf({ contents }: ClientOperation, response: Response): ContentKind 
   const declared = ofStatus(contents, response) ?? {}
   const kinds = Object.values(declared)
   if (kinds.length === 0) return 'none'
-  const [type = ''] = (response.headers.get('Content-Type') ?? '').toLowerCase().split(/\s*;/)
+  const type = response.headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   // A range, such as `image/*`, applies to types that are not declared themselves.
   const kind = declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
   if (kind !== undefined) return kind
