@@ -3,7 +3,7 @@
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { createAuthenticate, type FindClient } from './auth/authentication.js'
+import { Authentication, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
@@ -74,7 +74,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,
-    authenticate: createAuthenticate(clientFinder(pools.keys.sql, contract), contract.title),
+    authentication: new Authentication(clientFinder(pools.keys.sql, contract), contract.title),
     rateLimiter: contract.hasRateLimits
       ? createRateLimiter(counters, contract.rateLimits.anonymous)
       : unlimited,

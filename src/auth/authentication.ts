@@ -10,57 +10,52 @@ import type { Client } from './client.js'
 /** Finds the client of a key that is not revoked, by the hash of the key. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
-/**
- * Returns the client of a bearer token, or a look-up to run if the key is not in the cache.
- * @throws {RequestError} `missing_api_key` or `invalid_api_key`
- */
-export interface Authenticate {
-  (authorization: string | undefined): Client | LookUp
-  /** The client from the last look-up, however old. For rate-limit headers only: the key may be revoked by now. */
-  recall(authorization: string | undefined): Client | undefined
-}
-
-/** A look-up that has not started. */
-export interface LookUp {
-  /** Whether this process has found the key before. Any other may be a guess. */
-  readonly isKnown: boolean
-  /** Looks the key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
-  run(): Promise<Client>
-}
-
 // A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot get lost. It costs each
 // instance one indexed query a second for each key in use.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
-/**
- * Creates the authentication of bearer keys.
- * @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
- */
-export function createAuthenticate(findClient: FindClient, realm: string): Authenticate {
-  const keys = new KeyCache(findClient)
-  const valid = (client: Client | undefined): Client => {
+/** The authentication of bearer keys. */
+export class Authentication {
+  readonly #keys: KeyCache
+
+  /** @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5) */
+  constructor(
+    findClient: FindClient,
+    readonly realm: string,
+  ) {
+    this.#keys = new KeyCache(findClient)
+  }
+
+  /**
+   * The client of a key that was looked up recently; undefined for a key that must be looked up.
+   * @throws {RequestError} `missing_api_key` or `invalid_api_key`
+   */
+  known(authorization: string | undefined): Client | undefined {
+    const key = bearerToken(authorization)
+    if (key === undefined) throw missingKey(this.realm)
+    const client = this.#keys.fresh(hashApiKey(key))
+    if (client !== undefined) return this.#valid(client)
+    // A cached key has the right format; only compute the checksum of others.
+    if (!isApiKey(key)) throw invalidKey(this.realm)
+    return undefined
+  }
+
+  /** Looks a key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
+  async lookUp(authorization: string | undefined): Promise<Client> {
+    return this.#valid(await this.#keys.find(hashOf(authorization)))
+  }
+
+  /** The client from the last look-up, however old. For what needs no valid key: it may be revoked by now. */
+  recall(authorization: string | undefined): Client | undefined {
+    return this.#keys.recall(hashOf(authorization))
+  }
+
+  #valid(client: Client | undefined): Client {
     const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
-    if (client === undefined || expired) throw invalidKey(realm)
+    if (client === undefined || expired) throw invalidKey(this.realm)
     return client
   }
-
-  function authenticate(authorization: string | undefined): Client | LookUp {
-    const key = bearerToken(authorization)
-    if (key === undefined) throw missingKey(realm)
-    const keyHash = hashApiKey(key)
-    // A cached key has the right format; only compute the checksum of others.
-    const client = keys.fresh(keyHash)
-    if (client !== undefined || !isApiKey(key)) return valid(client)
-    return { isKnown: keys.recall(keyHash) !== undefined, run: async () => valid(await keys.find(keyHash)) }
-  }
-
-  function recall(authorization: string | undefined): Client | undefined {
-    const key = bearerToken(authorization)
-    return key === undefined ? undefined : keys.recall(hashApiKey(key))
-  }
-
-  return Object.assign(authenticate, { recall })
 }
 
 // Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at once. The age counts from
@@ -118,4 +113,8 @@ function isFresh<Entry extends { readonly readAt: number }>(entry: Entry | undef
 // RFC 9110, section 11.1: the scheme is case-insensitive.
 function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+}
+
+function hashOf(authorization: string | undefined): string {
+  return hashApiKey(bearerToken(authorization) ?? '')
 }
