@@ -1,8 +1,10 @@
 import t from 'tap'
 import { readResponseBody } from '../../src/client/response-body.js'
-import type { ClientOperation, ClientTable } from '../../src/client/table.js'
+import type { CalledOperation } from '../../src/client/table.js'
 
-const operation: ClientOperation = {
+const operation: CalledOperation = {
+  id: 'x',
+  schemas: {},
   method: 'GET',
   path: '/x',
   contents: {
@@ -12,11 +14,10 @@ const operation: ClientOperation = {
   },
   int64: { 200: 'int64' },
 }
-const table: ClientTable = { operations: { x: operation }, schemas: {} }
 
 function read(status: number, type: string | undefined, body: string): unknown {
   const response = new Response(null, { status, ...(type && { headers: { 'Content-Type': type } }) })
-  return readResponseBody(table, operation, response, new TextEncoder().encode(body).buffer as ArrayBuffer)
+  return readResponseBody(operation, response, new TextEncoder().encode(body).buffer as ArrayBuffer)
 }
 
 t.test('a body is decoded as its declared media type', async (t) => {
