@@ -72,7 +72,7 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
   checkBaseUrl(baseUrl, table.prefix)
   const tell = warn ?? ((message: string) => console.warn(message))
   // Browsers set their own, and Firefox would ask in a preflight whether it may be changed.
-  const agent = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
+  const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
     baseUrl: baseUrl.replace(/\/+$/, ''),
     headers: { ...agent, ...authorization(key) },
