@@ -1,5 +1,6 @@
-// generated/client.ts: the type of the client, with a function, a request and the error responses of each operation, and
-// the table it needs at run time: how to call each operation, and where int64 values are in its responses.
+// generated/client.ts: the type of the client, with a function, a request and the error responses of each
+// operation, and the table it needs at run time: how to call each operation, and where int64 values are in
+// its responses.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -82,7 +83,8 @@ export function clientTable({ document, operations, prefix }: Contract): ClientT
   }
 }
 
-// The name and version of the client's package (RFC 9110, section 10.1.5); a scope is no part of a product's name.
+// The name and version of the client's package (RFC 9110, section 10.1.5); a scope is no part of a product's
+// name.
 function packageAgent(): string {
   const file = path.join(projectRoot, 'src/client/package.json')
   const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string }
@@ -302,10 +304,13 @@ function int64Of(
   return Object.fromEntries(special.map(([status, place]) => [status, place ?? {}]))
 }
 
-// The kinds of the media types of each response, where they are not only JSON.
+// The kinds of the media types of each response, where they are not only JSON, or there are none.
 function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['contents']> {
   const found = answers.map(({ status, contents }) => [status, contents] as const)
-  const special = ofSpecial(found, (contents) => contents.some(({ kind }) => kind !== 'json'))
+  const special = ofSpecial(
+    found,
+    (contents) => contents.length === 0 || contents.some(({ kind }) => kind !== 'json'),
+  )
   return Object.fromEntries(special.map(([status, contents]) => [status, kindsOf(contents)]))
 }
 
@@ -360,7 +365,8 @@ class Int64Places {
     return Object.keys(places).length > 0 ? places : undefined
   }
 
-  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of their schemas.
+  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of
+  // their schemas.
   #additional(schema: Node): Place | undefined {
     const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
     const each = others.flatMap((one) => this.of(one) ?? [])

@@ -46,8 +46,8 @@ export interface CallResult<Data> {
   /** The quota that is closest to its end, if the response tells. */
   readonly rateLimit: RateLimit | undefined
   /**
-   * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined on the last
-   * page.
+   * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
+   * on the last page.
    */
   readonly next: ((options?: CallOptions) => Promise<CallResult<Data>>) | undefined
 }

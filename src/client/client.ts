@@ -1,4 +1,5 @@
-// An untyped client for the contract that a table describes: a function for each operation. index.ts adds the types.
+// An untyped client for the contract that a table describes: a function for each operation. index.ts adds the
+// types.
 
 import type { CallOptions, CallResult } from './call.js'
 import { type Clock, systemClock } from './clock.js'
@@ -43,26 +44,21 @@ async function call(operation: CalledOperation, sent: CallRequest = {}, settings
 
 async function requestPage(operation: CalledOperation, request: Request, settings: Settings): Result {
   const response = await exchange(request, operation, settings)
-  const link = linkTo('next', response.headers.get('Link'))
   return {
     data: readResponseBody(operation, response, await response.arrayBuffer()),
     response,
     rateLimit: readRateLimit(response.headers),
-    next: link === undefined ? undefined : nextPage(operation, request, settings, response, link),
+    next: nextPage(operation, request.headers, response, settings),
   }
 }
 
-function nextPage(
-  operation: CalledOperation,
-  request: Request,
-  settings: Settings,
-  response: Response,
-  link: string,
-): (options?: CallOptions) => Result {
-  return async (options = {}) => {
+function nextPage(operation: CalledOperation, sent: Headers, response: Response, settings: Settings) {
+  const link = linkTo('next', response.headers.get('Link'))
+  if (link === undefined) return undefined
+  return async (options: CallOptions = {}): Result => {
     const own = readCallOptions(settings, options)
     const url = resolveLink(link, response, settings.baseUrl, operation)
-    return requestPage(operation, writeNextRequest(url, request, options, own), own)
+    return requestPage(operation, writeNextRequest(url, sent, options, own), own)
   }
 }
 

@@ -13,7 +13,9 @@ export interface Clock {
 // About 24.8 days. setTimeout fires at once for anything longer.
 const longestMs = 2 ** 31 - 1
 
-/** Calls `run` after any number of milliseconds; never after `Infinity`. Returns the function that cancels it. */
+/**
+ * Calls `run` after any number of milliseconds; never after `Infinity`. Returns the function that cancels it.
+ */
 export function startTimer(ms: number, run: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>
   const start = (leftMs: number) => {

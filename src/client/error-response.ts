@@ -8,7 +8,8 @@ import { type CalledOperation, ofStatus } from './table.js'
 export function readError(operation: CalledOperation, response: Response, bytes: ArrayBuffer): ApiError {
   const { status } = response
   const { body, cause } = readBody(operation, response, bytes)
-  const isDeclared = cause === undefined && declaresError(operation, status)
+  const isDeclared =
+    cause === undefined && declaresError(operation, status) && hasItsBody(operation, status, body)
   const { code, message } = tellingOf(body)
   const details = { operation: operation.id, response, cause }
   if (code !== undefined && (isDeclared || message !== undefined))
@@ -25,6 +26,11 @@ export function readError(operation: CalledOperation, response: Response, bytes:
 /** Whether the contract declares an error response with this status. */
 export function declaresError({ errors = [] }: Pick<CalledOperation, 'errors'>, status: number): boolean {
   return status >= 400 && ofStatus(Object.fromEntries(errors.map((each) => [each, true])), status) === true
+}
+
+function hasItsBody({ contents }: CalledOperation, status: number, body: unknown): boolean {
+  const hasNone = Object.keys(ofStatus(contents, status) ?? { json: true }).length === 0
+  return hasNone || body !== undefined
 }
 
 // A body of an undeclared type has a cause, and may be the standard error nevertheless.

@@ -30,7 +30,10 @@ interface Details {
   readonly cause?: unknown
 }
 
-/** Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with a line break). */
+/**
+ * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
+ * a line break).
+ */
 export class ApiError extends Error {
   override name = 'ApiError'
   /** The name of the operation. */

@@ -23,7 +23,8 @@ export async function exchange(
   for (let attempt = 1; ; attempt++) {
     const outcome = await send(request, operation, options)
     const response = outcome instanceof ApiError ? outcome.response : outcome
-    if (response !== undefined) options.warnIfDeprecated(operation, response.headers) // errors have the headers, too
+    // Errors have the headers, too.
+    if (response !== undefined) options.warnIfDeprecated(operation, response.headers)
     if (!(outcome instanceof ApiError)) return outcome
     const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
@@ -43,8 +44,8 @@ function waitAfter(error: ApiError, url: string, attempt: number, options: Excha
     : undefined
 }
 
-// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported versions of Node
-// may garbage-collect the latter before it fires.
+// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported
+// versions of Node may garbage-collect the latter before it fires.
 async function send(
   request: Request,
   operation: CalledOperation,
@@ -70,8 +71,8 @@ async function send(
   }
 }
 
-// A response that can be read again, with the URL that it came from. The constructor accepts no body for a status such as
-// 204, not even an empty one.
+// A response that can be read again, with the URL that it came from. The constructor accepts no body for a
+// status such as 204, not even an empty one.
 function copyOf({ status, statusText, headers, url }: Response, body: ArrayBuffer, asked: string): Response {
   const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
   return Object.defineProperty(copy, 'url', { value: url || asked })

@@ -15,8 +15,8 @@ export function linkTo(relation: string, header: string | null): string | undefi
 }
 
 /**
- * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). The link is followed with the
- * key, so it must not lead out of the base URL.
+ * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). The link is
+ * followed with the key, so it must not lead out of the base URL.
  * @throws {ApiError} `unexpected_answer` if it does
  */
 export function resolveLink(

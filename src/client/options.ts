@@ -41,7 +41,10 @@ export interface ClientOptions {
   readonly attemptsMax?: number | undefined
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
   readonly waitMaxMs?: number | undefined
-  /** Receives warnings: about deprecated operations, and about long waits without `onRetry`. Default: `console.warn`. */
+  /**
+   * Receives warnings: about deprecated operations, and about long waits without `onRetry`. Default:
+   * `console.warn`.
+   */
   readonly warn?: ((message: string) => void) | undefined
   /** Is told about each retry, before its wait. Default: a warning about waits of 5 s or longer. */
   readonly onRetry?: ((retry: Retry) => void) | undefined
@@ -128,8 +131,8 @@ function checkBaseUrl(baseUrl: string, prefix: string): void {
   throw new TypeError(`baseUrl must end with the contract's prefix ${prefix}, ${shown}`)
 }
 
-// Without the check an unset variable would be sent as `undefined`, and fetch's error for an invalid header would contain
-// the key.
+// Without the check an unset variable would be sent as `undefined`, and fetch's error for an invalid header
+// would contain the key.
 function authorization(key: unknown): { readonly Authorization: string } {
   if (typeof key === 'string' && /^[!-~]*$/.test(key.trim())) return { Authorization: `Bearer ${key.trim()}` }
   throw new TypeError('key must be a string of printable ASCII characters without spaces')

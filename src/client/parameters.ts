@@ -1,4 +1,5 @@
-// Serializes parameters by their `style` and `explode` (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570), JSON and cookies.
+// Serializes parameters by their `style` and `explode` (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570),
+// JSON and cookies.
 
 import { encode } from './json.js'
 import type { ClientOperation, ClientParameter } from './table.js'
@@ -18,7 +19,8 @@ type Declared = readonly ClientParameter[]
 
 /**
  * Writes the path of an operation with its parameters and query, and the headers with the cookies.
- * @throws {TypeError} if a path parameter is missing, empty, `.` or `..`: the URL would be another operation's
+ * @throws {TypeError} if a path parameter is missing, empty, `.` or `..`: the URL would be another
+ * operation's
  */
 export function writeParameters(
   { path, parameters = [] }: Pick<ClientOperation, 'path' | 'parameters'>,

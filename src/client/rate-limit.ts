@@ -10,7 +10,10 @@ export interface RateLimit {
   readonly resetsAt: Date
 }
 
-/** Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds since the epoch); undefined if one is missing. */
+/**
+ * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds since the epoch); undefined if one is
+ * missing.
+ */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const read = (name: string) => wholeNumber(headers.get(`X-RateLimit-${name}`))
   const [limit, remaining, reset] = [read('Limit'), read('Remaining'), read('Reset')]

@@ -33,7 +33,8 @@ export function writeRequest(
   return new Request(`${baseUrl}${written.target}`, {
     method: operation.method,
     headers: all,
-    ...(encoded && { body: encoded.content as NonNullable<RequestInit['body']> }), // Node's and the browsers' types differ
+    // Of a Uint8Array, the types of Node and of browsers differ.
+    ...(encoded && { body: encoded.content as NonNullable<RequestInit['body']> }),
     ...(signal && { signal }),
   })
 }
@@ -41,11 +42,11 @@ export function writeRequest(
 /** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
 export function writeNextRequest(
   url: string,
-  before: Request,
+  sent: Headers,
   { key, signal }: CallOptions,
   { headers: { Authorization = '' } }: Target,
 ): Request {
-  const headers = new Headers(before.headers)
+  const headers = new Headers(sent)
   for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
   if (key !== undefined) headers.set('Authorization', Authorization)
   return new Request(url, { headers, ...(signal && { signal }) })

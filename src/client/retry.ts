@@ -11,14 +11,17 @@ const backoffMaxMs = 10_000
 const spreadMs = 250
 
 /**
- * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2), or by its idempotency key. Other requests
- * are never repeated, because they may have taken effect although their response was lost.
+ * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2), or by its idempotency key.
+ * Other requests are never repeated, because they may have taken effect although their response was lost.
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
   return idempotent === true || ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'].includes(method)
 }
 
-/** Whether a response invites a retry; a 409 with `Retry-After` if another request with the idempotency key is in flight. */
+/**
+ * Whether a response invites a retry; a 409 with `Retry-After` if another request with the idempotency key is
+ * in flight.
+ */
 export function asksForRetry({ status, headers }: Response): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After'))
 }

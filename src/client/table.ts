@@ -57,7 +57,7 @@ export interface ClientOperation {
   readonly body?: ClientBody
   /** The statuses of the declared error responses: `404` or `4xx`; `default` alone if it is declared. */
   readonly errors?: readonly string[]
-  /** If responses are not only JSON: the media types of the body, by status, `2xx` or `default`. */
+  /** If responses are not only JSON, or have no body: its media types, by status, `2xx` or `default`. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** Where int64 occurs in the response body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>

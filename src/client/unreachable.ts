@@ -15,8 +15,8 @@ export function unreachable({ id }: CalledOperation, url: string, cause: unknown
 }
 
 /**
- * Whether a further attempt could reach the service: not if its name or its certificate is wrong, and not if a browser may
- * have refused because of CORS, which it does not tell from a lost connection.
+ * Whether a further attempt could reach the service: not if its name or its certificate is wrong, and not if
+ * a browser may have refused because of CORS, which it does not tell from a lost connection.
  */
 export function mayRecover({ code, cause }: ApiError, url: string): boolean {
   const isPermanent = /ENOTFOUND|CERT|SIGNATURE|SSL|TLS/.test(codeOf(cause) ?? '')

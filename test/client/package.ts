@@ -1,4 +1,5 @@
-// The client as its users get it: the tarball, installed by npm, in each runtime and with each module resolution.
+// The client as its users get it: the tarball, installed by npm, in each runtime and with each module
+// resolution.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -46,7 +47,8 @@ store.createPet({ body })
     console.log(stringify(rex), parse(stringify(rex), 'Pet').id, parse(stringify([rex.categoryId, 2])))
     for await (const page of store.pages('listPets', { query: { limit: 1 } })) console.log(page.length)
     for await (const pet of store.items('listPets')) console.log(typeof pet.id, pet.name)
-    await store.getPet({ path: { petId: 404n } }).catch((error) => console.log(error instanceof ApiError, error.code))
+    const missing = store.getPet({ path: { petId: 404n } })
+    await missing.catch((error) => console.log(error instanceof ApiError, error.code))
   })
 `
 const output = `{"id":1,"name":"Rex","categoryId":9223372036854775807} 1n [ 9223372036854775807n, 2 ]
@@ -120,8 +122,8 @@ for (const [title, program, ...args] of runtimes) {
 }
 
 const typed = `import {
-  type CallData, type CallRequest, createClient, type ErrorCode, type ErrorOf, isErrorOf, type NewPet, type Pet, type PetId,
-  type PetStatus, parse, stringify,
+  type CallData, type CallRequest, createClient, type ErrorCode, type ErrorOf, isErrorOf, type NewPet, parse,
+  type Pet, type PetId, type PetStatus, stringify,
 } from 'animal-store-client'
 
 const store = createClient({ baseUrl: 'https://api.example.com/v1', key: '' })
@@ -169,7 +171,7 @@ for (const [name, compiler, resolution] of resolutions) {
     const files = ['typed.mts', 'typed.cts'].map((file) => path.join(folder, file))
     for (const file of files) writeFileSync(file, typed)
     const lib = ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
-    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // check its declarations, but not TypeScript's
+    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // its declarations, but not TypeScript's
     const target = compiler.ScriptTarget.ES2022 // an older TypeScript knows no newer one
     const options = { ...strict, ...resolution, ...own, target, types: [], lib }
     t.strictSame(problemsOf(compiler.createProgram(files, options), compiler), [])
@@ -178,7 +180,8 @@ for (const [name, compiler, resolution] of resolutions) {
 
 t.test('editors show the description of an operation, and strike through a deprecated one', async (t) => {
   const file = path.join(folder, 'editor.mts')
-  const text = `import { createClient } from 'animal-store-client'\ncreateClient({ baseUrl: '', key: '' }).getPet`
+  const imported = `import { createClient } from 'animal-store-client'`
+  const text = `${imported}\ncreateClient({ baseUrl: '', key: '' }).getPet`
   writeFileSync(file, text)
   const service = ts.createLanguageService({
     getCompilationSettings: () => ({ ...strict, types: [] }),
@@ -219,7 +222,8 @@ t.test('an invalid baseUrl is rejected at once', async (t) => {
   ]
   for (const [requirement, baseUrls] of requirements)
     for (const baseUrl of baseUrls) {
-      const message = `baseUrl must ${requirement}, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`
+      const example = 'such as https://api.example.com/v1'
+      const message = `baseUrl must ${requirement}, ${example}, not ${JSON.stringify(baseUrl)}`
       const create = () => createClient({ baseUrl: baseUrl as string, key: '' })
       t.throws(create, { name: 'TypeError', message }, String(baseUrl))
     }
@@ -258,7 +262,8 @@ t.test('it runs in a browser without a build step', { skip: browserIsMissing }, 
     for await (const page of store.pages('listPets', { query: { limit: 1 } })) pages.push(page.length)
     const error = await store.getPet({ path: { petId: 9n } }).catch(({ code }) => code)
     const retries = []
-    const other = createClient({ baseUrl: '${base}'.replace('127.0.0.1', 'localhost'), key: '${key}', onRetry: retries.push })
+    const onRetry = () => retries.push(1)
+    const other = createClient({ baseUrl: '${base.replace('127.0.0.1', 'localhost')}', key: '', onRetry })
     const { code, message } = await other.listPets().catch((error) => error)
     return [typeof data.id, String(data.categoryId), pages, error, code, message, retries.length]
   })()`)

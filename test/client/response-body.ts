@@ -39,9 +39,10 @@ t.test('a body of an undeclared media type is rejected', async (t) => {
 
 const refusing: CalledOperation = {
   ...operation,
-  errors: ['404', '409', '422', '5xx'],
+  errors: ['404', '409', '412', '422', '5xx'],
   contents: {
     409: { 'application/json': 'json' },
+    412: {},
     422: { 'application/problem+json': 'json' },
     '5xx': { 'text/plain': 'text' },
   },
@@ -68,6 +69,8 @@ const refusals: [title: string, status: number, type: string, body: string, erro
     { code: 'http_error', message: 'HTTP status 422: It is too old.', body: problem },
   ],
   ['a text', 503, 'text/plain', 'Busy', { code: 'http_error', message: 'HTTP status 503.', body: 'Busy' }],
+  ['no body, as declared', 412, '', '', { code: 'http_error', message: 'HTTP status 412.', body: undefined }],
+  ['no body', 404, '', '', { code: 'unexpected_answer', message: 'HTTP status 404, without an error body.' }],
   ['the standard body of another type', 500, 'application/json', JSON.stringify(standard), standard],
   ['the standard body, undeclared', 400, 'application/json', JSON.stringify(standard), standard],
   ['a page of a proxy', 500, 'text/html', '<p>', { code: 'unexpected_answer', body: undefined }],

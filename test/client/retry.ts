@@ -33,6 +33,12 @@ t.test('without Retry-After the backoff is exponential, bounded and random', asy
   }
 })
 
+t.test('without limits a call waits as long as it is asked to, as often as it takes', async (t) => {
+  const most = { attemptsMax: Number.POSITIVE_INFINITY, waitMaxMs: Number.POSITIVE_INFINITY }
+  t.equal(waitBefore(1, '9999999', most, clock(0)), 9_999_999_000)
+  t.equal(waitBefore(5_000, null, most, clock(1)), 10_000)
+})
+
 t.test('there is no wait after the last attempt', async (t) => {
   t.equal(waitBefore(2, '1', { ...limits, attemptsMax: 3 }, clock(0)), 1_000)
   t.equal(waitBefore(3, '1', { ...limits, attemptsMax: 3 }, clock(0)), undefined)
