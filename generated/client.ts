@@ -2,10 +2,10 @@
 
 import type { Call, RequestOf, StatusOf } from '../src/client/call.js'
 import type { ClientTable } from '../src/client/table.js'
-import type { operations } from './types.js'
+import type { Error, NewPet, Pet, operations } from './types.js'
 
 /** The request of `createPet`. */
-export interface CreatePetRequest extends RequestOf<operations["createPet"], { readonly body: NonNullable<operations['createPet']['requestBody']>['content']['application/json'] }> {}
+export interface CreatePetRequest extends RequestOf<operations["createPet"], { readonly body: NewPet }> {}
 
 /** The request of `getPet`. */
 export interface GetPetRequest extends RequestOf<operations["getPet"], { readonly body?: never }> {}
@@ -21,7 +21,7 @@ export interface Calls {
    * Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
    * default: if omitted, it stays absent.
    */
-  readonly createPet: Call<CreatePetRequest, operations["createPet"]['responses']["201"]['content']["application/json"]>
+  readonly createPet: Call<CreatePetRequest, Pet>
   /**
    * Get an animal
    *
@@ -29,7 +29,7 @@ export interface Calls {
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
-  readonly getPet: Call<GetPetRequest, operations["getPet"]['responses']["200"]['content']["application/json"]>
+  readonly getPet: Call<GetPetRequest, Pet>
   /**
    * List animals
    *
@@ -38,37 +38,17 @@ export interface Calls {
    * costs the same at any depth, and animals added while you page do not cause others to be repeated or
    * skipped.
    */
-  readonly listPets: Call<ListPetsRequest, operations["listPets"]['responses']["200"]['content']["application/json"]>
+  readonly listPets: Call<ListPetsRequest, Pet[]>
 }
 
 /** The error responses that the contract declares for each operation. */
 export interface Errors {
   readonly createPet:
-    | { readonly status: 400; readonly body: operations["createPet"]['responses']["400"]['content']["application/json"] }
-    | { readonly status: 401; readonly body: operations["createPet"]['responses']["401"]['content']["application/json"] }
-    | { readonly status: 409; readonly body: operations["createPet"]['responses']["409"]['content']["application/json"] }
-    | { readonly status: 413; readonly body: operations["createPet"]['responses']["413"]['content']["application/json"] }
-    | { readonly status: 415; readonly body: operations["createPet"]['responses']["415"]['content']["application/json"] }
-    | { readonly status: 422; readonly body: operations["createPet"]['responses']["422"]['content']["application/json"] }
-    | { readonly status: 429; readonly body: operations["createPet"]['responses']["429"]['content']["application/json"] }
-    | { readonly status: 500; readonly body: operations["createPet"]['responses']["500"]['content']["application/json"] }
-    | { readonly status: 503; readonly body: operations["createPet"]['responses']["503"]['content']["application/json"] }
-    | { readonly status: Exclude<StatusOf<4 | 5>, 400 | 401 | 409 | 413 | 415 | 422 | 429 | 500 | 503>; readonly body: operations["createPet"]['responses']["default"]['content']["application/json"] }
+    | { readonly status: 400 | 401 | 409 | 413 | 415 | 422 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 409 | 413 | 415 | 422 | 429 | 500 | 503>; readonly body: Error }
   readonly getPet:
-    | { readonly status: 400; readonly body: operations["getPet"]['responses']["400"]['content']["application/json"] }
-    | { readonly status: 401; readonly body: operations["getPet"]['responses']["401"]['content']["application/json"] }
-    | { readonly status: 404; readonly body: operations["getPet"]['responses']["404"]['content']["application/json"] }
-    | { readonly status: 429; readonly body: operations["getPet"]['responses']["429"]['content']["application/json"] }
-    | { readonly status: 500; readonly body: operations["getPet"]['responses']["500"]['content']["application/json"] }
-    | { readonly status: 503; readonly body: operations["getPet"]['responses']["503"]['content']["application/json"] }
-    | { readonly status: Exclude<StatusOf<4 | 5>, 400 | 401 | 404 | 429 | 500 | 503>; readonly body: operations["getPet"]['responses']["default"]['content']["application/json"] }
+    | { readonly status: 400 | 401 | 404 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 404 | 429 | 500 | 503>; readonly body: Error }
   readonly listPets:
-    | { readonly status: 400; readonly body: operations["listPets"]['responses']["400"]['content']["application/json"] }
-    | { readonly status: 401; readonly body: operations["listPets"]['responses']["401"]['content']["application/json"] }
-    | { readonly status: 429; readonly body: operations["listPets"]['responses']["429"]['content']["application/json"] }
-    | { readonly status: 500; readonly body: operations["listPets"]['responses']["500"]['content']["application/json"] }
-    | { readonly status: 503; readonly body: operations["listPets"]['responses']["503"]['content']["application/json"] }
-    | { readonly status: Exclude<StatusOf<4 | 5>, 400 | 401 | 429 | 500 | 503>; readonly body: operations["listPets"]['responses']["default"]['content']["application/json"] }
+    | { readonly status: 400 | 401 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 429 | 500 | 503>; readonly body: Error }
 }
 
 /** What of the contract the client needs at run time. */

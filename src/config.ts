@@ -84,6 +84,9 @@ export function readConfig(environment: Environment): Config {
   }
   const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
     read<T | undefined>(name, undefined, parse)
+  // postgres.js would read it, and throw for a value of libpq's that it does not know.
+  if (environment.PGTARGETSESSIONATTRS)
+    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
   const config: Config = {

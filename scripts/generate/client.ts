@@ -31,18 +31,20 @@ import {
   resolvePointer,
 } from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
+import { type Notation, namedType, notationOf } from './notation.js'
 import { requestType } from './operations.js'
-import { hasDefault } from './types.js'
+import { generateTypes, hasDefault } from './types.js'
 
-/** The text of generated/client.ts. */
-export function generateClient(contract: Contract): string {
+/** The text of generated/client.ts. @param types the text of generated/types.ts */
+export function generateClient(contract: Contract, types = generateTypes(contract)): string {
   const operations = sorted(contract.operations)
   const names = requestNames(operations)
+  const notation = notationOf(contract, types, [...names.values()])
   const requests = operations
-    .map((each) => requestInterface(each, names.get(each) ?? '', contract))
+    .map((each) => requestInterface(each, names.get(each) ?? '', contract.document, notation))
     .join('\n')
-  const calls = operations.map((each) => callType(each, names.get(each) ?? '', contract)).join('\n')
-  const errors = operations.map((each) => errorsType(each, contract)).join('\n')
+  const calls = operations.map((each) => callType(each, names.get(each) ?? '', notation)).join('\n')
+  const errors = operations.map((each) => errorsType(each, notation)).join('\n')
   const text = `${requests}
 /** A function for each operation of the contract. */
 export interface Calls {
@@ -58,7 +60,7 @@ ${errors}
     importOf(['Call', 'RequestOf', 'StatusOf', 'Unfilled'], text, '../src/client/call.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['WithFiles'], text, './operations.js'),
-    importOf(['operations', 'Readable', 'Writable'], text, './types.js'),
+    importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
   ]
   return `${header}${imports.join('')}
 ${text}
@@ -118,19 +120,15 @@ function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, 
 }
 
 // A named type, so that editors show its name.
-function requestInterface(
-  operation: Operation,
-  name: string,
-  { document, hasReadOrWriteOnly }: Contract,
-): string {
-  const body = sentType(operation, document, hasReadOrWriteOnly)
+function requestInterface(operation: Operation, name: string, document: object, notation: Notation): string {
+  const body = sentType(operation, document, notation)
   return `/** The request of \`${clientName(operation)}\`. */
 export interface ${name} extends RequestOf<operations[${JSON.stringify(operation.id)}], ${body}> {}
 `
 }
 
-function callType(operation: Operation, request: string, { hasReadOrWriteOnly }: Contract): string {
-  const answers = goodAnswers(operation).flatMap((answer) => bodyTypes(operation, answer, hasReadOrWriteOnly))
+function callType(operation: Operation, request: string, notation: Notation): string {
+  const answers = goodAnswers(operation).flatMap((answer) => bodyTypes(operation, answer, notation))
   const data = [...new Set(answers)].join(' | ') || 'unknown'
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
@@ -139,12 +137,17 @@ ${comment.join('\n')}
   readonly ${memberName(operation)}: Call<${request}, ${data}>`
 }
 
-function errorsType(operation: Operation, { hasReadOrWriteOnly }: Contract): string {
+// The statuses with the same body share a line.
+function errorsType(operation: Operation, notation: Notation): string {
   const errors = errorAnswers(operation)
-  const types = errors.map((answer) => {
-    const body = bodyTypes(operation, answer, hasReadOrWriteOnly).join(' | ')
-    return `\n    | { readonly status: ${errorStatus(answer, errors)}; readonly body: ${body} }`
-  })
+  const statuses = new Map<string, string[]>()
+  for (const answer of errors) {
+    const body = bodyTypes(operation, answer, notation).join(' | ')
+    statuses.set(body, [...(statuses.get(body) ?? []), errorStatus(answer, errors)])
+  }
+  const types = [...statuses].map(
+    ([body, alike]) => `\n    | { readonly status: ${alike.join(' | ')}; readonly body: ${body} }`,
+  )
   return `  readonly ${memberName(operation)}:${types.join('') || ' never'}`
 }
 
@@ -159,11 +162,9 @@ function errorStatus({ status }: Response, errors: readonly Response[]): string 
 }
 
 // The types of a response's body, one for each media type.
-function bodyTypes({ id }: Operation, { key, contents }: Response, hasReadOrWriteOnly: boolean): string[] {
-  const declared = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]`
-  const types = contents.map(({ kind, mediaType }) =>
-    dataType(kind, `${declared}['content'][${JSON.stringify(mediaType)}]`, hasReadOrWriteOnly),
-  )
+function bodyTypes({ id }: Operation, { key, contents }: Response, notation: Notation): string[] {
+  const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
+  const types = contents.map((content) => dataType(content, at, notation))
   return types.length > 0 ? [...new Set(types)] : ['undefined']
 }
 
@@ -172,17 +173,18 @@ function memberName(operation: Operation): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }
 
-function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boolean): string {
-  if (kind === 'json') return hasReadOrWriteOnly ? `Readable<${type}>` : type
-  return kind === 'text' ? 'string' : 'Uint8Array'
+function dataType(content: Content, at: string, notation: Notation): string {
+  if (content.kind !== 'json') return content.kind === 'text' ? 'string' : 'Uint8Array'
+  const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
+  return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
 // The body of a request; properties with a default may be absent.
-function sentType(operation: Operation, document: object, hasReadOrWriteOnly: boolean): string {
+function sentType(operation: Operation, document: object, notation: Notation): string {
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, hasReadOrWriteOnly, 'Uint8Array | Blob')
+  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, 'Uint8Array | Blob')
   const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`

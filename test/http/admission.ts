@@ -125,7 +125,7 @@ t.test('unknown keys beyond WORK_MAX are refused, and take no slot of known keys
 t.test('failed look-ups release their slots, and count against no quota', async (t) => {
   const service = await startService(t)
   await service.sql`alter table api_keys rename to away`
-  for (let i = 0; i < perMinute * 2; i++) t.equal((await guess(service, '')).status, 500)
+  for (let i = 0; i < perMinute * 2; i++) t.equal((await guess(service, '')).status, 503)
   await service.sql`alter table away rename to api_keys`
   const response = await guess(service, '')
   t.equal(response.status, 401)

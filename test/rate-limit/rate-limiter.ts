@@ -346,7 +346,7 @@ t.test('every response under the prefix has the headers', async (t) => {
 
   await sql`drop table pets`
   const fault = await send(`${base}/pets`, 'GET', auth)
-  t.match(fault, { status: 500 })
+  t.match(fault, { status: 503 })
   t.match(limitHeaders(fault), { limit: 1_000_000, remaining: Number })
 })
 
@@ -363,11 +363,11 @@ t.test('a failed key look-up is an error with the headers, and counts in no wind
   const headers = { authorization: `Bearer ${key}` }
   await service.sql`alter table api_keys rename to away`
   const fault = await send(`${service.base}/pets`, 'GET', headers)
-  t.equal(fault.status, 500)
+  t.equal(fault.status, 503)
   t.match(limitHeaders(fault), { limit: anonymous.perMinute, remaining: anonymous.perMinute })
   t.equal(
     (await send(`${service.base}/pets`, 'GET', service.auth)).status,
-    500,
+    503,
     'a key that was not looked up before',
   )
   await service.sql`alter table away rename to api_keys`

@@ -117,6 +117,7 @@ t.test('an operation is read with all it declares', async (t) => {
   t.strictSame(operations.get('getPet')?.deprecation, {
     deprecatedAt: new Date('2026-11-20T00:00:00Z'),
     sunset: new Date('2030-12-05T00:00:00Z'),
+    afterSunset: 'serve',
     successor: 'listPets',
   })
 })
@@ -300,6 +301,27 @@ const broken: [title: string, edit: (document: Document) => void, problem: strin
     'a sunset before the deprecation',
     (document) => document.setIn([...get, 'x-sunset'], '2000-01-01'),
     'GET /pets/{petId}: x-sunset is before x-deprecated-at',
+  ],
+  [
+    'an unknown x-after-sunset',
+    (document) => document.setIn([...get, 'x-after-sunset'], 'stop'),
+    'GET /pets/{petId}: x-after-sunset must be serve or gone',
+  ],
+  [
+    'x-after-sunset without a sunset',
+    (document) => {
+      document.deleteIn([...get, 'x-sunset'])
+      document.setIn([...get, 'x-after-sunset'], 'gone')
+    },
+    'GET /pets/{petId}: x-after-sunset requires x-sunset',
+  ],
+  [
+    'x-after-sunset: gone without a 410 response',
+    (document) => {
+      document.setIn([...get, 'x-after-sunset'], 'gone')
+      document.setIn([...get, 'responses'], document.createNode({ 200: { description: 'One.' } }))
+    },
+    'GET /pets/{petId}: x-after-sunset: gone requires a 410 response',
   ],
   [
     'a sunset that is not a date',
