@@ -55,7 +55,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
   const { handlerTimeoutMs } = config
   const timeouts = { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
-  const lifetimes = new Lifetimes(timeouts, contract)
+  const lifetimes = new Lifetimes(timeouts)
   const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
 

@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
+import { leaveUnread } from '../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -68,6 +69,7 @@ const scenarios: [
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
   ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
   ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
+  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

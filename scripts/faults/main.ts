@@ -7,6 +7,7 @@ import { hasPgBouncer } from '../lib/pgbouncer.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
+import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -74,6 +75,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await floodWithoutKey(environment, 6_000))
     await report(await holdMigrationLock(environment, 3))
     await report(await migrateBehindReader(environment, 5_000))
+    await report(await leaveUnread(environment, 100, 1_000))
   } finally {
     await environment.close()
   }

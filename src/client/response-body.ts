@@ -26,7 +26,7 @@ function kindOf(operation: CalledOperation, response: Response): ContentKind | '
   const declared = ofStatus(operation.contents, response.status)
   if (declared === undefined) return 'json'
   if (Object.keys(declared).length === 0) return 'none'
-  const [type = ''] = (response.headers.get('Content-Type') ?? '').toLowerCase().split(/\s*;/)
+  const type = response.headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   // A range, such as `image/*`, applies to types that are not declared themselves.
   const kind = declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
   if (kind !== undefined) return kind

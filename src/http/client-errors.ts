@@ -2,7 +2,7 @@
 // body, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
@@ -16,7 +16,13 @@ import {
   requestFault,
   toRequestError,
 } from '../openapi/index.js'
-import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted } from './connections.js'
+import {
+  afterResponses,
+  closeAfter,
+  ifStillIncomplete,
+  lingeringClose,
+  responseHasStarted,
+} from './connections.js'
 import type { Lifetimes } from './lifetime.js'
 
 /**
@@ -62,8 +68,9 @@ export function createClientErrorHandlers(
     respond(socket, fault, error.code)
   }
 
-  function connect(_request: unknown, stream: Duplex): void {
+  function connect(request: IncomingMessage, stream: Duplex): void {
     const socket = stream as Socket // always, on an HTTP server
+    closeAfter(request) // Node has given the parser away
     socket.on('error', () => socket.destroy()) // Node has removed its own listener
     afterResponses(socket, () => respond(socket, requestFault('malformed_request', contract), 'CONNECT'))
   }

@@ -15,10 +15,11 @@ import { afterReading } from '../lib/after-reading.js'
 import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { createClientErrorHandlers } from './client-errors.js'
-import { followsLastRequest, mustClose } from './connections.js'
+import { closeAfterUpgrade, mustClose } from './connections.js'
 import { createErrorHandler } from './error-handler.js'
 import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
+import { boundPipelines } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 
 // A client that sends its headers more slowly wastes a connection.
@@ -69,7 +70,7 @@ export function createServer(
   })
   // Responds to a request with a malformed URL, for which Fastify runs no hooks: does what they would do.
   const refuseUnroutable = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (followsLastRequest(request.raw)) return reply.hijack()
+    closeAfterUpgrade(request.raw)
     setCommonHeaders(request, reply)
     closeIfAmbiguous(request.raw)
     let refusal = error
@@ -86,6 +87,7 @@ export function createServer(
   app.server.maxConnections = config.connectionsMax
   app.server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit, and Node would silently drop headers beyond the count
   app.server.on('connect', clientErrors.connect)
+  boundPipelines(app.server)
   app.decorateRequest('reason', undefined)
   app.setErrorHandler(handleError)
   return app
