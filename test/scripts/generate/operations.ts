@@ -198,6 +198,13 @@ const rows: readonly (readonly [
     /number/,
   ],
   [
+    'conflicting',
+    `responses: {'204': {description: Done.}, '409': ${one('{application/json: {schema: {type: object, required: [holder], properties: {holder: {type: integer, format: int64}}}}}')}, '422': ${one('{text/plain: {schema: {type: string}}}')}, 4XX: {$ref: '#/components/responses/UnexpectedError'}, default: {$ref: '#/components/responses/UnexpectedError'}}`,
+    'async () => ({ status: 409, body: { holder: 1n } })',
+    'async () => ({ status: 409, body: { holder: 1 } })',
+    /bigint/,
+  ],
+  [
     'ownField',
     answering(`'200': ${one(pet)}`),
     "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
@@ -231,6 +238,7 @@ const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {ty
 
 // The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
 const calls = `import type { Calls } from '../../generated/client.js'
+import { type ErrorOf, isErrorOf } from './index.js'
 
 export async function call(client: Calls): Promise<void> {
   await client.text({ body: 'a' })
@@ -253,6 +261,16 @@ export async function call(client: Calls): Promise<void> {
   await client.upload({ body: { photo: 'x' } })
   // @ts-expect-error: of several types JSON
   await client.several({ body: 'a,b' })
+}
+
+// Errors are told apart by their status: by its own, that of its class, or the rest.
+export function told(error: ErrorOf<'conflicting'> | ErrorOf<'text'>): bigint | string {
+  if (!isErrorOf(error, 'conflicting')) return ''
+  if (error.status === 409) return error.body.holder
+  if (error.status === 422) return error.body
+  if (error.status === 404 || error.status === 503) return error.body.code ?? ''
+  // @ts-expect-error: the standard body
+  return error.body
 }
 `
 
