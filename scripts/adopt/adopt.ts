@@ -16,7 +16,7 @@ import { inTemporaryDirectory } from '../lib/directory.js'
 const animalParts = [
   'src/handlers/pets/pets.ts',
   'src/database/migrations/0001-pets.sql',
-  'src/commands/seed.ts',
+  'src/commands/seed/seed.ts',
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
