@@ -15,7 +15,7 @@ import { inTemporaryDirectory } from '../lib/directory.js'
 // Removed, in addition to the handlers and all tests but contractIndependentTests.
 const animalParts = [
   'src/handlers/pets/pets.ts',
-  'src/database/migrations/0001-pets.sql',
+  'src/database/migrations/pets',
   'src/commands/seed/seed.ts',
   'src/commands/seed',
   'scripts/bench',
