@@ -14,7 +14,7 @@ import { forgetConnections, losePackets } from '../scripts/faults/scenarios/netw
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
 import { failOver, loseStandby } from '../scripts/faults/scenarios/replication.js'
-import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
+import { deploy, killService, killWorkers, refuseSpans } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from './fixtures/redis.js'
@@ -60,7 +60,7 @@ const scenarios: [
     (environment) => restartPooler(environment, 'transaction', 1),
     pgBouncerIsMissing,
   ],
-  ['the service shuts down', (environment) => stopService(environment, 1)],
+  ['the service shuts down, and its collector refuses spans', (environment) => refuseSpans(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
 ]
 

@@ -1,7 +1,10 @@
 // The service killed, shut down and replaced.
 
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { childrenOf } from '../../lib/processes.js'
-import type { Service } from '../../lib/service.js'
+import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
 import { Balancer } from '../balancer.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { connect, longestOf, timed, within, withService } from './parts.js'
@@ -49,10 +52,14 @@ export function killWorkers(environment: Environment, times: number): Promise<Re
 }
 
 /** Sends SIGTERM under load, with open connections, some of them idle. */
-export async function stopService(environment: Environment, times: number): Promise<Report> {
-  let service = await environment.startService()
+export async function stopService(
+  environment: Environment,
+  times: number,
+  title = `the service shut down ${times} times under load`,
+  env: EnvironmentVariables = {},
+): Promise<Report> {
+  let service = await environment.startService(env)
   const { port, origin } = new URL(service.origin)
-  const title = `the service shut down ${times} times under load`
   try {
     return await environment.run(title, origin, async (load, ledger) => {
       const ends: (number | string)[] = []
@@ -61,7 +68,7 @@ export async function stopService(environment: Environment, times: number): Prom
         await environment.delay(300)
         const stopMs = await timed(async () => ends.push(await service.stop('SIGTERM')))
         for (const socket of idle) socket.destroy()
-        service = await environment.startService({ PORT: port })
+        service = await environment.startService({ ...env, PORT: port })
         await load.untilServed()
         return stopMs
       })
@@ -79,6 +86,30 @@ export async function stopService(environment: Environment, times: number): Prom
     })
   } finally {
     await service.stop('SIGKILL')
+  }
+}
+
+/** The same while the collector refuses all spans, each time with another status. */
+export async function refuseSpans(environment: Environment, times: number): Promise<Report> {
+  let refused = 0
+  const collector = createServer((request, response) => {
+    request.resume()
+    response.writeHead([400, 401, 404, 500][refused++ % 4] ?? 500).end()
+  })
+  await once(collector.listen(0, '127.0.0.1'), 'listening')
+  const { port } = collector.address() as AddressInfo // of a server that listens on a port
+  try {
+    const title = `the service shut down ${times} times, with a refusing collector`
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
+    const report = await stopService(environment, times, title, env)
+    return {
+      ...report,
+      figures: [`${refused} exports refused`, ...report.figures],
+      violations: [...report.violations, ...unless(refused >= times, `only ${refused} exports refused`)],
+    }
+  } finally {
+    collector.closeAllConnections()
+    collector.close()
   }
 }
 
