@@ -19,7 +19,14 @@ import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby } from './scenarios/replication.js'
-import { deploy, killService, killWorkers, refuseSpans, stopService } from './scenarios/service.js'
+import {
+  deploy,
+  freezeWorker,
+  killService,
+  killWorkers,
+  refuseSpans,
+  stopService,
+} from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
 
@@ -69,6 +76,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await stopService(environment, 10))
     await report(await deploy(environment, 8))
     await report(await refuseSpans(environment, 4))
+    if (canMeasureProcesses) await report(await freezeWorker(environment))
   } finally {
     await environment.close()
   }
