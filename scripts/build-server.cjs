@@ -1,14 +1,21 @@
-// Compiles the service into dist/, incrementally.
+// Compiles the service into dist/, incrementally. A production install runs the build that it finds there.
 'use strict'
 
-require('./check-setup.cjs')
+const { canBuild } = require('./check-setup.cjs')
 
 const { spawnSync } = require('node:child_process')
 const { existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
 const root = path.join(__dirname, '..')
-if (!existsSync(path.join(root, 'dist/src/main.js'))) {
+const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
+if (!canBuild) {
+  const missing = 'The development dependencies, which build the service, are not installed'
+  if (isBuilt) console.error(`${missing}: running the existing build in dist/.`)
+  else console.error(`${missing}, and there is no build in dist/.\nRun: npm ci --include=dev`)
+  process.exit(isBuilt ? 0 : 1)
+}
+if (!isBuilt) {
   console.error('Building the service …') // a full build takes a few seconds
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }

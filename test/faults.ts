@@ -1,4 +1,5 @@
-// Each scenario of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks the documented ones.
+// The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks the documented ones. That of a
+// frozen worker, which cannot be shorter, is in test/workers.ts.
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
@@ -17,7 +18,7 @@ import { forgetConnections, losePackets } from '../scripts/faults/scenarios/netw
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate } from '../scripts/faults/scenarios/replication.js'
-import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
+import { deploy, killService, killWorkers, refuseSpans } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from './fixtures/redis.js'
@@ -64,7 +65,7 @@ const scenarios: [
     (environment) => restartPooler(environment, 'transaction', 1),
     pgBouncerIsMissing,
   ],
-  ['the service shuts down', (environment) => stopService(environment, 1)],
+  ['the service shuts down, and its collector refuses spans', (environment) => refuseSpans(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
   ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],

@@ -22,7 +22,14 @@ import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate } from './scenarios/replication.js'
-import { deploy, killService, killWorkers, stopService } from './scenarios/service.js'
+import {
+  deploy,
+  freezeWorker,
+  killService,
+  killWorkers,
+  refuseSpans,
+  stopService,
+} from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
 
@@ -76,6 +83,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await holdMigrationLock(environment, 3))
     await report(await migrateBehindReader(environment, 5_000))
     await report(await leaveUnread(environment, 100, 1_000))
+    await report(await refuseSpans(environment, 4))
+    if (canMeasureProcesses) await report(await freezeWorker(environment))
   } finally {
     await environment.close()
   }

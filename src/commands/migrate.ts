@@ -6,7 +6,7 @@ import { type Logger, pino } from 'pino'
 import type { Config } from '../config.js'
 import { connect } from '../database/connect.js'
 import type { RootSql } from '../database/database.js'
-import { type Login, prepareServiceRole } from '../database/roles.js'
+import { prepareServiceRole } from '../database/roles.js'
 import { unlessAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { readPostgresUrl } from '../lib/postgres-url.js'
@@ -33,13 +33,10 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     throw new UsageError(
       'DATABASE_URL is required. The embedded database is migrated when the service starts.',
     )
-  const { SERVICE_DATABASE_URL } = process.env
-  const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
   const log = pino({ level: 'info', base: null })
   const database = await connect(config, log, interruption)
   try {
-    if (login !== undefined)
-      await unlessAborted(prepareRole(database.sql, login, config, { log, interruption }), interruption)
+    await unlessAborted(prepareRole(database.sql, config, { log, interruption }), interruption)
   } finally {
     await database.close(interruption)
   }
@@ -47,25 +44,18 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 
 async function prepareRole(
   sql: RootSql,
-  login: Login,
-  { handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
+  { serviceDatabaseUrl, handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
   { log, interruption }: { readonly log: Logger; readonly interruption: AbortSignal },
 ): Promise<void> {
+  if (serviceDatabaseUrl === undefined) return
+  const { username: name, password } = readPostgresUrl(serviceDatabaseUrl)
   const [row] = await sql<{ name: string }[]>`select current_user as name`
-  if (row?.name === login.name)
+  if (row?.name === name)
     throw new OperatorError(
-      `SERVICE_DATABASE_URL must have a role other than ${login.name}, the owner in DATABASE_URL.`,
+      `SERVICE_DATABASE_URL must have a role other than ${name}, the owner in DATABASE_URL.`,
     )
-  await prepareServiceRole(sql, login, handlerTimeoutMs, { timeoutMs, log, interruption })
-  log.info({ role: login.name }, 'service role is ready: it may read and write rows')
-}
-
-function readLogin(text: string): Login {
-  try {
-    const { username, password } = readPostgresUrl(text)
-    if (username !== '' && password !== '') return { name: username, password }
-  } catch {} // the message below covers an invalid URL, too
-  throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
+  await prepareServiceRole(sql, { name, password }, handlerTimeoutMs, { timeoutMs, log, interruption })
+  log.info({ role: name }, 'service role is ready: it may read and write rows')
 }
 
 runCommand(usage, main)

@@ -34,6 +34,18 @@ t.test('without dependencies, the build says to run npm ci', async (t) => {
   t.match(await build(t, {}), { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
 })
 
+t.test('a production install runs an existing build, or says how to make one', async (t) => {
+  const missing = 'The development dependencies, which build the service, are not installed'
+  const installed = { 'node_modules/fastify/package.json': '{}' }
+  const refusal = {
+    code: 1,
+    stderr: `${missing}, and there is no build in dist/.\nRun: npm ci --include=dev\n`,
+  }
+  t.match(await build(t, installed), refusal)
+  const notice = { code: 0, stderr: `${missing}: running the existing build in dist/.\n` }
+  t.match(await build(t, { ...installed, 'dist/src/main.js': '' }), notice)
+})
+
 t.test('a compile error fails the build with the exit code of the compiler', async (t) => {
   t.match(await build(t, compiler('process.exit(2)')), { code: 2, stderr: 'Building the service …\n' })
 })

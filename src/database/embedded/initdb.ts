@@ -1,11 +1,10 @@
 // Creates the embedded server's data.
 
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Logger } from 'pino'
 import { OperatorError } from '../../lib/operator-error.js'
 import { majorVersion } from './binaries.js'
-import { createWhole, elsewhere } from './data-directory.js'
+import { createWhole, elsewhere, readOwned } from './data-directory.js'
 import type { RunProgram } from './run-program.js'
 
 // Durability keeps PostgreSQL's defaults: a commit is on disk when it is acknowledged.
@@ -38,7 +37,7 @@ export async function initializeData(
   interruption: AbortSignal,
 ): Promise<void> {
   const data = path.join(directory, 'data')
-  const version = await readFile(path.join(data, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  const version = await readOwned(path.join(data, 'PG_VERSION')).catch(() => undefined)
   if (version !== undefined) return checkVersion(version.trim(), directory)
   log.info({ directory }, 'creating a database directory')
   try {
