@@ -1,6 +1,7 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
 // documents have no difference. Documentation is not changed.
 
+import { schemaKeywords } from '../../src/contract/keywords.js'
 import { essence } from '../../src/contract/media-types.js'
 import { isOpenApi30, toSchema31 } from '../../src/contract/upgrade.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
@@ -43,11 +44,9 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
   media: { schema: 'schema', encoding: 'encoding*' },
   encoding: { headers: 'namedHeader*' },
-  schema: {
-    ...keyed('properties patternProperties dependentSchemas $defs', 'schema*'),
-    ...keyed('allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems', 'schema'),
-    ...keyed('additionalProperties unevaluatedProperties propertyNames', 'schema'),
-  },
+  schema: Object.fromEntries(
+    [...schemaKeywords].map(([keyword, { holds }]) => [keyword, holds === 'map' ? 'schema*' : 'schema']),
+  ),
 }
 
 /**

@@ -9,12 +9,12 @@ import type {
   Place,
   Places,
 } from '../../src/client/table.js'
+import { type AnySchema, schemasIn } from '../../src/contract/keywords.js'
 import { essence, isJson, isRange } from '../../src/contract/media-types.js'
 import { resolvePointer } from '../../src/contract/pointer.js'
 import { type Node, nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Content, Contract, Field, Operation, Response } from '../../src/contract/types.js'
 import { isBig } from '../../src/lib/exact-number.js'
-import { type AnySchema, mapSchemas } from '../../src/schemas/subschemas.js'
 import { header, importOf } from './header.js'
 import { requestType } from './operations.js'
 import { hasDefault } from './types.js'
@@ -105,17 +105,16 @@ function filledNames(document: object, schema: AnySchema | undefined): string[] 
   const reader = new Reader(document)
   const isFilled = new Map<string, boolean>()
   const seen = new Set<string>()
-  const look = (from: AnySchema): unknown =>
-    mapSchemas(from, (each) => {
+  const look = (from: AnySchema): void => {
+    for (const each of schemasIn(from)) {
       for (const [name, field] of Object.entries(nodeOf(each.properties)))
         isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
       const { $ref } = each
-      if (typeof $ref === 'string' && !seen.has($ref)) {
-        seen.add($ref)
-        look(reader.node(each))
-      }
-      return each
-    })
+      if (typeof $ref !== 'string' || seen.has($ref)) continue
+      seen.add($ref)
+      look(reader.node(each))
+    }
+  }
   look(schema ?? {})
   return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
 }
@@ -202,7 +201,10 @@ class Int64Places {
 
   constructor(readonly reader: Reader) {}
 
-  /** Undefined for a schema without int64, to keep the table small. */
+  /**
+   * Undefined for a schema without int64, to keep the table small. Only by the keywords that openapi-typescript reads: a value that the
+   * types do not have as bigint must not become one.
+   */
   of(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node

@@ -11,9 +11,9 @@ import {
 } from '@redocly/openapi-core'
 import { ContractError } from '../../src/contract/contract-error.js'
 import { readSource } from '../../src/contract/files.js'
+import { contextIn, dataFields, outermost } from '../../src/contract/keywords.js'
 import { pathParameterNames } from '../../src/contract/names.js'
 import { readContract } from '../../src/contract/read.js'
-import { dataKeywords, mapKeywords } from '../../src/contract/upgrade.js'
 import { oneLine } from '../../src/lib/one-line.js'
 import { loadDocument } from './document.js'
 import { summarizeByKind } from './summarize.js'
@@ -108,13 +108,14 @@ function severityOf({
   location: [place],
 }: NormalizedProblem): 'error' | 'warn' | 'off' {
   const pointer = place?.pointer ?? ''
-  if (isInExtension(pointer)) return 'off' // an extension may contain anything
+  const fields = fieldsOf(pointer)
+  if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // the server adds it
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
-  if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
+  if (ruleId === 'no-unresolved-refs' && fields.some((field) => dataFields.has(field))) return 'warn'
   if (ruleId !== 'struct') return severity
-  if (isForReaders(pointer)) return 'warn'
+  if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // supported without a type
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
@@ -127,22 +128,14 @@ function isInPath(message: string): boolean {
   return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
-function isInExtension(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => key.startsWith('x-'))
-}
-
-function isInData(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => dataKeywords.has(key))
-}
-
-function isForReaders(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => ['externalDocs', 'contact', 'license'].includes(key))
-}
-
-// Not a name in a map, such as a header's.
-function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean {
-  const keys = pointer.split('/')
-  return keys.some((key, i) => isThat(key) && !mapKeywords.has(keys[i - 1] ?? ''))
+// The fields and keywords that a pointer passes, without the names in maps, such as a header's.
+function fieldsOf(pointer: string): string[] {
+  let context = outermost
+  return pointer.split('/').filter((key) => {
+    const isField = !context.isMap
+    context = contextIn(context, key)
+    return isField
+  })
 }
 
 function lineOf(

@@ -4,17 +4,18 @@
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
+import {
+  type Context,
+  holdsPathItems,
+  holdsReferenceObjects,
+  mapMembers,
+  outermost,
+} from '../../src/contract/keywords.js'
 import { isIgnoredParameter } from '../../src/contract/parameters.js'
 import { resolvePointer } from '../../src/contract/pointer.js'
 import { nodeOf, Reader } from '../../src/contract/reader.js'
 import type { Contract } from '../../src/contract/types.js'
-import {
-  dataKeywords,
-  holdsPathItems,
-  mapKeywords,
-  referenceObjectKeywords,
-  rounded,
-} from '../../src/contract/upgrade.js'
+import { rounded } from '../../src/contract/upgrade.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { header } from './header.js'
 
@@ -229,33 +230,33 @@ function withTypedParts(document: object): object {
     const made = `#/components/${kind}/${name}`
     refs.set(ref, made) // before copying, because it may refer to itself
     parts[kind][name] = {}
-    parts[kind][name] = typed(resolvePointer(document, ref), kind)
+    parts[kind][name] = typed(resolvePointer(document, ref), { ...outermost, of: kind })
     return made
   }
-  const typed = (value: unknown, of = '', isMap = false): unknown => {
-    if (Array.isArray(value)) {
-      const isIgnored = (each: unknown) => of === 'parameters' && isIgnoredParameter(reader.node(each))
-      return value.filter((each) => !isIgnored(each)).map((each) => typed(each, of))
-    }
-    if (typeof value !== 'object' || value === null) return rounded(value)
-    const entries = Object.entries(value).map(([key, each]): [string, unknown] => {
-      if (isMap) return [key, typed(each, of)]
-      if (key === 'const' || key === 'enum') return [key, each]
-      if (dataKeywords.has(key) || key.startsWith('x-')) return [key, rounded(each)]
-      const kind = key === '$ref' ? kindOfPart(String(each), of) : undefined
-      return [key, kind === undefined ? typed(each, key, mapKeywords.has(key)) : partOf(String(each), kind)]
+  const typed = (value: unknown, context = outermost): unknown => {
+    const { of, isMap, isData } = context
+    if (of === 'const' || of === 'enum') return value
+    if (isData || typeof value !== 'object' || value === null) return rounded(value)
+    const copy = mapMembers(typable(reader, value, context), context, (each, inner, key) => {
+      const kind = key === '$ref' && !isMap ? kindOfPart(String(each), of) : undefined
+      return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
     })
-    if (isMap) {
-      const isResponse = (each: unknown) => typeof each === 'object' && each !== null
-      return Object.fromEntries(entries.filter(([, each]) => of !== 'responses' || isResponse(each)))
-    }
-    return corrected(Object.fromEntries(entries))
+    return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
   }
   const copy = typed(document) as { readonly components?: Components }
   if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
   return { ...copy, components: { ...copy.components, schemas, parameters } }
+}
+
+function typable(reader: Reader, value: object, { of, isMap }: Context): object {
+  if (of === 'parameters' && Array.isArray(value))
+    return value.filter((each) => !isIgnoredParameter(reader.node(each)))
+  if (of !== 'responses' || !isMap) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
+  )
 }
 
 function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
@@ -307,7 +308,7 @@ type Components = { readonly [kind in Kind]?: object }
 function kindOfPart(ref: string, of: string): Kind | undefined {
   if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
   if (of === 'parameters') return of
-  return referenceObjectKeywords.includes(of) || holdsPathItems(of) ? undefined : 'schemas'
+  return holdsReferenceObjects(of) || holdsPathItems(of) ? undefined : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {

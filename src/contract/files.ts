@@ -19,16 +19,17 @@ import {
 import { exactNumber, narrowed } from '../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
+import {
+  type Context,
+  contextIn,
+  holdsPathItems,
+  holdsReferenceObjects,
+  mapMembers,
+  outermost,
+} from './keywords.js'
 import { resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
-import {
-  dataKeywords,
-  holdsPathItems,
-  isOpenApi30,
-  mapKeywords,
-  refAsAllOf,
-  referenceObjectKeywords,
-} from './upgrade.js'
+import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
 /** A document, bundled. */
 export interface Source {
@@ -76,7 +77,7 @@ export async function readSource(
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
-    return withoutForeign(value, parsed, { isMap, isData: false })
+    return withoutForeign(value, parsed, { ...outermost, isMap })
   }
   const options = {
     // JSON is YAML, too.
@@ -106,26 +107,18 @@ function isSelfContained(document: object): boolean {
     if (context.isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
-      return isUnknownExtension(key, context) || isInside(each, contextOf(key, context))
+      return (
+        isUnknownExtension(key, context) || isInside(each, contextWithin(context, key, Array.isArray(value)))
+      )
     })
   }
   return isInside(document, outermost)
 }
 
-/** The context of a value: whether its keys are names, and whether it is data. */
-interface Context {
-  readonly isMap: boolean
-  readonly isData: boolean
-}
-
-const outermost: Context = { isMap: false, isData: false }
-
-// The context of a member, or of an item.
-function contextOf(key: string, { isMap, isData }: Context): Context {
-  return {
-    isMap: !isMap && !isData && mapKeywords.has(key),
-    isData: isData || (!isMap && dataKeywords.has(key)),
-  }
+// Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
+function contextWithin(context: Context, key: string, isItem = false): Context {
+  const inner = contextIn(context, key, isItem)
+  return !context.isMap && knownExtensions.includes(key) ? { ...inner, isData: context.isData } : inner
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
@@ -206,26 +199,25 @@ interface ParsedFile {
   resolves(ref: string): boolean
 }
 
-// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders. `of` is the field that the
-// value belongs to.
-function withoutForeign(value: unknown, file: ParsedFile, context: Context, of = ''): unknown {
-  const { isMap, isData } = context
-  if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
-    return file.setAside(value)
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
+function withoutForeign(value: unknown, file: ParsedFile, context: Context): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { of, isMap, isData } = context
+  if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
   const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
-  return mapped(part, (each, key) => {
+  return mapMembers(part, context, (each, _, key) => {
     if (isUnknownExtension(key, context)) return file.setAside(each)
-    return withoutForeign(each, file, contextOf(key, context), isMap || Array.isArray(part) ? of : key)
+    return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part)))
   })
 }
 
 // $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings and is a target itself. At the
 // top of a file, nothing distinguishes a schema, whose siblings count, from a response or a path item.
-function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknown {
+function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object {
   const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
   const isUnknown = of === '' && Object.keys(siblings).length > 0
   if (typeof $ref !== 'string' || $ref.startsWith('#') || holdsPathItems(of) || isUnknown) return value
-  return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
+  return refAsAllOf(nodeOf(value), isOld || holdsReferenceObjects(of), of !== '')
 }
 
 // Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
@@ -237,19 +229,14 @@ function completed(
   context = outermost,
 ): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
+  if (typeof value !== 'object' || value === null) return value
   const { $ref } = context.isMap ? nodeOf(value) : {}
   if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
-  return mapped(value, (each, key) => completed(each, bundle, foreign, contextOf(key, context)))
+  return mapMembers(value, context, (each, inner) => completed(each, bundle, foreign, inner))
 }
 
 // YAML cannot contain NUL.
 const mark = '\0foreign '
-
-function mapped(value: unknown, map: (each: unknown, key: string) => unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((each) => map(each, ''))
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
-}
 
 function problems(error: unknown, file: string, place: Place): string[] {
   const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]

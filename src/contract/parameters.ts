@@ -1,8 +1,10 @@
 // Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
 
+import { typesOf } from './allowed-types.js'
+import { partsOf, schemasIn, subschemasOf } from './keywords.js'
 import { isJson } from './media-types.js'
 import { isToken, pathParameterNames } from './names.js'
-import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
+import { type Node, nodeOf, type Reader } from './reader.js'
 import type { Parameter, ParameterForm } from './types.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
@@ -110,7 +112,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
     style,
     explode,
     shape: shape ?? 'primitive',
-    names: shape === 'object' ? [...new Set(propertiesOf(schema).map(([name]) => name))] : [],
+    names: shape === 'object' ? namesOf(schema) : [],
     allowsAdditional: shape === 'object' && allowsAdditional(schema),
     allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
   }
@@ -124,10 +126,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
       'allows an object and another type, which its text does not distinguish: use content',
     ],
     [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
-    [
-      propertiesOf(schema).some(([name]) => name === '__proto__'),
-      'has the property __proto__, a name that JavaScript reserves',
-    ],
+    [namesOf(schema).includes('__proto__'), 'has the property __proto__, a name that JavaScript reserves'],
     [
       form.allowEmptyValue && node.required === true,
       'cannot be both required and allowEmptyValue: an empty value counts as absent',
@@ -191,58 +190,38 @@ function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined
 
 /** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
 export function shapesOf(schema: unknown): ReadonlySet<Shape> {
-  const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
-  const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
-  if (types.length > 0) return new Set(types.map(shapeOfType))
-  const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
-  if (allowed.length > 0) return new Set(allowed.filter((each) => each !== null).map(shapeOfValue))
-  const either = [...nodesOf(anyOf), ...nodesOf(oneOf)].filter((each) => each.type !== 'null')
-  const choices = [...new Set(either.flatMap((each) => [...shapesOf(each)]))]
-  const known = [choices, ...nodesOf(allOf).map((each) => [...shapesOf(each)])].filter(
-    (each) => each.length > 0 && !each.includes('any'),
-  )
-  if (known.length > 0) return new Set(known.reduce((a, b) => a.filter((each) => b.includes(each))))
-  if (['properties', 'additionalProperties', 'patternProperties'].some((each) => each in others)) {
-    return new Set<Shape>(['object'])
-  }
-  return new Set<Shape>(['items', 'prefixItems'].some((each) => each in others) ? ['array'] : ['any'])
+  const types = typesOf(nodeOf(schema))
+  if (types === undefined) return new Set<Shape>(['any'])
+  return new Set(types.filter((type) => type !== 'null').map(shapeOfType))
 }
 
-function shapeOfType(type: unknown): Shape {
+function shapeOfType(type: string): Shape {
   return type === 'array' || type === 'object' ? type : 'primitive'
 }
 
-function shapeOfValue(value: unknown): Shape {
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'object' ? 'object' : 'primitive'
-}
-
 function hasNested(schema: Node): boolean {
-  const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
-    ...[items, additionalProperties].filter((each) => each !== undefined),
-    ...nodesOf(prefixItems),
-    ...Object.values(nodeOf(patternProperties)),
-  ])
-  const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
-  return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'array' || shape === 'object'))
+  const inner = partsOf(schema)
+    .flatMap(subschemasOf)
+    .filter(({ appliesTo, isCondition }) => appliesTo === 'members' && !isCondition)
+  return inner.some(({ schema: each }) =>
+    typesOf(each)?.some((type) => type === 'array' || type === 'object'),
+  )
 }
 
-function propertiesOf(schema: Node): [name: string, schema: unknown][] {
-  return parts(schema).flatMap(({ properties }) => Object.entries(nodeOf(properties)))
+// Also those that only a condition names.
+function namesOf(schema: Node): string[] {
+  const all = schemasIn(schema, ({ appliesTo }) => appliesTo === 'value')
+  return [...new Set(all.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
 }
+
+const ofOthers = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']
 
 // A schema without properties allows any.
 function allowsAdditional(schema: Node): boolean {
-  const isDeclared = parts(schema).some(
-    ({ additionalProperties: others, patternProperties }) =>
-      (others !== undefined && others !== false) || patternProperties !== undefined,
+  const isDeclared = partsOf(schema).some((part) =>
+    ofOthers.some((keyword) => part[keyword] !== undefined && part[keyword] !== false),
   )
-  return isDeclared || propertiesOf(schema).length === 0
-}
-
-function parts(schema: Node): Node[] {
-  const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[...nodesOf(allOf), ...nodesOf(anyOf), ...nodesOf(oneOf)].flatMap(parts)]
+  return isDeclared || namesOf(schema).length === 0
 }
 
 // The properties of an exploded object are sent as query parameters, so their names must be unique among them.

@@ -1,10 +1,10 @@
 // The schemas of an operation's requests, one for each part of a request.
 
+import type { AnySchema } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
 import type { Content, Operation, Parameter, Schema } from '../contract/types.js'
 import { withBytes, withFiles } from '../schemas/bytes.js'
-import type { AnySchema } from '../schemas/subschemas.js'
 
 /** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
@@ -45,6 +45,6 @@ export function parametersSchema({ parameters }: Operation, location: Parameter[
 function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {
   if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
   if (kind === 'bytes') return withBytes(schema)
-  if (kind !== 'multipart') return schema
+  if (kind !== 'multipart' || schema === true) return schema
   return withFiles(new Reader(document), schema, (name) => fields?.get(name)?.kind === 'file')
 }

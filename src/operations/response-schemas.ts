@@ -1,10 +1,10 @@
 // The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would resolve them itself.
 
+import { type AnySchema, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
 import type { Operation, Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { hasInheritedName } from '../schemas/inherited-names.js'
-import { type AnySchema, mapSchemas } from '../schemas/subschemas.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<
@@ -48,14 +48,12 @@ export function createResponseSchemas(
   const known = new Map<string, number>()
   // The number of schemas after inlining; Infinity if the serializer does not support one of them.
   const sizeOf = (schema: AnySchema): number => {
-    let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
-    mapSchemas(schema, (each) => {
+    if (typeof schema === 'boolean') return Number.POSITIVE_INFINITY
+    return schemasIn(schema).reduce((size, each) => {
+      if (typeof each.$ref === 'string') return size + sizeAt(each.$ref)
       const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
-      if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
-      else size += isTyped && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
-      return each
-    })
-    return size
+      return isTyped && !isOpen(each) && !hasInheritedName(each) ? size + 1 : Number.POSITIVE_INFINITY
+    }, 0)
   }
   const sizeAt = (ref: string): number => {
     const size = known.get(ref)

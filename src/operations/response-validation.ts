@@ -2,13 +2,13 @@
 // the service: the client gets a 500 without details, the log has the operation, the status and the JSON pointer.
 
 import type { ValidateFunction } from 'ajv'
+import type { AnySchema } from '../contract/keywords.js'
 import { responseContent } from '../contract/media-types.js'
 import type { Content, Header, Operation } from '../contract/types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
-import type { AnySchema } from '../schemas/subschemas.js'
 
 /** A response that the contract does not declare. The message names the operation, the status and the JSON pointer. */
 export class ResponseError extends Error {

@@ -4,11 +4,11 @@ import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { stringify } from 'lossless-json'
+import type { AnySchema } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
-import type { AnySchema } from './subschemas.js'
 
 // RFC 3339 dates and times that PostgreSQL cannot store: the year 0, and offsets of 16 hours or more.
 const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/

@@ -3,9 +3,9 @@
 
 import { _, type Ajv, type Code, type KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
+import { type AnySchema, schemasIn } from '../contract/keywords.js'
 import type { Schema } from '../contract/types.js'
 import type { Resolve } from './references.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** A property for which each alternative allows different values. */
 export interface DistinguishingProperty {
@@ -94,17 +94,13 @@ function changesValues(
   resolve: Resolve,
   refs = new Set<unknown>(),
 ): boolean {
-  let found = false
-  mapSchemas(schema, (each) => {
+  return schemasIn(schema).some((each) => {
     const isCoerced = options.coerceTypes === true && each.type !== undefined
-    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) found = true
-    if (each.$ref !== undefined && !refs.has(each.$ref)) {
-      refs.add(each.$ref)
-      found ||= changesValues(resolve(each), options, resolve, refs)
-    }
-    return each
+    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) return true
+    if (each.$ref === undefined || refs.has(each.$ref)) return false
+    refs.add(each.$ref)
+    return changesValues(resolve(each), options, resolve, refs)
   })
-  return found
 }
 
 function replaceValue(cxt: KeywordCxt, value: Name): void {
@@ -237,7 +233,7 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
   return type === undefined ? exactNumber === undefined : [type].flat().includes('object')
 }
 
-// The values a schema allows for a property; undefined for any.
+// The values a schema allows for a property, by itself and its `allOf`, since other parts of it may not apply; undefined for any.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
   const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
   const own = given && resolve(given)

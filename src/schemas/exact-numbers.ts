@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Ajv, ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
+import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import type { Schema } from '../contract/types.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { exactNumber, integerRange, integerRanges, isBig } from '../lib/exact-number.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'

@@ -2,9 +2,9 @@
 // inherited value.
 
 import type { Ajv } from 'ajv'
+import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import type { Schema } from '../contract/types.js'
 import type { NumberMode } from './exact-numbers.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** Whether a schema declares such a property. */
 export function hasInheritedName({ properties = {} }: Schema): boolean {

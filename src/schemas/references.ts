@@ -2,10 +2,10 @@
 
 import type { Ajv } from 'ajv'
 import { ContractError } from '../contract/contract-error.js'
+import { type AnySchema, contextIn, mapSchemas, outermost } from '../contract/keywords.js'
 import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
 import { asCondition } from './exact-numbers.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`. */
 export type Resolve = (schema: Schema) => Schema
@@ -86,11 +86,11 @@ function createTargetOf(document: object): (ref: string) => AnySchema {
   return targetOf
 }
 
-function anchored(value: unknown, ref: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
+function anchored(value: unknown, ref: string, context = outermost): unknown {
+  if (context.isData || typeof value !== 'object' || value === null) return undefined
   if ((value as Schema).$dynamicAnchor === ref.slice(1)) return value
-  for (const each of Object.values(value)) {
-    const found = anchored(each, ref)
+  for (const [key, each] of Object.entries(value)) {
+    const found = anchored(each, ref, contextIn(context, key, Array.isArray(value)))
     if (found !== undefined) return found
   }
   return undefined

@@ -170,6 +170,16 @@ const documents: [title: string, document: object, old: object][] = [
     },
   ],
   [
+    'examples that look like schemas',
+    { info: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
+    { info: {}, paths: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
+  ],
+  [
+    'a description beside the reference of a link',
+    { info: {}, components: { links: { a: { $ref: '#/b', description: 'B' } } } },
+    { info: {}, paths: {}, components: { links: { a: { $ref: '#/b' } } } },
+  ],
+  [
     'a description beside a reference',
     { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b', description: 'B' }] } } } },
     { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b' }] } } } },
