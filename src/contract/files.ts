@@ -1,4 +1,5 @@
-// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location of each part.
+// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location
+// of each part.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -22,10 +23,10 @@ import { knownExtensions } from './extensions.js'
 import {
   type Context,
   contextIn,
-  holdsPathItems,
-  holdsReferenceObjects,
   mapMembers,
   outermost,
+  pathItemFields,
+  referenceFields,
 } from './keywords.js'
 import { resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
@@ -38,7 +39,10 @@ export interface Source {
   readonly text: string
   /** The files it was read from. */
   readonly files: readonly string[]
-  /** The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to it. */
+  /**
+   * The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to
+   * it.
+   */
   locate(pointer: Pointer): string
 }
 
@@ -95,7 +99,8 @@ export async function readSource(
   }
 }
 
-// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to report what is wrong.
+// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
+// report what is wrong.
 function isSelfContained(document: object): boolean {
   const known = new Set<string>()
   const resolves = (ref: string) => {
@@ -126,7 +131,8 @@ function isUnknownExtension(key: string, { isMap }: Context): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
 }
 
-// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
+// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
+// is data.
 function isPlainData(value: object, resolves: (ref: string) => boolean): boolean {
   const { $ref } = value as { readonly $ref?: unknown }
   if (typeof $ref !== 'string') return false
@@ -179,8 +185,8 @@ function parseYaml(text: string): object {
   return value
 }
 
-// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
-// line and column.
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML
+// parser's form, with the line and column.
 function refuseNotFinite(parsed: Document, lines: LineCounter): void {
   visit(parsed, {
     Scalar(place, { value, source, range }) {
@@ -211,17 +217,18 @@ function withoutForeign(value: unknown, file: ParsedFile, context: Context): unk
   })
 }
 
-// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings and is a target itself. At the
-// top of a file, nothing distinguishes a schema, whose siblings count, from a response or a path item.
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings
+// and is a target itself. At the top of a file, nothing distinguishes a schema, whose siblings count, from a
+// response or a path item.
 function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object {
   const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
   const isUnknown = of === '' && Object.keys(siblings).length > 0
-  if (typeof $ref !== 'string' || $ref.startsWith('#') || holdsPathItems(of) || isUnknown) return value
-  return refAsAllOf(nodeOf(value), isOld || holdsReferenceObjects(of), of !== '')
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || pathItemFields.has(of) || isUnknown) return value
+  return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
 }
 
-// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
-// any other.
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a
+// map, `$ref` is a name like any other.
 function completed(
   value: unknown,
   bundle: object,
@@ -285,7 +292,8 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
   }
 }
 
-// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing part around it.
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing
+// part around it.
 function offsetOf(root: unknown, at: Pointer): number | undefined {
   let offset: number | undefined
   let node = root

@@ -59,7 +59,7 @@ export function mapSubschemas(schema: Schema, change: (subschema: Subschema) => 
     const known = schemaKeywords.get(keyword)
     if (known === undefined || typeof value !== 'object' || value === null) return [keyword, value]
     const changed = (each: unknown, name?: string) =>
-      isObject(each) ? change({ ...known, keyword, ...(name !== undefined && { name }), schema: each }) : each
+      isNode(each) ? change({ ...known, keyword, ...(name !== undefined && { name }), schema: each }) : each
     if (known.holds === 'one') return [keyword, changed(value)]
     if (Array.isArray(value)) return [keyword, value.map((each, i) => changed(each, String(i)))]
     return [keyword, mapValues(value, changed)]
@@ -147,25 +147,23 @@ export function mapMembers(
   return mapValues(value, (each, key) => change(each, contextIn(context, key), key))
 }
 
-function mapValues(value: object, change: (each: unknown, key: string) => unknown): object {
+/** A copy of an object with `change` applied to each value. */
+export function mapValues(
+  value: object,
+  change: (each: unknown, key: string) => unknown,
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, change(each, key)]))
 }
 
-/** Whether the values of a field are Path Item Objects, whose `$ref` may have sibling fields. */
-export function holdsPathItems(of: string): boolean {
-  return of === 'paths' || of === 'pathItems' || of === 'webhooks'
-}
-
-const referenceFields: ReadonlySet<string> = new Set([
+/** Fields whose values are Path Item Objects, whose `$ref` may have sibling fields. */
+export const pathItemFields: ReadonlySet<string> = new Set(['paths', 'pathItems', 'webhooks'])
+/** Fields in which a `$ref` is a Reference Object, whose siblings do not count, and not a schema. */
+export const referenceFields: ReadonlySet<string> = new Set([
   ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'securitySchemes', 'links'],
   'callbacks',
 ])
 
-/** Whether a `$ref` in a field is a Reference Object, whose siblings do not count, and not a schema. */
-export function holdsReferenceObjects(of: string): boolean {
-  return referenceFields.has(of)
-}
-
-function isObject(value: unknown): value is Schema {
+/** Whether a value is an object, such as a schema that is not `true` or `false`. */
+export function isNode(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,8 @@
-// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and moves keywords beside a `$ref`
-// into `allOf`, so that following the reference does not lose them.
+// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and
+// moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
-import { holdsPathItems, holdsReferenceObjects, mapMembers, outermost } from './keywords.js'
+import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
 
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
@@ -24,8 +24,8 @@ function converted(value: unknown, isOld: boolean, context = outermost): unknown
   if (context.isData || typeof value !== 'object' || value === null) return rounded(value)
   const copy = mapMembers(value, context, (each, inner) => converted(each, isOld, inner))
   if (context.isMap || Array.isArray(copy)) return copy
-  if ('$ref' in copy && holdsPathItems(context.of)) return copy
-  const ignoresSiblings = isOld || holdsReferenceObjects(context.of)
+  if ('$ref' in copy && pathItemFields.has(context.of)) return copy
+  const ignoresSiblings = isOld || referenceFields.has(context.of)
   return toSchema31(copy as Node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
 }
 
@@ -34,7 +34,8 @@ const exactKeywords = new Set([
   ...['enum', 'const', 'default'],
 ])
 
-// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add the exact values as JSON.
+// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
+// the exact values as JSON.
 function withExact(schema: Node): Node {
   const entries = Object.entries(schema)
   const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
@@ -56,7 +57,8 @@ export function rounded(value: unknown): unknown {
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
-// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes the names.
+// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes
+// the names.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
   const alternatives = node.oneOf ?? node.anyOf
@@ -80,7 +82,8 @@ function lastName(ref: string): string {
 }
 
 /**
- * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference Objects ignore siblings.
+ * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference
+ * Objects ignore siblings.
  * @param keepsText whether a `summary` or `description` alone is worth an `allOf`
  */
 export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = false): Node {
@@ -94,8 +97,8 @@ export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = fal
 }
 
 /**
- * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas are left alone. Many 3.1
- * documents still use them, and they have no other meaning there.
+ * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas
+ * are left alone. Many 3.1 documents still use them, and they have no other meaning there.
  * @param finish a further change to the schema, made before it is wrapped to allow null
  */
 export function toSchema31(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {

@@ -1,7 +1,7 @@
-// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot express are
-// dropped, so the result may allow more than the service does.
+// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
+// express are dropped, so the result may allow more than the service does.
 
-import { holdsReferenceObjects, mapMembers, outermost, schemaKeywords } from '../contract/keywords.js'
+import { mapMembers, outermost, referenceFields, schemaKeywords } from '../contract/keywords.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
 
@@ -81,7 +81,7 @@ function createConvert(pathItems: Node, unsupported: readonly string[]): (value:
       return { ...nodeOf(convert(pathItems[pathItem], { ...outermost, of })), ...siblings }
     const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
     if (of === 'paths') return { ...target, ...siblings }
-    if (holdsReferenceObjects(of) || Object.keys(siblings).length === 0) return target
+    if (referenceFields.has(of) || Object.keys(siblings).length === 0) return target
     const { allOf = [], ...others } = withKeywordsOf30(siblings)
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
