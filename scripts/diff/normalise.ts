@@ -1,5 +1,5 @@
-// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
-// documents have no difference. Documentation is not changed.
+// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
+// so that equivalent documents have no difference. Documentation is not changed.
 
 import { schemaKeywords } from '../../src/contract/keywords.js'
 import { essence } from '../../src/contract/media-types.js'
@@ -50,7 +50,8 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 }
 
 /**
- * Normalises a document, and records in the tables where its parts came from. Documents to be compared share the tables.
+ * Normalises a document, and records in the tables where its parts came from. Documents to be compared share
+ * the tables.
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function normalise(document: Node, tables: Tables): Node {
@@ -232,8 +233,8 @@ function renamed(node: Node, rename: (key: string) => string): Node {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [nameOf(key), value]))
 }
 
-// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of other text it is UTF-8 by
-// default.
+// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of
+// other text it is UTF-8 by default.
 function mediaType(type: string): string {
   const [, ...parameters] = type.split(';').map((part) => part.trim())
   const name = essence(type)

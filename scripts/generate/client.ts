@@ -1,5 +1,5 @@
-// generated/client.ts: the type of the client, with a function per operation, and the table it needs at run time: how to call each
-// operation, and where int64 values are in its responses.
+// generated/client.ts: the type of the client, with a function per operation, and the table it needs at run
+// time: how to call each operation, and where int64 values are in its responses.
 
 import type {
   ClientBody,
@@ -88,7 +88,8 @@ function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boole
   return kind === 'text' ? 'string' : 'Uint8Array'
 }
 
-// The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or properties with defaults.
+// The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or
+// properties with defaults.
 function sentType(operation: Operation, document: object, hasReadOrWriteOnly: boolean): string {
   const { id, body } = operation
   const sent = sentContent(operation)
@@ -202,8 +203,8 @@ class Int64Places {
   constructor(readonly reader: Reader) {}
 
   /**
-   * Undefined for a schema without int64, to keep the table small. Only by the keywords that openapi-typescript reads: a value that the
-   * types do not have as bigint must not become one.
+   * Undefined for a schema without int64, to keep the table small. Only by the keywords that
+   * openapi-typescript reads: a value that the types do not have as bigint must not become one.
    */
   of(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
@@ -230,7 +231,8 @@ class Int64Places {
     return Object.keys(places).length > 0 ? places : undefined
   }
 
-  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of their schemas.
+  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of
+  // their schemas.
   #additional(schema: Node): Place | undefined {
     const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
     const each = others.flatMap((one) => this.of(one) ?? [])

@@ -41,8 +41,8 @@ const warned = [
   'no-enum-type-mismatch', // rejected by the validators of implemented operations
 ]
 const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
-// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The router prefers the more
-// specific of two ambiguous paths.
+// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The
+// router prefers the more specific of two ambiguous paths.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxBytes = 2_000_000
 
@@ -53,7 +53,8 @@ export async function isLarge(file: string): Promise<boolean> {
 }
 
 /**
- * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared within a process.
+ * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared
+ * within a process.
  * @throws {ContractError} if the document is not a contract or cannot be linted
  */
 export async function lintFile(file: string): Promise<LintResult> {
@@ -100,7 +101,8 @@ function summarised(problems: readonly NormalizedProblem[], file: string): strin
   )
 }
 
-// A finding about the document's structure is an error if the server would do something other than the author meant.
+// A finding about the document's structure is an error if the server would do something other than the author
+// meant.
 function severityOf({
   ruleId,
   severity,
@@ -151,7 +153,8 @@ function lineOf(
 
 const guessesMax = 3
 
-// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three suggestions do not help.
+// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three
+// suggestions do not help.
 function hintOf(message: string, suggest: readonly string[]): string {
   if (/^Property `\$ref` is not expected/.test(message))
     return ' It must be a text, in quotes where it begins with #.'

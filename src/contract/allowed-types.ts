@@ -1,4 +1,5 @@
-// The types that a schema allows, as far as its keywords show: they decide how the text of a parameter or of a form's field is read.
+// The types that a schema allows, as far as its keywords show: they decide how the text of a parameter or of
+// a form's field is read.
 
 import { type Node, nodesOf } from './reader.js'
 
@@ -7,7 +8,10 @@ type Types = readonly string[]
 const ofObjects = ['properties', 'patternProperties', 'additionalProperties']
 const ofArrays = ['items', 'prefixItems']
 
-/** The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not considered. */
+/**
+ * The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not
+ * considered.
+ */
 export function typesOf(schema: Node): Types | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   if (schema.const !== undefined) return [typeOf(schema.const)]

@@ -1,4 +1,5 @@
-// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the server cannot validate.
+// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the
+// server cannot validate.
 
 import { typesOf, unionOf } from './allowed-types.js'
 import { partsOf, type Subschema, subschemasOf } from './keywords.js'
@@ -14,8 +15,8 @@ interface Declared {
 }
 
 /**
- * Reads the media types of a request body or a response. A media type that the server cannot validate is skipped if there is another
- * one, with a warning; otherwise the operation is unsupported.
+ * Reads the media types of a request body or a response. A media type that the server cannot validate is
+ * skipped if there is another one, with a warning; otherwise the operation is unsupported.
  */
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Content[] {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
@@ -78,7 +79,8 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
   return { mediaType, kind: 'text', schema, types }
 }
 
-// Only the length of bytes can be validated, and only for a single media type: validators are found by type, which a range is not.
+// Only the length of bytes can be validated, and only for a single media type: validators are found by type,
+// which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
 const assertionKeywords =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i

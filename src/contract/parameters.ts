@@ -1,4 +1,5 @@
-// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
+// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that
+// OpenAPI leaves undefined.
 
 import { typesOf } from './allowed-types.js'
 import { partsOf, schemasIn, subschemasOf } from './keywords.js'
@@ -17,7 +18,8 @@ const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   cookie: ['form'],
 }
 
-// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security declare them.
+// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security
+// declare them.
 const ignoredHeaders = ['accept', 'content-type', 'authorization']
 
 /** Whether a parameter is a header that OpenAPI ignores among parameters. */
@@ -25,7 +27,10 @@ export function isIgnoredParameter({ in: location, name }: Node): boolean {
   return location === 'header' && ignoredHeaders.includes(String(name).toLowerCase())
 }
 
-/** Reads and checks the parameters of an operation: its own, and those of its path item that it does not override. */
+/**
+ * Reads and checks the parameters of an operation: its own, and those of its path item that it does not
+ * override.
+ */
 export function readParameters(
   reader: Reader,
   place: string,
@@ -173,13 +178,15 @@ function undefinedPlaces(
   return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
 }
 
-// Whether the router or the query parser reads the value as is. The query parser would make an array of a repeated value of any type.
+// Whether the router or the query parser reads the value as is. The query parser would make an array of a
+// repeated value of any type.
 function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
   if (location === 'cookie' || form.shape !== 'primitive' || form.allowEmptyValue) return false
   return location === 'query' ? !shapes.has('any') : form.style === 'simple'
 }
 
-// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of its own (exploded form).
+// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of
+// its own (exploded form).
 function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined {
   if (shapes.size === 1) {
     const [only] = shapes
@@ -224,7 +231,8 @@ function allowsAdditional(schema: Node): boolean {
   return isDeclared || namesOf(schema).length === 0
 }
 
-// The properties of an exploded object are sent as query parameters, so their names must be unique among them.
+// The properties of an exploded object are sent as query parameters, so their names must be unique among
+// them.
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()

@@ -24,7 +24,10 @@ function memberOf(at: unknown, key: string): unknown {
   return (at as Record<string, unknown>)[key]
 }
 
-/** Whether a schema applies itself to the same value again, without end (JSON Schema Core 2020-12, section 9.4.1). */
+/**
+ * Whether a schema applies itself to the same value again, without end (JSON Schema Core 2020-12, section
+ * 9.4.1).
+ */
 export function recursesInfinitely(document: object, ref: string): boolean {
   const seen = new Set<unknown>()
   const leadsBack = (schema: unknown): boolean => {

@@ -1,4 +1,5 @@
-// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and warnings.
+// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and
+// warnings.
 
 import { oneLine } from '../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
@@ -112,7 +113,8 @@ export class Reader {
   }
 
   /**
-   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one that contains itself, become `{}`.
+   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
+   * that contains itself, become `{}`.
    */
   dereferenced(value: unknown, refs: readonly string[] = [], context = outermost): unknown {
     if (context.isData || typeof value !== 'object' || value === null) return value ?? {}

@@ -14,7 +14,9 @@ export interface RequestSchemas {
   readonly body?: { readonly content: Readonly<Record<string, { readonly schema: AnySchema }>> }
 }
 
-/** The schemas of an operation, except for its cookies. An operation without query parameters accepts none. */
+/**
+ * The schemas of an operation, except for its cookies. An operation without query parameters accepts none.
+ */
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
@@ -30,7 +32,10 @@ export function requestSchemas(operation: Operation, document: object): RequestS
   }
 }
 
-/** The schema of all parameters in one location; undefined if there are none. JSON parameters are validated separately. */
+/**
+ * The schema of all parameters in one location; undefined if there are none. JSON parameters are validated
+ * separately.
+ */
 export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
   const here = parameters.filter((each) => each.in === location)
   if (here.length === 0) return undefined

@@ -1,4 +1,5 @@
-// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would resolve them itself.
+// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would
+// resolve them itself.
 
 import { type AnySchema, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
@@ -14,15 +15,16 @@ export type ResponseSchemas = Readonly<
 // For one response. Schemas that refer to each other often grow without bound when they are inlined.
 const schemasMax = 1_000
 
-// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults, which it would add to a
-// handler's response.
+// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults,
+// which it would add to a handler's response.
 const unsupported = [
   'default',
   ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
   ...['unevaluatedProperties', 'writeOnly', exactNumbers],
 ]
 
-// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and cannot write a bigint there.
+// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and
+// cannot write a bigint there.
 function isOpen({
   type,
   items,
@@ -38,8 +40,9 @@ function isOpen({
 }
 
 /**
- * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write every value that they
- * allow. It cannot write bigints among alternatives, which it chooses with its own Ajv, nor where a schema names no type.
+ * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write
+ * every value that they allow. It cannot write bigints among alternatives, which it chooses with its own Ajv,
+ * nor where a schema names no type.
  */
 export function createResponseSchemas(
   document: object,

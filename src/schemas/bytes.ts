@@ -1,5 +1,5 @@
-// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its length is validated, in
-// bytes (OpenAPI 3.1.1, section 4.4.2).
+// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its
+// length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import type { Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
@@ -52,7 +52,10 @@ export function withBytes<Each extends AnySchema>(schema: Each): Each {
   })
 }
 
-/** The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are dereferenced. */
+/**
+ * The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are
+ * dereferenced.
+ */
 export function withFiles(
   reader: Reader,
   given: Schema,

@@ -1,4 +1,5 @@
-// Validates defaults against their own schemas. Without this, every request that relies on an invalid default would fail.
+// Validates defaults against their own schemas. Without this, every request that relies on an invalid default
+// would fail.
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
@@ -13,8 +14,8 @@ import { compilableWithout } from './read-write-only.js'
 import { createReferences } from './references.js'
 
 /**
- * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit must be at most 100`. A
- * schema that several others refer to is reported once.
+ * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
+ * must be at most 100`. A schema that several others refer to is reported once.
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('check', { useDefaults: true })

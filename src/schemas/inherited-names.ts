@@ -1,5 +1,5 @@
-// Properties named like those every JavaScript object inherits, such as `constructor` and `toString`: reading an absent one would find the
-// inherited value.
+// Properties named like those every JavaScript object inherits, such as `constructor` and `toString`: reading
+// an absent one would find the inherited value.
 
 import type { Ajv } from 'ajv'
 import { type AnySchema, mapSchemas } from '../contract/keywords.js'

@@ -1,4 +1,5 @@
-// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation, section 9.4).
+// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation,
+// section 9.4).
 
 import type { Ajv } from 'ajv'
 import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
@@ -56,7 +57,8 @@ function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema)
   return namesOf
 }
 
-// `required` may be in one subschema and the property in another. A schema that requires none of the names is returned unchanged.
+// `required` may be in one subschema and the property in another. A schema that requires none of the names is
+// returned unchanged.
 function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
   const isKept = (name: string) => !names.has(name)
   const without = once((each): Schema => {

@@ -1,4 +1,5 @@
-// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer to it.
+// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer
+// to it.
 
 import type { Ajv } from 'ajv'
 import { ContractError } from '../contract/contract-error.js'
@@ -7,11 +8,14 @@ import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import type { Schema } from '../contract/types.js'
 import { asCondition } from './exact-numbers.js'
 
-/** The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`. */
+/**
+ * The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`.
+ */
 export type Resolve = (schema: Schema) => Schema
 
 /**
- * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s under new names.
+ * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s
+ * under new names.
  * @param prepare returns the change to make to each schema before it is added
  */
 export function createReferences(
@@ -29,7 +33,8 @@ export function createReferences(
   }
   const change = prepare(resolve)
   const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
-  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not its `$ref` target.
+  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not
+  // its `$ref` target.
   const add = (target: AnySchema, isCondition: boolean) => {
     const added = isCondition ? conditions : values
     const known = added.get(target)
@@ -72,7 +77,8 @@ function within<Result>(ref: string, add: () => Result): Result {
 
 type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>
 
-// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and follows chains of references.
+// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and
+// follows chains of references.
 function createTargetOf(document: object): (ref: string) => AnySchema {
   const targets = new Map<string, AnySchema>()
   const targetOf = (ref: string): AnySchema => {
