@@ -1,7 +1,14 @@
 // Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
 // express are dropped, so the result may allow more than the service does.
 
-import { mapMembers, outermost, referenceFields, schemaKeywords } from '../contract/keywords.js'
+import {
+  mapMembers,
+  outermost,
+  partsOf,
+  referenceFields,
+  schemaKeywords,
+  subschemasOf,
+} from '../contract/keywords.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
 
@@ -90,8 +97,8 @@ function createConvert(pathItems: Node, unsupported: readonly string[]): (value:
 
 // Whether a boolean in a field is a schema that 3.0 cannot express.
 function isSchemaIn(of: string): boolean {
-  const isKeyword = schemaKeywords.has(of) && of !== 'additionalProperties'
-  return isKeyword || of === 'schema' || of === 'schemas'
+  const isKnown = schemaKeywords.has(of) && !unknownKeywords.includes(of)
+  return (isKnown && of !== 'additionalProperties') || of === 'schema' || of === 'schemas'
 }
 
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
@@ -101,6 +108,7 @@ function withKeywordsOf30(node: Node): Node {
   const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
   return withTypes({
     ...(format !== undefined && { format }),
+    ...(losesProperties(node) && { additionalProperties: true }),
     ...Object.fromEntries(known),
     ...('const' in node && { enum: [node.const] }),
     ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
@@ -109,6 +117,17 @@ function withKeywordsOf30(node: Node): Node {
     ...(node.patternProperties !== undefined && { additionalProperties: true }),
     ...(node.prefixItems !== undefined && { items: {} }),
   })
+}
+
+// Whether a keyword that 3.0 does not have allows properties beside the schema's own.
+function losesProperties({ properties, unevaluatedProperties: others = false, ...node }: Node): boolean {
+  if (properties === undefined) return false
+  const dropped = subschemasOf(node).filter(({ keyword }) => unknownKeywords.includes(keyword))
+  const parts = dropped
+    .filter(({ appliesTo }) => appliesTo === 'value')
+    .flatMap((each) => partsOf(each.schema))
+  const names = parts.flatMap((part) => Object.keys(nodeOf(part.properties)))
+  return others !== false || names.some((name) => !Object.hasOwn(nodeOf(properties), name))
 }
 
 // In 3.0 `exclusiveMinimum` is a flag of `minimum`. With both bounds in 3.1, the tighter one applies.
