@@ -22,13 +22,13 @@ import {
   type Field,
   isJson,
   isRange,
-  mapSchemas,
   type Node,
   nodeOf,
   type Operation,
   Reader,
   type Response,
   resolvePointer,
+  schemasIn,
 } from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
 import { type Notation, namedType, notationOf } from './notation.js'
@@ -195,17 +195,16 @@ function filledNames(document: object, schema: AnySchema | undefined): string[] 
   const reader = new Reader(document)
   const isFilled = new Map<string, boolean>()
   const seen = new Set<string>()
-  const look = (from: AnySchema): unknown =>
-    mapSchemas(from, (each) => {
+  const look = (from: AnySchema): void => {
+    for (const each of schemasIn(from)) {
       for (const [name, field] of Object.entries(nodeOf(each.properties)))
         isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
       const { $ref } = each
-      if (typeof $ref === 'string' && !seen.has($ref)) {
-        seen.add($ref)
-        look(reader.node(each))
-      }
-      return each
-    })
+      if (typeof $ref !== 'string' || seen.has($ref)) continue
+      seen.add($ref)
+      look(reader.node(each))
+    }
+  }
   look(schema ?? {})
   return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
 }
@@ -341,7 +340,10 @@ class Int64Places {
 
   constructor(readonly reader: Reader) {}
 
-  /** Undefined for a schema without int64, to keep the table small. */
+  /**
+   * Undefined for a schema without int64, to keep the table small. Only by the keywords that
+   * openapi-typescript reads: a value that the types do not have as bigint must not become one.
+   */
   of(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node

@@ -3,12 +3,12 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
+import type { AnySchema } from '../contract/keywords.js'
 import { responseContent } from '../contract/media-types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
-import type { AnySchema } from '../schemas/subschemas.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
