@@ -1,14 +1,7 @@
 import t from 'tap'
-import type { Context } from '../../../src/handlers/handler.js'
-import { ApiError } from '../../../src/handlers/handler.js'
-import { statuses } from '../../fixtures/facts.js'
-import { startWithOperations } from '../../fixtures/operations.js'
-import type { Answer } from '../../fixtures/service.js'
-
-const responses = {
-  '204': { description: 'Done.' },
-  default: { $ref: '#/components/responses/UnexpectedError' },
-}
+import { RequestError } from '../../../src/openapi/index.js'
+import { contractWith, done, type Handler, startEngine } from '../../fixtures/engine.js'
+import type { Answer } from '../../fixtures/send.js'
 
 const form = {
   type: 'object',
@@ -19,7 +12,7 @@ const form = {
     categoryId: { type: 'integer', format: 'int64' },
     weight: { type: 'number', maximum: 100 },
     tame: { type: 'boolean', default: true },
-    status: { $ref: '#/components/schemas/PetStatus' },
+    status: { enum: ['available', 'sold'] },
     tags: { type: 'array', maxItems: 3, items: { type: 'string' } },
     ids: { type: 'array', items: { type: 'integer', format: 'int64' } },
     born: { type: ['integer', 'null'] },
@@ -52,15 +45,12 @@ const upload = {
 
 const urlencoded = 'application/x-www-form-urlencoded'
 
-const body = (content: object, required = true) => ({
-  requestBody: { required, content },
-  responses: responses,
-})
+const body = (content: object, required = true) => ({ requestBody: { required, content }, responses: done })
 
 t.test('bodies', async (t) => {
   const bodies: unknown[] = []
   let typeGiven: string | undefined
-  const take = async (request: { body: unknown }, { contentType }: Context) => {
+  const take: Handler = async (request, { contentType }) => {
     bodies.push(request.body)
     typeGiven = contentType
     return { status: 204 }
@@ -92,12 +82,11 @@ t.test('bodies', async (t) => {
       'application/xml': { schema: { type: 'object', properties: { a: { type: 'string' } } } },
     },
   }
-  const operations = Object.entries(contents).map(([name, content]) => [
-    name,
-    { operation: body(content), handler: take },
-  ])
-  const optional = { operation: body({ 'text/plain': { schema: { type: 'string' } } }, false), handler: take }
-  const { call, contract } = await startWithOperations(t, { ...Object.fromEntries(operations), optional })
+  const operations = Object.entries(contents).map(([name, content]) => [name, body(content)] as const)
+  const optional = body({ 'text/plain': { schema: { type: 'string' } } }, false)
+  const contract = await contractWith({ ...Object.fromEntries(operations), optional })
+  const names = [...contract.operations.keys()]
+  const { call } = await startEngine(t, contract, Object.fromEntries(names.map((name) => [name, take])))
   const post = (name: string, type: string, body: string | Uint8Array) =>
     call('POST', `/${name}`, { headers: { 'content-type': type }, body })
 
@@ -167,7 +156,7 @@ t.test('bodies', async (t) => {
       'form',
       urlencoded,
       'name=R&categoryId=9223372036854775808&weight=x&tame=1&status=lost&tags=1&tags=2&tags=3&tags=4&ids=1,x&born=x&address={}',
-      `body.name must have at least 2 characters; body.categoryId must be an integer from -9223372036854775808 to 9223372036854775807; body.weight must be a number; body.tame must be a boolean; body.status must be one of: ${statuses.join(', ')}; body.tags must have at most 3 items; body.ids[1] must be an integer; body.born must be an integer; body.address.street is required`,
+      `body.name must have at least 2 characters; body.categoryId must be an integer from -9223372036854775808 to 9223372036854775807; body.weight must be a number; body.tame must be a boolean; body.status must be one of: available, sold; body.tags must have at most 3 items; body.ids[1] must be an integer; body.born must be an integer; body.address.street is required`,
     ],
     ['form', urlencoded, 'name=ab&name=cd&categoryId=1', 'body.name must be given once'],
     ['form', urlencoded, 'name=a%00&categoryId=%FF', `body.name ${unfit}; body.categoryId ${unfit}`],
@@ -357,7 +346,7 @@ function plain(value: unknown): unknown {
 t.test('responses', async (t) => {
   let response: unknown
   const respond = async () => {
-    if (response instanceof ApiError) throw response
+    if (response instanceof RequestError) throw response
     return response
   }
   const json = (schema: object) => ({ description: 'It.', content: { 'application/json': { schema } } })
@@ -379,11 +368,10 @@ t.test('responses', async (t) => {
     gone: { '204': json(id) },
     completed: { '200': json({ type: 'object', properties: { a: { type: 'integer', default: 4 } } }) },
   }
-  const operations = Object.entries(declared).map(([name, responses]) => [
-    name,
-    { operation: { responses }, handler: respond },
-  ])
-  const { call, log } = await startWithOperations(t, Object.fromEntries(operations))
+  const operations = Object.entries(declared).map(([name, responses]) => [name, { responses }] as const)
+  const contract = await contractWith(Object.fromEntries(operations))
+  const handlers = Object.fromEntries(operations.map(([name]) => [name, respond]))
+  const { call, log } = await startEngine(t, contract, handlers)
   const ask = (name: string, given: unknown): Promise<Answer> => {
     response = given
     log.length = 0
@@ -447,11 +435,11 @@ t.test('responses', async (t) => {
 
   t.test('an error that the operation does not declare is sent all the same, and logged', async (t) => {
     for (const name of ['alone', 'onlyDefault', 'image']) {
-      const refused = await ask(name, new ApiError('pet_not_found', 'No.'))
-      t.strictSame(refused.body, { code: 'pet_not_found', message: 'No.', status: 404 }, name)
+      const refused = await ask(name, new RequestError<string>('not_here', 'No.'))
+      t.strictSame(refused.body, { code: 'not_here', message: 'No.', status: 404 }, name)
       t.equal(refused.status, 404)
       t.match(
-        log.find(({ reason }) => reason === '404 pet_not_found'),
+        log.find(({ reason }) => reason === '404 not_here'),
         { level: 40 },
       )
     }
