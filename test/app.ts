@@ -1,9 +1,11 @@
 import t from 'tap'
-import { parseDocument } from 'yaml'
+import { parse, parseDocument } from 'yaml'
 import { handlers } from '../generated/handlers.js'
 import { ApiError } from '../src/handlers/handler.js'
+import { contractFile } from '../src/lib/paths.js'
 import { type ErrorBody, readContract } from '../src/openapi/index.js'
 import { prefix } from './fixtures/facts.js'
+import { problemsOf } from './fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 
 t.test('the service apart from its operations', async (t) => {
@@ -19,6 +21,16 @@ t.test('the service apart from its operations', async (t) => {
     t.equal(yaml.text, contract.text)
     t.equal(yaml.headers.get('content-type'), 'application/yaml; charset=utf-8')
     t.strictSame((await send(`${origin}/openapi.json`)).body, JSON.parse(JSON.stringify(contract.document)))
+  })
+
+  t.test('serves it in OpenAPI 3.0, with the same operations', async (t) => {
+    const { status, headers, text } = await send(`${origin}/openapi-3.0.yaml`)
+    t.strictSame([status, headers.get('content-type')], [200, 'application/yaml; charset=utf-8'])
+    const document = parse(text, { intAsBigInt: true })
+    t.match(document.openapi, /^3\.0\./)
+    t.strictSame(await problemsOf(document), [])
+    const read = await readContract(contractFile, async () => text)
+    t.strictSame(read.operations, contract.operations)
   })
 
   t.test('distinguishes an unknown path from a wrong method', async (t) => {

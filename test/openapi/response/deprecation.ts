@@ -1,29 +1,24 @@
 import t from 'tap'
 import type { Deprecation, Operation } from '../../../src/openapi/contract/contract.js'
 import { deprecationHeaders } from '../../../src/openapi/response/deprecation.js'
-import { deprecation, prefix } from '../../fixtures/facts.js'
-import { contract } from '../../fixtures/service.js'
+import { contractWith, done } from '../../fixtures/engine.js'
 
-const getPet = operation('getPet')
-const dates = { deprecatedAt: new Date('2026-11-20T00:00:00Z'), sunset: undefined, successor: undefined }
-
-function operation(id: string): Operation {
-  const found = contract.operations.get(id)
-  if (found === undefined) throw new Error(`${id} is not in the contract`)
-  return found
+const dated = { deprecated: true, 'x-deprecated-at': '2026-11-20' }
+const contract = {
+  ...(await contractWith({ old: { ...dated, responses: done }, listToys: { responses: done } })),
+  prefix: '/v2',
 }
-
-t.test('getPet is deprecated by the dates of the contract', async (t) => {
-  const { Deprecation, Sunset = null, Link } = deprecationHeaders(getPet, contract) ?? {}
-  t.strictSame({ deprecation: Deprecation, sunset: Sunset, link: Link }, deprecation)
-})
+const [old, listToys] = [...contract.operations.values()] as [Operation, Operation] // the two above
+const deprecatedAt = new Date('2026-11-20T00:00:00Z')
+const dates = { deprecatedAt, sunset: undefined, successor: undefined }
 
 t.test('an operation that is not deprecated has no such headers', async (t) => {
-  for (const id of ['listPets', 'createPet']) t.equal(deprecationHeaders(operation(id), contract), undefined)
+  t.equal(deprecationHeaders(listToys, contract), undefined)
 })
 
-const cases: [title: string, deprecated: Deprecation, headers: Record<string, string>][] = [
-  ['without sunset and successor', dates, { Deprecation: '@1795132800' }],
+const Link = '</v2/listToys>; rel="successor-version"'
+const cases: [title: string, deprecation: Deprecation | undefined, headers: Record<string, string>][] = [
+  ['as the contract dates it', old.deprecation, { Deprecation: '@1795132800' }],
   ['before 1970', { ...dates, deprecatedAt: new Date('1969-12-31T00:00:00Z') }, { Deprecation: '@-86400' }],
   [
     'with a sunset',
@@ -32,27 +27,14 @@ const cases: [title: string, deprecated: Deprecation, headers: Record<string, st
   ],
   [
     'with both',
-    { ...dates, sunset: new Date('2030-12-05T00:00:00Z'), successor: 'listPets' },
-    {
-      Deprecation: '@1795132800',
-      Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-      Link: `<${prefix}/pets>; rel="successor-version"`,
-    },
+    { ...dates, sunset: new Date('2030-12-05T00:00:00Z'), successor: 'listToys' },
+    { Deprecation: '@1795132800', Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT', Link },
   ],
-  [
-    'with a successor',
-    { ...dates, successor: 'createPet' },
-    { Deprecation: '@1795132800', Link: `<${prefix}/pets>; rel="successor-version"` },
-  ],
+  ['with a successor', { ...dates, successor: 'listToys' }, { Deprecation: '@1795132800', Link }],
 ]
 
-for (const [title, deprecated, headers] of cases) {
+for (const [title, deprecation, headers] of cases) {
   t.test(`a deprecation ${title} has only those headers`, async (t) => {
-    t.strictSame(deprecationHeaders({ ...getPet, deprecation: deprecated }, contract), headers)
+    t.strictSame(deprecationHeaders({ ...old, deprecation }, contract), headers)
   })
 }
-
-t.test('the link begins with the prefix of the contract', async (t) => {
-  const headers = deprecationHeaders(getPet, { ...contract, prefix: '/v2' })
-  t.equal(headers?.Link, '</v2/pets>; rel="successor-version"')
-})
