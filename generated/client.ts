@@ -2,7 +2,7 @@
 
 import type { Call } from '../src/client/call.js'
 import type { ClientTable } from '../src/client/table.js'
-import type { operations } from './types.js'
+import type { Pet, operations } from './types.js'
 
 /** A function for each operation of the contract. */
 export interface Calls {
@@ -12,7 +12,7 @@ export interface Calls {
    * Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
    * default: if omitted, it stays absent.
    */
-  readonly createPet: Call<operations["createPet"], operations["createPet"]['responses']["201"]['content']["application/json"]>
+  readonly createPet: Call<operations["createPet"], Pet>
   /**
    * Get an animal
    *
@@ -20,7 +20,7 @@ export interface Calls {
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
-  readonly getPet: Call<operations["getPet"], operations["getPet"]['responses']["200"]['content']["application/json"]>
+  readonly getPet: Call<operations["getPet"], Pet>
   /**
    * List animals
    *
@@ -29,7 +29,7 @@ export interface Calls {
    * costs the same at any depth, and animals added while you page do not cause others to be repeated or
    * skipped.
    */
-  readonly listPets: Call<operations["listPets"], operations["listPets"]['responses']["200"]['content']["application/json"]>
+  readonly listPets: Call<operations["listPets"], Pet[]>
 }
 
 /** What of the contract the client needs at run time. */

@@ -1,6 +1,6 @@
 // Generated from openapi.yaml by `npm run generate`. Do not edit.
 
-import type { components, operations } from './types.js'
+import type { Error, NewPet, Pet, components, operations } from './types.js'
 
 /** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
@@ -16,19 +16,19 @@ export interface Operations {
       query: Record<never, never>
       headers: LowerCase<NonNullable<operations['createPet']['parameters']['header']>>
       cookies: Record<never, never>
-      body: NonNullable<operations['createPet']['requestBody']>['content']['application/json']
+      body: NewPet
     }
     response:
-      | { status: 201; headers: { 'Location': operations['createPet']['responses'][201]['headers']['Location'] }; body: operations['createPet']['responses'][201]['content']['application/json'] }
-      | { status: 400; headers?: undefined; body: operations['createPet']['responses'][400]['content']['application/json'] }
-      | { status: 401; headers?: undefined; body: operations['createPet']['responses'][401]['content']['application/json'] }
-      | { status: 409; headers?: undefined; body: operations['createPet']['responses'][409]['content']['application/json'] }
-      | { status: 413; headers?: undefined; body: operations['createPet']['responses'][413]['content']['application/json'] }
-      | { status: 415; headers?: undefined; body: operations['createPet']['responses'][415]['content']['application/json'] }
-      | { status: 422; headers?: undefined; body: operations['createPet']['responses'][422]['content']['application/json'] }
-      | { status: 429; headers?: undefined; body: operations['createPet']['responses'][429]['content']['application/json'] }
-      | { status: 500; headers?: undefined; body: operations['createPet']['responses'][500]['content']['application/json'] }
-      | { status: 503; headers?: undefined; body: operations['createPet']['responses'][503]['content']['application/json'] }
+      | { status: 201; headers: { 'Location': string }; body: Pet }
+      | { status: 400; headers?: undefined; body: Error }
+      | { status: 401; headers?: undefined; body: Error }
+      | { status: 409; headers?: undefined; body: Error }
+      | { status: 413; headers?: undefined; body: Error }
+      | { status: 415; headers?: undefined; body: Error }
+      | { status: 422; headers?: undefined; body: Error }
+      | { status: 429; headers?: undefined; body: Error }
+      | { status: 500; headers?: undefined; body: Error }
+      | { status: 503; headers?: undefined; body: Error }
   }
   getPet: {
     request: {
@@ -39,13 +39,13 @@ export interface Operations {
       body: undefined
     }
     response:
-      | { status: 200; headers?: undefined; body: operations['getPet']['responses'][200]['content']['application/json'] }
-      | { status: 400; headers?: undefined; body: operations['getPet']['responses'][400]['content']['application/json'] }
-      | { status: 401; headers?: undefined; body: operations['getPet']['responses'][401]['content']['application/json'] }
-      | { status: 404; headers?: undefined; body: operations['getPet']['responses'][404]['content']['application/json'] }
-      | { status: 429; headers?: undefined; body: operations['getPet']['responses'][429]['content']['application/json'] }
-      | { status: 500; headers?: undefined; body: operations['getPet']['responses'][500]['content']['application/json'] }
-      | { status: 503; headers?: undefined; body: operations['getPet']['responses'][503]['content']['application/json'] }
+      | { status: 200; headers?: undefined; body: Pet }
+      | { status: 400; headers?: undefined; body: Error }
+      | { status: 401; headers?: undefined; body: Error }
+      | { status: 404; headers?: undefined; body: Error }
+      | { status: 429; headers?: undefined; body: Error }
+      | { status: 500; headers?: undefined; body: Error }
+      | { status: 503; headers?: undefined; body: Error }
   }
   listPets: {
     request: {
@@ -56,12 +56,12 @@ export interface Operations {
       body: undefined
     }
     response:
-      | { status: 200; headers?: { 'Link'?: operations['listPets']['responses'][200]['headers']['Link'] }; body: operations['listPets']['responses'][200]['content']['application/json'] }
-      | { status: 400; headers?: undefined; body: operations['listPets']['responses'][400]['content']['application/json'] }
-      | { status: 401; headers?: undefined; body: operations['listPets']['responses'][401]['content']['application/json'] }
-      | { status: 429; headers?: undefined; body: operations['listPets']['responses'][429]['content']['application/json'] }
-      | { status: 500; headers?: undefined; body: operations['listPets']['responses'][500]['content']['application/json'] }
-      | { status: 503; headers?: undefined; body: operations['listPets']['responses'][503]['content']['application/json'] }
+      | { status: 200; headers?: { 'Link'?: string }; body: Pet[] }
+      | { status: 400; headers?: undefined; body: Error }
+      | { status: 401; headers?: undefined; body: Error }
+      | { status: 429; headers?: undefined; body: Error }
+      | { status: 500; headers?: undefined; body: Error }
+      | { status: 503; headers?: undefined; body: Error }
   }
 }
 

@@ -85,23 +85,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
 
   // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
+  pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
-    Promise.all([pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
+    Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
-  const callerOf = ({ client }: FastifyRequest) => client?.keyId
   await mount<Sql>(app, {
     contract,
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [
-      shed(loadShedder),
-      idempotent(pools.writes, keepHours, callerOf),
-      coalesced(pools.reads, callerOf),
-    ],
+    around: [shed(loadShedder), idempotent(pools.writes, keepHours), coalesced(pools.reads)],
     context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
     additions: additionsTo(contract),
   })

@@ -45,7 +45,7 @@ export interface Config {
   readonly connectionsMax: number
   /** Per IPv4 address or IPv6 /64; undefined: no limit. */
   readonly connectionsPerAddressMax: number | undefined
-  /** Requests in flight: running handlers and API key look-ups. */
+  /** Running handlers and look-ups of known API keys, and as many look-ups of unknown ones. */
   readonly workMax: number
   /** Serving processes. They share the limits of connections and of requests in flight. */
   readonly workers: number
@@ -84,6 +84,9 @@ export function readConfig(environment: Environment): Config {
   }
   const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
     read<T | undefined>(name, undefined, parse)
+  // postgres.js would read it, and throw for a value of libpq's that it does not know.
+  if (environment.PGTARGETSESSIONATTRS)
+    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
   const config: Config = {

@@ -10,7 +10,7 @@ import { createLog, toggleDebugOnSignal } from './lib/log.js'
 import { explain, OperatorError } from './lib/operator-error.js'
 import { contractFile } from './lib/paths.js'
 import { Interrupted, listenForShutdown } from './lib/shutdown.js'
-import { type Contract, readContract } from './openapi/index.js'
+import { type Contract, readContract, warnOfSunsets } from './openapi/index.js'
 import { checkPorts } from './process/ports.js'
 import { serve, supervise } from './process/serve.js'
 import { welcome } from './process/welcome.js'
@@ -35,6 +35,7 @@ async function main(): Promise<void> {
   }
   const contract = await readContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
+  const sunsetWarnings = role === 'worker' ? undefined : warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)
   try {
     await unlessAborted(checkDatabase(database, contract, config), requested)
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
     else log.fatal({ err: requested.reason }, 'stopping after an uncaught error')
     await unlessAborted(stop(), forced)
   } finally {
+    sunsetWarnings?.stop()
     await database.close(forced)
   }
   log.info('stopped')

@@ -210,6 +210,7 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318', 'grpc://localhost:4317', 'http://'],
   ['WORK_MAX', '0', '1000001'],
   ['WORKERS', '0', '65', '2.5', 'all'],
+  ['PGTARGETSESSIONATTRS', 'any', 'primary'],
 ]
 
 for (const [variable, ...texts] of rejected) {

@@ -9,10 +9,18 @@ import { handlers } from '../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../scripts/generate/differences.js'
 import { contractFile } from '../src/lib/paths.js'
 import { readContract } from '../src/openapi/index.js'
-import { type Change, copyProject, edit, editContract, node, parameterOf } from './fixtures/copy.js'
+import {
+  type Change,
+  copyProject,
+  edit,
+  editContract,
+  handlerText,
+  node,
+  parameterOf,
+} from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { fixedPlan } from './fixtures/facts.js'
-import { startProcess } from './fixtures/process.js'
+import { type ServiceProcess, startProcess } from './fixtures/process.js'
 import { type Answer, type CallOptions, contract, send, startService } from './fixtures/service.js'
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
@@ -23,7 +31,7 @@ interface Row {
   /** What is written beside it. */
   readonly files?: Readonly<Record<string, string>>
   /** What callers see. */
-  readonly check: (t: Test, call: Call, base: string) => Promise<void>
+  readonly check: (t: Test, call: Call, base: string, logged: ServiceProcess['logged']) => Promise<void>
 }
 
 const file = 'openapi.yaml'
@@ -50,7 +58,7 @@ function echo(name: string, text: string): Pick<Row, 'change' | 'files'> {
   return {
     change: (document) => document.setIn(['paths', `/${name}`], document.createNode({ post })),
     files: {
-      [`src/handlers/${name}.ts`]: `import type { Handler } from './handler.js'\n\nexport const ${name}: Handler<'${name}'> = async ({ body }) => ({ status: 200, body })\n`,
+      [`src/handlers/${name}.ts`]: handlerText(name, 'async ({ body }) => ({ status: 200, body })'),
     },
   }
 }
@@ -326,6 +334,17 @@ const others: Row[] = [
     },
   },
   {
+    title: 'a sunset that has passed',
+    change: (document) => {
+      document.setIn([...getPet, 'x-deprecated-at'], '2000-01-01')
+      document.setIn([...getPet, 'x-sunset'], '2000-02-01')
+    },
+    async check(t, _call, _base, logged) {
+      const text = 'readPet is past its sunset, 2000-02-01: remove it from the contract, or move the date'
+      t.match(await logged(text), { level: 40 })
+    },
+  },
+  {
     title: 'a new required parameter',
     change: (document) => {
       const shop = { name: 'shop', in: 'query', required: true, schema: { type: 'string' } }
@@ -358,18 +377,18 @@ const others: Row[] = [
   },
 ]
 
-async function startEdited(t: Test, rows: readonly Row[]): Promise<{ call: Call; base: string }> {
+async function startEdited(t: Test, rows: readonly Row[]) {
   const copy = copyProject(t)
   editContract(copy, ...rows.map(({ change }) => change))
   for (const { files = {} } of rows)
     for (const [name, text] of Object.entries(files)) edit(copy, name, '', text)
   const { differences } = await findDifferences(copy)
   await writeDifferences(copy, differences)
-  const { base, welcome } = await startProcess(t, { DATA_DIR: dataDirectory(t) }, { root: copy })
+  const { base, welcome, logged } = await startProcess(t, { DATA_DIR: dataDirectory(t) }, { root: copy })
   const key = /Demo key, shown only once: (\S+)/.exec(welcome)?.[1]
   const call: Call = (method, path, { headers = {}, body } = {}) =>
     send(`${base}${path}`, method, { authorization: `Bearer ${key}`, ...headers }, body)
-  return { call, base }
+  return { call, base, logged }
 }
 
 for (const [title, rows] of [
@@ -377,8 +396,8 @@ for (const [title, rows] of [
   ['that take something away', others],
 ] as const) {
   t.test(`edits ${title} are seen over HTTP`, async (t) => {
-    const { call, base } = await startEdited(t, rows)
-    for (const row of rows) await t.test(row.title, (t) => row.check(t, call, base))
+    const { call, base, logged } = await startEdited(t, rows)
+    for (const row of rows) await t.test(row.title, (t) => row.check(t, call, base, logged))
   })
 }
 
@@ -432,6 +451,15 @@ const broken: readonly (readonly [title: string, problem: RegExp, change: Change
     'an unknown security scheme',
     /listPets requires oauth \(not declared\), which the server cannot check/,
     (document) => document.setIn([...listPets, 'security'], document.createNode([{ oauth: [] }])),
+  ],
+  [
+    'a security scheme that any API key would meet',
+    /createPet requires admin \(http bearer, but API keys are for apiKey\), which the server cannot check/,
+    (document) => {
+      const admin = document.createNode({ type: 'http', scheme: 'bearer' })
+      document.setIn(['components', 'securitySchemes', 'admin'], admin)
+      document.setIn([...createPet, 'security'], document.createNode([{ apiKey: [], admin: [] }]))
+    },
   ],
   [
     'a sunset before its deprecation',

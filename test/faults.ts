@@ -10,10 +10,12 @@ import {
   recycleConnections,
   resetConnections,
 } from '../scripts/faults/scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from '../scripts/faults/scenarios/migrations.js'
+import { floodWithoutKey } from '../scripts/faults/scenarios/neighbours.js'
 import { forgetConnections, losePackets } from '../scripts/faults/scenarios/network.js'
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
-import { failOver, loseStandby } from '../scripts/faults/scenarios/replication.js'
+import { failOver, loseStandby, replaceCertificate } from '../scripts/faults/scenarios/replication.js'
 import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
@@ -45,6 +47,7 @@ const scenarios: [
   ],
   ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
+  ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
   ['requests wait beyond their time limit', (environment) => abandonWork(environment, 1)],
@@ -62,6 +65,9 @@ const scenarios: [
   ],
   ['the service shuts down', (environment) => stopService(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
+  ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
+  ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
+  ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

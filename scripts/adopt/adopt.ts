@@ -20,7 +20,6 @@ const animalParts = [
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
-  'scripts/fuzz',
   'scripts/generated-clients',
   'test/fixtures/facts.ts',
   // Used only by these and their tests.
@@ -51,13 +50,11 @@ const contractIndependentTests = [
   'test/scripts/dev/watch.ts',
   'test/scripts/build-server.ts',
   'test/scripts/check-setup.ts',
+  'test/scripts/fuzz',
   'test/scripts/generate/server.ts',
   'test/shutdown.ts',
 ]
-const animalScripts = ['seed', 'bench', 'faults', 'fuzz', 'generated-clients'].flatMap((name) => [
-  `pre${name}`,
-  name,
-])
+const animalScripts = ['seed', 'bench', 'faults', 'generated-clients'].flatMap((name) => [`pre${name}`, name])
 
 /** The result of an adoption. */
 export interface Adopted {

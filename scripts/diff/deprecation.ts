@@ -15,6 +15,7 @@ export function compareDeprecation(operation: Spot): void {
   compareDeprecated(operation)
   compareValue(operation, 'x-deprecated-at', () => 'minor', 'deprecation')
   compareValue(operation, 'x-sunset', (was, is) => (isEarlier(is, was) ? 'major' : 'minor'), 'sunset')
+  compareValue(operation, 'x-after-sunset', () => 'minor', 'after the sunset')
 }
 
 // RFC 3339 dates sort as text.

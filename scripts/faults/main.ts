@@ -15,10 +15,12 @@ import {
   recycleConnections,
   resetConnections,
 } from './scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from './scenarios/migrations.js'
+import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
-import { failOver, loseStandby } from './scenarios/replication.js'
+import { failOver, loseStandby, replaceCertificate } from './scenarios/replication.js'
 import { deploy, killService, killWorkers, stopService } from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
@@ -55,6 +57,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await failOver(environment, 'freeze'))
     await report(await loseStandby(environment, 'kill'))
     await report(await loseStandby(environment, 'freeze'))
+    await report(await replaceCertificate(environment))
     await report(await recycleConnections(environment, 6_000))
     await report(await resetConnections(environment, 10))
     await report(await abandonWork(environment, 3))
@@ -68,6 +71,9 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     } else await print('Redis: skipped, no redis-server in PATH\n')
     await report(await stopService(environment, 10))
     await report(await deploy(environment, 8))
+    await report(await floodWithoutKey(environment, 6_000))
+    await report(await holdMigrationLock(environment, 3))
+    await report(await migrateBehindReader(environment, 5_000))
   } finally {
     await environment.close()
   }

@@ -18,7 +18,6 @@ import {
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
-import { generateTypes } from '../generate/types.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 
 type Node = Readonly<Record<string, unknown>>
@@ -155,7 +154,6 @@ export function runFeature(feature: Feature): Promise<Result> {
         return []
       })
       generateOperations(contract)
-      generateTypes(contract)
       return { outcomes }
     } catch (error) {
       if (!(error instanceof ContractError)) throw error

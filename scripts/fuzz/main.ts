@@ -1,99 +1,102 @@
-// The fuzzer: property-based testing of the service against openapi.yaml. It generates valid and hostile requests and checks each response.
+// Fuzzes the built service with Schemathesis, which generates requests from the contract, valid and invalid,
+// and checks each response against it.
 
-import { runCommand } from '../../src/commands/command.js'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { runCommand, wholeNumber } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
-import { unlessAborted } from '../../src/lib/abort.js'
-import { contractFile } from '../../src/lib/paths.js'
-import { fixedPlans, readContract } from '../../src/openapi/index.js'
-import { hasEnded } from '../lib/child.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { contractFile, projectRoot } from '../../src/lib/paths.js'
+import { readContract } from '../../src/openapi/index.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
-import { readArguments } from './arguments.js'
-import { readFuzzContract } from './contract.js'
-import type { Keys, Target } from './requests.js'
-import { type Failure, type FuzzResult, fuzz } from './run.js'
 
-const usage = `Usage: npm run fuzz -- [--requests N] [--seed S] [--url URL --key KEY]
+const installation =
+  'Install it with `pip install -r scripts/fuzz/requirements.txt` in a virtual environment, or install uv.'
 
-Generates requests for every operation of openapi.yaml, valid and mutated, and checks every response against it.
-Each distinct failure is shrunk to a minimal request and printed as a command that reproduces it.
+const usage = `Usage: npm run fuzz -- [--max-examples N] [--seed S]
 
-  --requests  number of requests; default 10000
-  --seed      a whole number; the same seed generates the same requests; default 1
-  --url       a running service, such as http://127.0.0.1:3000; by default one is started with a temporary database
-  --key       an API key of that service with sufficient quotas
-  --help      print this help
+Runs Schemathesis on the built service, with a temporary database. It generates requests for every operation
+of openapi.yaml, valid and invalid, and checks each response: status, headers, media type, body. A failure is
+shrunk, and printed as a curl command.
+
+  --max-examples  the most requests generated for an operation, in each phase that generates; default 300
+  --seed          a whole number; the same seed generates the same requests; default 1
+  --help          print this help
+
+${installation}
 
 Examples:
-  npm run fuzz -- --requests 100000 --seed 7
-  npm run fuzz -- --url http://127.0.0.1:3000 --key ask_...
+  npm run fuzz
+  npm run fuzz -- --max-examples 5000 --seed 7
 
 Exit codes: 0 no failures, 1 failures, 2 wrong usage, 130 interrupted.
 `
 
+const folder = path.join(projectRoot, 'scripts/fuzz')
+
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
-  const { requests, seed, service } = readArguments(args)
-  const contract = await readFuzzContract(contractFile)
-  const attack = async (target: Target) => {
-    const result = await unlessAborted(fuzz({ ...target, contract, requests, seed }), interruption)
-    await print(summary(result, seed))
-    return result.failures.map(describe)
-  }
-  const problems = service === undefined ? await onOwnService(attack) : await attack(service)
-  for (const problem of problems) await print(`\n${problem}\n`)
-  return problems.length > 0 ? 1 : 0
-}
-
-function describe({ problem, request, curl }: Failure): string {
-  const mutations = request.mutations.length > 0 ? ` (${request.mutations.join('; ')})` : ''
-  return `${request.operation || 'no operation'}: ${problem}${mutations}\n  ${curl}`
-}
-
-function summary({ requests, seconds, statuses, failures }: FuzzResult, seed: number): string {
-  const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
-  const rate = Math.round(requests / seconds)
-  return `${requests} requests with seed ${seed} in ${seconds.toFixed(1)} s, ${rate} requests/s
-responses by status: ${counts.join(', ')}
-distinct failures: ${failures.length}
-`
-}
-
-// Starts a service, and adds the problems that it has to those that its responses have.
-function onOwnService(attack: (target: Target) => Promise<string[]>): Promise<string[]> {
+  const generation = readGeneration(args)
+  const schemathesis = findSchemathesis()
+  const contract = await readContract(contractFile)
   return inTemporaryDirectory(async (directory) => {
-    const environment = { DATA_DIR: directory, LOG_LEVEL: 'error', TRUST_PROXY: 'true' }
+    const environment = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'error' }
     const service = await startService(environment)
     try {
-      const problems = await attack({ origin: service.origin, keys: await createKeys(environment) })
-      return [...problems, ...(await stopService(service))]
+      const FUZZ_KEY = await runKeys(['create', '--name', 'fuzz', ...openTerms(contract)], environment)
+      const address = [`${service.origin}/openapi.json`, `--url=${service.origin}${contract.prefix}`]
+      const env = { FUZZ_KEY, HYPOTHESIS_STORAGE_DIRECTORY: directory, PYTHONDONTWRITEBYTECODE: '1' }
+      const code = await run([...schemathesis, 'run', ...address, ...generation], env, interruption)
+      return (await stopAndReport(service)) ? code : 1
     } finally {
       await service.stop()
     }
   })
 }
 
-async function createKeys(environment: Environment): Promise<Keys> {
-  const contract = await readContract(contractFile)
-  const create = async (name: string, terms: readonly string[]) => {
-    const created = await runKeys(['create', '--name', name, ...terms, '--json'], environment)
-    return JSON.parse(created) as { readonly id: number; readonly key: string }
-  }
-  const [fixed] = fixedPlans(contract)
-  const limited = fixed && (await create('limited', ['--plan', fixed.name]))
-  const revoked = await create('revoked', openTerms(contract))
-  await runKeys(['revoke', String(revoked.id)], environment)
-  const open = await create('open', openTerms(contract))
-  return { open: open.key, revoked: revoked.key, ...(limited && { limited: limited.key }) }
+/** @throws {UsageError} */
+function readGeneration(args: readonly string[]): readonly string[] {
+  const text = { type: 'string' } as const
+  const options = { 'max-examples': text, seed: text }
+  const { 'max-examples': examples = '300', seed = '1' } = parseArgs({ args: [...args], options }).values
+  return [
+    `--max-examples=${wholeNumber('--max-examples', examples, 1, 10_000_000)}`,
+    `--seed=${wholeNumber('--seed', seed, 0, 2 ** 32 - 1)}`,
+  ]
 }
 
-async function stopService({ child, log, stop }: Service): Promise<string[]> {
-  const crashed = hasEnded(child)
+// Whether the service logged no error, and stopped as it should.
+async function stopAndReport({ log, stop }: Service): Promise<boolean> {
   const code = await stop()
-  return [
-    ...(crashed ? ['the service crashed'] : []),
-    ...(code === 0 ? [] : [`the service exited with ${code}`]),
-    ...log.slice(0, 10).map((line) => `the service logged an error: ${line}`),
-  ]
+  const problems = [...log.slice(0, 10), ...(code === 0 ? [] : [`exit ${code}`])]
+  for (const problem of problems) await print(`the service: ${problem}\n`)
+  return problems.length === 0
+}
+
+// The installed one, or that of the requirements by uv.
+function findSchemathesis(): readonly string[] {
+  if (runs('schemathesis')) return ['schemathesis']
+  const requirement = readFileSync(path.join(folder, 'requirements.txt'), 'utf8').trim()
+  if (runs('uvx')) return ['uvx', '--from', requirement, 'schemathesis']
+  throw new OperatorError(`Schemathesis is not installed. ${installation}`)
+}
+
+function runs(program: string): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
+}
+
+// Resolves with the exit code.
+async function run(
+  [program = '', ...args]: readonly string[],
+  env: Environment,
+  signal: AbortSignal,
+): Promise<number> {
+  const options = { cwd: folder, env: { ...process.env, ...env }, stdio: 'inherit', signal } as const
+  const [code] = await once(spawn(program, args, options), 'exit')
+  return code ?? 1
 }
 
 runCommand(usage, main)

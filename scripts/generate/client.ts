@@ -27,19 +27,21 @@ import {
   resolvePointer,
 } from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
+import { type Notation, namedType, notationOf } from './notation.js'
 import { requestType } from './operations.js'
-import { hasDefault } from './types.js'
+import { generateTypes, hasDefault } from './types.js'
 
-/** The text of generated/client.ts. */
-export function generateClient(contract: Contract): string {
+/** The text of generated/client.ts. @param types the text of generated/types.ts */
+export function generateClient(contract: Contract, types = generateTypes(contract)): string {
+  const notation = notationOf(contract, types)
   const calls = sorted(contract.operations)
-    .map((operation) => callType(operation, contract))
+    .map((operation) => callType(operation, contract.document, notation))
     .join('\n')
   const imports = [
     importOf(['Call', 'Unfilled'], calls, '../src/client/call.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['WithFiles'], calls, './operations.js'),
-    importOf(['operations', 'Readable', 'Writable'], calls, './types.js'),
+    importOf(['operations', 'Readable', 'Writable'], calls, './types.js', [...notation.used].sort()),
   ]
   return `${header}${imports.join('')}
 /** A function for each operation of the contract. */
@@ -76,17 +78,16 @@ function clientName({ id, name }: Operation): string {
   return taken.includes(own) ? `${own}Operation` : own
 }
 
-function callType(operation: Operation, { document, hasReadOrWriteOnly }: Contract): string {
+function callType(operation: Operation, document: object, notation: Notation): string {
   const { id } = operation
   const name = clientName(operation)
   const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
-    const at = (mediaType: string) =>
-      `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content'][${JSON.stringify(mediaType)}]`
-    const types = contents.map(({ kind, mediaType }) => dataType(kind, at(mediaType), hasReadOrWriteOnly))
+    const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
+    const types = contents.map((content) => dataType(content, at, notation))
     return types.length > 0 ? types : ['undefined']
   })
   const data = [...new Set(answers)].join(' | ') || 'unknown'
-  const body = sentType(operation, document, hasReadOrWriteOnly)
+  const body = sentType(operation, document, notation)
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
@@ -94,19 +95,20 @@ ${comment.join('\n')}
   readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}${body}>`
 }
 
-function dataType(kind: Content['kind'], type: string, hasReadOrWriteOnly: boolean): string {
-  if (kind === 'json') return hasReadOrWriteOnly ? `Readable<${type}>` : type
-  return kind === 'text' ? 'string' : 'Uint8Array'
+function dataType(content: Content, at: string, notation: Notation): string {
+  if (content.kind !== 'json') return content.kind === 'text' ? 'string' : 'Uint8Array'
+  const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
+  return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
 // The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or properties with defaults.
-function sentType(operation: Operation, document: object, hasReadOrWriteOnly: boolean): string {
+function sentType(operation: Operation, document: object, notation: Notation): string {
   const { id, body } = operation
   const sent = sentContent(operation)
   if (body === undefined || sent === undefined) return ''
   const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
   if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
-  const type = requestType(id, sent, hasReadOrWriteOnly, 'Uint8Array | Blob')
+  const type = requestType(id, sent, notation, 'Uint8Array | Blob')
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `, { body${body.required ? '' : '?'}: ${whole} }`
 }

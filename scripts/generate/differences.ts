@@ -12,7 +12,14 @@ import {
 } from '../../src/openapi/index.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
-import { generateHandlers, generateStub, handlersFolder, isHandlerFile, isStubText } from './handlers.js'
+import {
+  declaresResponses,
+  generateHandlers,
+  generateStub,
+  handlersFolder,
+  isHandlerFile,
+  isStubText,
+} from './handlers.js'
 import { generateOperations } from './operations.js'
 import { checkServer } from './server.js'
 import { generateTypes } from './types.js'
@@ -55,8 +62,8 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
         return !isAdopted && (isMistaken || unsupportedSecurity(operation, contract) === undefined)
       }),
   )
-  const undeclared = undeclaredRefusals(contract, handlers)
-  if (undeclared.length > 0) throw new ContractError(undeclared.join('\n'))
+  const problems = [...undeclaredResponses(contract, handlers), ...undeclaredRefusals(contract, handlers)]
+  if (problems.length > 0) throw new ContractError(problems.join('\n'))
   return {
     contract,
     differences: [
@@ -68,11 +75,12 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
 }
 
 async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
+  const types = generateTypes(contract)
   const contents = new Map([
-    ['types.ts', generateTypes(contract)],
-    ['operations.ts', generateOperations(contract)],
+    ['types.ts', types],
+    ['operations.ts', generateOperations(contract, types)],
     ['handlers.ts', generateHandlers(contract)],
-    ['client.ts', generateClient(contract)],
+    ['client.ts', generateClient(contract, types)],
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])
@@ -109,6 +117,16 @@ async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> 
     async (file) => [path.basename(file, '.ts'), await readFile(path.join(folder, file), 'utf8')] as const,
   )
   return new Map(await Promise.all(texts))
+}
+
+// What an edit removes from a response must not compile where a handler still returns it.
+function undeclaredResponses({ operations }: Contract, handlers: ReadonlyMap<string, string>): string[] {
+  return [...operations.values()].flatMap(({ name }) => {
+    const text = handlers.get(name)
+    if (text === undefined || isStubText(text) || declaresResponses(text, name)) return []
+    const form = `export async function ${name}(…): Promise<Response<'${name}'>>`
+    return [`${handlersFolder}/${name}.ts: declare its responses, so that the compiler checks them: ${form}`]
+  })
 }
 
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.

@@ -24,15 +24,26 @@ export const handlers: Handlers = { ${names.join(', ')} }
 
 /** Whether a module is still a stub. */
 export function isStubText(text: string): boolean {
-  return /^export const [\w$]+: Handler<'[^']+'> = notImplemented\(/m.test(text)
+  return /^export const [\w$]+ = notImplemented\(/m.test(text)
+}
+
+/** Whether a module's handler is a function that declares its responses: only then does the compiler refuse any other field or header. */
+export function declaresResponses(text: string, name: string): boolean {
+  const isFunction = new RegExp(`^export (async )?function ${name.replaceAll('$', '\\$&')}\\(`, 'm').test(
+    text,
+  )
+  return isFunction && text.includes(`): Promise<Response<'${name}'>>`)
 }
 
 /** The text of a new handler. */
 export function generateStub({ name, method, path, summary }: Operation): string {
   const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')
-  return `import { type Handler, notImplemented } from './handler.js'
+  return `import { notImplemented } from './handler.js'
+
+// To implement it, replace the constant by a function, with these types of './handler.js':
+// export async function ${name}(request: Request<'${name}'>, context: Context): Promise<Response<'${name}'>> { … }
 
 /** ${title}. */
-export const ${name}: Handler<'${name}'> = notImplemented('${name}')
+export const ${name} = notImplemented('${name}')
 `
 }

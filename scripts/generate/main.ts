@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import { sunsets } from '../../src/openapi/index.js'
 import { findDifferences, writeDifferences } from './differences.js'
 import { handlersFolder } from './handlers.js'
 import { toJson, toText } from './report.js'
-import { sunsets } from './sunsets.js'
 
 const usage = `Usage: npm run generate [-- [--check] [--json]]
 

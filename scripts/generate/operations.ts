@@ -11,12 +11,15 @@ import {
   responseContent,
 } from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
+import { type Notation, namedType, notationOf, primitiveType } from './notation.js'
+import { generateTypes } from './types.js'
 
-/** The text of generated/operations.ts. */
-export function generateOperations(contract: Contract): string {
-  const { operations, hasReadOrWriteOnly } = contract
+/** The text of generated/operations.ts. @param types the text of generated/types.ts */
+export function generateOperations(contract: Contract, types = generateTypes(contract)): string {
+  const { operations } = contract
+  const notation = notationOf(contract, types)
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const members = ordered.map((operation) => operationType(operation, hasReadOrWriteOnly)).join('\n')
+  const members = ordered.map((operation) => operationType(operation, notation)).join('\n')
   const text = `/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
@@ -34,7 +37,8 @@ ${members}
 export type OperationId = keyof Operations
 
 ${errorTypes(contract)}`
-  const imports = importOf(['components', 'operations', 'Readable', 'Writable'], text, './types.js')
+  const shared = ['components', 'operations', 'Readable', 'Writable']
+  const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${header}${imports && `${imports}\n`}${text}`
 }
 
@@ -87,18 +91,18 @@ function quote(text: string): string {
   return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
-function operationType(operation: Operation, hasReadOrWriteOnly: boolean): string {
+function operationType(operation: Operation, notation: Notation): string {
   const { name } = operation
   const answers = statusTypes(operation).flatMap(([response, status]) =>
-    answerTypes(operation, response, status, hasReadOrWriteOnly),
+    answerTypes(operation, response, status, notation),
   )
   return `  ${name}: {
     request: {
-      params: ${parametersType(operation, 'path', hasReadOrWriteOnly)}
-      query: ${parametersType(operation, 'query', hasReadOrWriteOnly)}
-      headers: ${parametersType(operation, 'header', hasReadOrWriteOnly)}
-      cookies: ${parametersType(operation, 'cookie', hasReadOrWriteOnly)}
-      body: ${bodyType(operation, hasReadOrWriteOnly)}
+      params: ${parametersType(operation, 'path', notation)}
+      query: ${parametersType(operation, 'query', notation)}
+      headers: ${parametersType(operation, 'header', notation)}
+      cookies: ${parametersType(operation, 'cookie', notation)}
+      body: ${bodyType(operation, notation)}
     }
     response:
 ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
@@ -108,33 +112,29 @@ ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
 function parametersType(
   { id, parameters }: Operation,
   location: 'path' | 'query' | 'header' | 'cookie',
-  hasReadOrWriteOnly: boolean,
+  notation: Notation,
 ): string {
   const here = parameters.filter((parameter) => parameter.in === location)
   if (here.length === 0) return 'Record<never, never>'
   const all = `NonNullable<operations[${quote(id)}]['parameters']['${location}']>`
   const defaults = here.filter(({ hasDefault }) => hasDefault).map(({ name }) => quote(name))
-  const given = hasReadOrWriteOnly ? `Writable<${all}>` : all
+  const given = notation.hasReadOrWriteOnly ? `Writable<${all}>` : all
   const full = defaults.length > 0 ? `WithDefaults<${given}, ${defaults.join(' | ')}>` : given
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
 // JSON, text and forms as their values, anything else as bytes.
-function bodyType({ id, body }: Operation, hasReadOrWriteOnly: boolean): string {
+function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
-  const types = body.contents.map((content) => requestType(id, content, hasReadOrWriteOnly))
+  const types = body.contents.map((content) => requestType(id, content, notation))
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
 /** The type of a request body of one media type. @param bytes the type of a file */
-export function requestType(
-  id: string,
-  content: Content,
-  hasReadOrWriteOnly: boolean,
-  bytes = 'Uint8Array',
-): string {
-  const type = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
-  return contentType(content, hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
+export function requestType(id: string, content: Content, notation: Notation, bytes = 'Uint8Array'): string {
+  const declared = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
+  const type = namedType(content, notation) ?? declared
+  return contentType(content, notation.hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
 }
 
 function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
@@ -179,13 +179,14 @@ function answerTypes(
   { id }: Operation,
   { key, headers, contents }: Response,
   status: string,
-  hasReadOrWriteOnly: boolean,
+  notation: Notation,
 ): string[] {
   const declared = `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
   const own = headers.filter(({ setByServer }) => !setByServer)
-  const names = own.map(
-    ({ name, required }) => `${quote(name)}${required ? '' : '?'}: ${declared}['headers'][${quote(name)}]`,
-  )
+  const names = own.map((each) => {
+    const name = quote(each.name)
+    return `${name}${each.required ? '' : '?'}: ${primitiveType(each) ?? `${declared}['headers'][${name}]`}`
+  })
   const isRequired = own.some(({ required }) => required)
   if (contents.length === 0)
     return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
@@ -194,8 +195,12 @@ function answerTypes(
   return contents.flatMap((content) => {
     const alike = files.includes(content) ? files : [content]
     if (content !== alike[0]) return []
-    const type = `${declared}['content'][${quote(content.mediaType)}]`
-    const body = contentType(content, hasReadOrWriteOnly ? `Readable<${type}>` : type, 'string | Uint8Array')
+    const type = namedType(content, notation) ?? `${declared}['content'][${quote(content.mediaType)}]`
+    const body = contentType(
+      content,
+      notation.hasReadOrWriteOnly ? `Readable<${type}>` : type,
+      'string | Uint8Array',
+    )
     const isSilent = content === silent
     const named =
       contents.length > 1 || !isSilent

@@ -22,8 +22,8 @@ export interface Authenticate {
 
 /** A look-up that has not started. */
 export interface LookUp {
-  /** Whether the key may be a guess: this process has never found it, and is not looking it up. */
-  isGuess(): boolean
+  /** Whether this process has found the key before. Any other may be a guess. */
+  readonly isKnown: boolean
   /** Looks the key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
   run(): Promise<Client>
 }
@@ -38,33 +38,8 @@ const cachedKeysMax = 10_000
  * @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
  */
 export function createAuthenticate(findClient: FindClient, realm: string): Authenticate {
-  // Only valid keys are cached, so guesses cannot evict them, and a new key works at once. The age counts from before the query,
-  // because its result may have been outdated when it arrived.
-  const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
-  const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
-  const fresh = <Entry extends { readonly readAt: number }>(entry: Entry | undefined) =>
-    entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs ? entry : undefined
-  const known = (keyHash: string) => fresh(cache.get(keyHash))?.client
-  const inFlight = (keyHash: string) => fresh(pending.get(keyHash))?.lookup
-
-  async function findAndCache(keyHash: string, readAt: number): Promise<Client | undefined> {
-    const client = await findClient(keyHash)
-    if (client === undefined) cache.delete(keyHash)
-    else cache.set(keyHash, { client, readAt })
-    return client
-  }
-
-  function start(keyHash: string): Promise<Client | undefined> {
-    const readAt = elapsedMs()
-    const lookup = findAndCache(keyHash, readAt).finally(() => {
-      if (pending.get(keyHash) === entry) pending.delete(keyHash)
-    })
-    const entry = { lookup, readAt }
-    pending.set(keyHash, entry)
-    return lookup
-  }
-
-  function valid(client: Client | undefined): Client {
+  const keys = new KeyCache(findClient)
+  const valid = (client: Client | undefined): Client => {
     const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
     if (client === undefined || expired) throw invalidKey(realm)
     return client
@@ -75,20 +50,69 @@ export function createAuthenticate(findClient: FindClient, realm: string): Authe
     if (key === undefined) throw missingKey(realm)
     const keyHash = hashApiKey(key)
     // A cached key has the right format; only compute the checksum of others.
-    const client = known(keyHash)
+    const client = keys.fresh(keyHash)
     if (client !== undefined || !isApiKey(key)) return valid(client)
-    return {
-      isGuess: () => !cache.has(keyHash) && inFlight(keyHash) === undefined, // a stale entry is no guess, either
-      run: async () => valid(known(keyHash) ?? (await (inFlight(keyHash) ?? start(keyHash)))),
-    }
+    return { isKnown: keys.recall(keyHash) !== undefined, run: async () => valid(await keys.find(keyHash)) }
   }
 
   function recall(authorization: string | undefined): Client | undefined {
     const key = bearerToken(authorization)
-    return key === undefined ? undefined : cache.get(hashApiKey(key))?.client
+    return key === undefined ? undefined : keys.recall(hashApiKey(key))
   }
 
   return Object.assign(authenticate, { recall })
+}
+
+// Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at once. The age counts from
+// before the query, because its result may have been outdated when it arrived.
+class KeyCache {
+  readonly #found = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
+  readonly #pending = new Map<
+    string,
+    { readonly lookup: Promise<Client | undefined>; readonly readAt: number }
+  >()
+
+  constructor(readonly findClient: FindClient) {}
+
+  /** The client of a key, if it was read recently. */
+  fresh(keyHash: string): Client | undefined {
+    const entry = this.#found.get(keyHash)
+    return isFresh(entry) ? entry.client : undefined
+  }
+
+  /** The client of a key, however old. */
+  recall(keyHash: string): Client | undefined {
+    return this.#found.get(keyHash)?.client
+  }
+
+  /** Looks a key up, unless it was read recently or such a look-up is in flight. */
+  async find(keyHash: string): Promise<Client | undefined> {
+    const known = this.fresh(keyHash)
+    if (known !== undefined) return known
+    const pending = this.#pending.get(keyHash)
+    return isFresh(pending) ? pending.lookup : this.#lookUp(keyHash)
+  }
+
+  #lookUp(keyHash: string): Promise<Client | undefined> {
+    const readAt = elapsedMs()
+    const lookup = this.#findAndKeep(keyHash, readAt).finally(() => {
+      if (this.#pending.get(keyHash) === entry) this.#pending.delete(keyHash)
+    })
+    const entry = { lookup, readAt }
+    this.#pending.set(keyHash, entry)
+    return lookup
+  }
+
+  async #findAndKeep(keyHash: string, readAt: number): Promise<Client | undefined> {
+    const client = await this.findClient(keyHash)
+    if (client === undefined) this.#found.delete(keyHash)
+    else this.#found.set(keyHash, { client, readAt })
+    return client
+  }
+}
+
+function isFresh<Entry extends { readonly readAt: number }>(entry: Entry | undefined): entry is Entry {
+  return entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs
 }
 
 // RFC 9110, section 11.1: the scheme is case-insensitive.

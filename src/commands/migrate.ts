@@ -38,7 +38,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const log = pino({ level: 'info', base: null })
   const database = await connect(config, log, interruption)
   try {
-    if (login !== undefined) await unlessAborted(prepareRole(database.sql, login, config, log), interruption)
+    if (login !== undefined)
+      await unlessAborted(prepareRole(database.sql, login, config, { log, interruption }), interruption)
   } finally {
     await database.close(interruption)
   }
@@ -47,15 +48,15 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 async function prepareRole(
   sql: RootSql,
   login: Login,
-  { handlerTimeoutMs }: Config,
-  log: Logger,
+  { handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
+  { log, interruption }: { readonly log: Logger; readonly interruption: AbortSignal },
 ): Promise<void> {
   const [row] = await sql<{ name: string }[]>`select current_user as name`
   if (row?.name === login.name)
     throw new OperatorError(
       `SERVICE_DATABASE_URL must have a role other than ${login.name}, the owner in DATABASE_URL.`,
     )
-  await prepareServiceRole(sql, login, handlerTimeoutMs)
+  await prepareServiceRole(sql, login, handlerTimeoutMs, { timeoutMs, log, interruption })
   log.info({ role: login.name }, 'service role is ready: it may read and write rows')
 }
 

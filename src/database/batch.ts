@@ -6,7 +6,10 @@ import { abandoned } from './driver/pool.js'
 import type { Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
-/** Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having done nothing. */
+/**
+ * Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having
+ * done nothing. `/readyz` runs it without inputs.
+ */
 export type Batch<Target, Input, Output> = (
   target: Target,
   inputs: readonly Input[],
@@ -34,25 +37,29 @@ export function batched<Input, Output>(
   limits = defaultLimits,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
+  const probe = (sql: Sql) => run(sql, [])
   return (given, input) => {
     const sql = given.share?.() ?? given
     const key = sql.pool ?? sql
     let queue = queues.get(key)
     if (queue === undefined) {
-      queue = new BatchQueue(holdOf(sql), run, sql.pool === undefined ? oneBatch : limits)
+      queue = new BatchQueue(sourceOf(sql), run, sql.pool === undefined ? oneBatch : limits)
       queues.set(key, queue)
+      sql.probes?.add(probe)
     }
     return queue.add(input, sql.signal)
   }
 }
 
-/** Calls `run` with the connection or the tag to send statements on. */
-type Hold<Target> = (run: (target: Target) => Promise<void>) => Promise<void>
+/** Lends what a batch sends its statements on. */
+interface Source<Target> {
+  hold(signal: undefined, run: (target: Target) => Promise<void>): Promise<void>
+}
 
-function holdOf(sql: Sql): Hold<Sql> {
+function sourceOf(sql: Sql): Source<Sql> {
   const { pool } = sql
-  if (pool === undefined) return (run) => run(sql)
-  return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
+  if (pool === undefined) return { hold: (_, run) => run(sql) }
+  return { hold: (signal, run) => pool.hold(signal, (held) => run(held.sqlUntil(undefined))) }
 }
 
 interface Caller<Input, Output> {
@@ -69,7 +76,7 @@ export class BatchQueue<Target, Input, Output> {
   #isScheduled = false
 
   constructor(
-    readonly hold: Hold<Target>,
+    readonly source: Source<Target>,
     readonly run: Batch<Target, Input, Output>,
     readonly limits = defaultLimits,
   ) {}
@@ -102,7 +109,7 @@ export class BatchQueue<Target, Input, Output> {
   async #send(): Promise<void> {
     this.#inFlight++
     try {
-      await this.hold((target) => this.#serveNext(target))
+      await this.source.hold(undefined, (target) => this.#serveNext(target))
     } catch (error) {
       // No connection is available.
       for (const { reject } of this.#waiting.splice(0)) reject(error)

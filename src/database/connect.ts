@@ -22,7 +22,7 @@ import {
   timeoutSettings,
 } from './pools.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
-import { codeOf, isLoginRefused, isTlsRefused, isUnavailable } from './unavailable.js'
+import { codeOf, isLoginRefused, isTemporary, isTlsRefused } from './unavailable.js'
 
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
@@ -33,7 +33,8 @@ const startRetryMs = 250
 const standbyRetryMs = 5_000
 
 /**
- * Connects to the database, waiting up to `startTimeoutMs` for a server that is starting, and migrates it.
+ * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and for
+ * locks that other sessions hold.
  * @param interruption aborts the startup, and leaves nothing running
  * @throws {Error} with what the operator can do, when the database cannot be used
  */
@@ -43,15 +44,20 @@ export async function connect(
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<Database> {
   const { databaseUrl, databaseReadUrl, handlerTimeoutMs } = config
-  const primary = databaseUrl === undefined ? undefined : readDatabaseUrl(databaseUrl)
+  const read = async (text: string | undefined, variable: string) => {
+    const url = text === undefined ? undefined : await readDatabaseUrl(text, variable)
+    if (url?.ignored.length)
+      log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
+    return url
+  }
+  const primary = await read(databaseUrl, 'DATABASE_URL')
   const embedded = primary === undefined ? await startEmbedded(config.dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
   const servers = primary?.servers ?? new Servers()
-  const standbys =
-    databaseReadUrl === undefined ? undefined : readDatabaseUrl(databaseReadUrl, 'DATABASE_READ_URL')
+  const standbys = await read(databaseReadUrl, 'DATABASE_READ_URL')
   let standbyRetry: NodeJS.Timeout | undefined
   const connections = Math.floor(config.databaseConnections / config.workers)
   let pools: Pools | undefined
@@ -63,12 +69,14 @@ export async function connect(
     await embedded?.stop()
   }
   const prepare = async () => {
-    await untilReachable(make, servers, config.startTimeoutMs, log)
+    const deadline = performance.now() + config.startTimeoutMs
+    await untilReachable(make, servers, deadline, log)
     const { isPooled } = servers
     const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
     commands = sql
     await checkEncoding(sql)
-    const applied = await migrate(sql, migrationsFolder).catch((error) => {
+    const patience = { timeoutMs: deadline - performance.now(), log, interruption }
+    const applied = await migrate(sql, migrationsFolder, patience).catch((error) => {
       throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
     })
     const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
@@ -98,7 +106,7 @@ function readsFrom(
   migrations: readonly string[],
 ): Reads {
   const { ssl } = postgres(primary.url).options
-  const primaries = primary.servers.all.map((server) => ({ ssl, ...server, ...primary.login }))
+  const primaries = primary.servers.all.map((server) => ({ ssl, ...primary.login, ...server }))
   const isPooled = servers.isPooled || primary.servers.isPooled
   return {
     make: (options) => postgres(url, { ...login, ...options }),
@@ -128,14 +136,12 @@ function commandOptions(log: Logger, isPooled: boolean) {
   }
 }
 
-async function untilReachable(make: Make, servers: Servers, timeoutMs: number, log: Logger): Promise<void> {
-  const deadline = performance.now() + timeoutMs
+async function untilReachable(make: Make, servers: Servers, deadline: number, log: Logger): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await tryConnecting(make, servers, log)
     } catch (error) {
-      const isFinal = !isUnavailable(error) || isLoginRefused(error) || isTlsRefused(error)
-      if (isFinal || performance.now() > deadline) throw unreachable(make, servers, error)
+      if (!isTemporary(error) || performance.now() > deadline) throw unreachable(make, servers, error)
       if (attempt === 1) log.warn({ reason: (error as Error).message }, 'waiting for the database')
       await new Promise((resolve) => setTimeout(resolve, startRetryMs))
     }
@@ -176,7 +182,7 @@ function adviceOn(cause: unknown): string {
 // Names hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
-  const hosts = options.map(({ host, port }) => `${host[0]}:${port[0]}`)
+  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))]
   const advice = adviceOn(cause)
   return new OperatorError(
     `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,

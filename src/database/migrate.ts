@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { OperatorError } from '../lib/operator-error.js'
 import type { RootSql, Sql } from './database.js'
+import { beginPatiently, type Patience } from './locks.js'
 
 interface Migration {
   readonly name: string
@@ -20,18 +21,16 @@ export const migrationLockId = 7_253_009_114
  * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in the database are ignored: an
  * older instance may start while a newer one runs.
  * @returns the names of the migrations applied
- * @throws {OperatorError} when a file was edited after it was applied
+ * @throws {OperatorError} when a file was edited after it was applied, or others hold the locks for too long
  */
-export async function migrate(sql: RootSql, folder: string): Promise<string[]> {
+export async function migrate(sql: RootSql, folder: string, patience: Patience = {}): Promise<string[]> {
   const migrations = await readMigrations(folder)
   // With nothing to apply, neither the lock nor the owner's privileges are needed.
   if (missingOf(migrations, await appliedMigrations(sql)).length === 0) return []
-  return sql.begin(async (transaction) => {
-    // A migration, or the wait for another instance's, may take long.
-    await transaction`set local statement_timeout = 0`
+  return beginPatiently(sql, patience, async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     return applyMissing(transaction, migrations)
-  }) as Promise<string[]> // postgres.js types the result as an array of queries
+  })
 }
 
 /** Whether all of these migrations are applied. */

@@ -30,13 +30,17 @@ export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_s
  * - DateStyle, bytea_output: the formats that postgres.js parses
  * - default_transaction_isolation: of two requests with one Idempotency-Key, the second must see what the first committed
  * - idle_session_timeout: closing an idle session would fail a statement that was just sent
+ * - lock_timeout: statement_timeout limits the wait for a lock
  */
 export const sessionSettings = {
   DateStyle: 'ISO',
   bytea_output: 'hex',
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
+  lock_timeout: '0',
 } as const
+/** The same for PostgreSQL 17 and newer: it closes the connection of a longer transaction. */
+export const newerSetting = { transaction_timeout: '0' } as const
 /** For the statements in flight when the pools close. */
 export const closeTimeoutSeconds = 5
 
@@ -66,7 +70,7 @@ export function createPools(
   handlerTimeoutMs: number,
   log: Logger,
   connections = 11,
-  servers = new Servers(),
+  servers = new Servers([{}], 'primary', false),
   reads?: Reads,
 ): Pools {
   const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
@@ -148,9 +152,12 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
+    // postgres.js's defaults, which it would otherwise read from the environment: PGDEBUG puts values into errors.
+    debug: false,
+    max_pipeline: 100,
+    prepare: !isPooled,
     types: valueTypes,
     fetch_types: false, // `valueTypes` has the built-in array types; this query would find custom ones
-    ...(isPooled && { prepare: false }),
     connection: Object.assign(
       { application_name: 'animal-store' },
       ...(isPooled ? [] : [sessionSettings, ...settings]),

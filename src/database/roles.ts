@@ -3,27 +3,39 @@
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { Database, RootSql } from './database.js'
+import { beginPatiently, type Patience } from './locks.js'
 import { migrationLockId } from './migrate.js'
-import { requestSettings, sessionSettings, statementTimeoutMs, timeoutSettings } from './pools.js'
+import {
+  newerSetting,
+  requestSettings,
+  sessionSettings,
+  statementTimeoutMs,
+  timeoutSettings,
+} from './pools.js'
 
 export interface Login {
   readonly name: string
   readonly password: string
 }
 
-/** Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings. */
+/**
+ * Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings.
+ * @throws {OperatorError} when other sessions hold the locks for too long
+ */
 export async function prepareServiceRole(
   sql: RootSql,
   { name, password }: Login,
   handlerTimeoutMs: number,
+  patience: Patience = {},
 ): Promise<void> {
-  await sql.begin(async (transaction) => {
+  await beginPatiently(sql, patience, async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     const [row] = await transaction<{ exists: boolean; schema: string }[]>`
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
     const search_path = String(row?.schema) // where the owner's migrations created the tables
     const settings = {
       ...sessionSettings,
+      ...newerSetting,
       ...timeoutSettings(statementTimeoutMs(handlerTimeoutMs)),
       ...requestSettings,
       search_path,
@@ -41,8 +53,9 @@ export async function prepareServiceRole(
     for (const [setting, value] of Object.entries(settings)) {
       const [statement] = await transaction<{ text: string }[]>`
         select format('alter role %I in database %I set %I = %L', ${name}::text, current_database(), ${setting}::text,
-          ${String(value)}::text) as text`
-      await transaction.unsafe(statement?.text ?? '')
+          ${String(value)}::text) as text
+        from pg_settings where name = ${setting}`
+      if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
     }
   })
 }
@@ -57,7 +70,7 @@ export async function checkPooled(
 ): Promise<void> {
   if (!isPooled) return
   const timeouts = timeoutSettings(statementTimeoutMs(handlerTimeoutMs))
-  const needed = Object.keys({ ...timeouts, ...sessionSettings })
+  const needed = Object.keys({ ...timeouts, ...sessionSettings, ...newerSetting })
   const settings = await sql
     .begin(
       (transaction) => transaction<{ name: string; setting: string }[]>`
@@ -85,8 +98,8 @@ function missingOf(found: ReadonlyMap<string, string>, timeouts: Readonly<Record
       isWithin(Number(found.get(name)), ms) ? [] : [`${name} of at most ${ms} ms`],
     ),
     // DateStyle also contains the order of day and month (ISO, MDY).
-    ...Object.entries(sessionSettings).flatMap(([name, value]) =>
-      found.get(name)?.startsWith(value) ? [] : [`${name} ${value}`],
+    ...Object.entries({ ...sessionSettings, ...newerSetting }).flatMap(([name, value]) =>
+      (found.get(name) ?? value).startsWith(value) ? [] : [`${name} ${value}`],
     ),
   ]
 }

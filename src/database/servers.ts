@@ -49,12 +49,17 @@ export class Servers {
     this.#isPooled = isPooled
   }
 
-  /** Selects a server's state and its backend's pid. It has no parameters, so it takes one round trip. */
+  /**
+   * Selects a server's state and its backend's pid, and sets `newerSetting`: for good if there is no pooler,
+   * whose sessions others use, too. It has no parameters, so it takes one round trip.
+   */
   get stateStatement(): string {
     const names = this.migrations.map((name) => `'${name}'`).join()
     const count = names && `(select count(*)::int from schema_migrations where name in (${names}))`
     return `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
-      current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations`
+      current_setting('transaction_read_only') = 'on' as "isReadOnly", ${count || 0} as migrations,
+      (select set_config(name, '0', ${this.#isPooled !== false})
+        from pg_settings where name = 'transaction_timeout')`
   }
 
   /** The server accepted last. */
@@ -147,28 +152,47 @@ export interface DatabaseUrl {
   readonly url: string
   readonly login: Pick<PostgresUrl, 'username' | 'password' | 'database'>
   readonly servers: Servers
+  readonly ignored: PostgresUrl['ignored']
 }
 
 /**
  * Reads DATABASE_URL or another variable with such a URL. postgres.js fills in missing parts from libpq's environment variables (PGHOST).
  * @throws {OperatorError} when its sslmode is unknown or a certificate cannot be read
  */
-export function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): DatabaseUrl {
-  const { username, password, database, parameters, hosts, target } = readPostgresUrl(text)
+export async function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): Promise<DatabaseUrl> {
+  const { username, password, database, parameters, hosts, target, ignored } = readPostgresUrl(text)
   const sslOf = readTls(parameters, variable)
   const url = `postgres:///?${parameters}`
-  const { host, port } = postgres(url).options
-  const all = hosts.flatMap((each) =>
-    (each.name === undefined ? host : [each.name]).map((name, i) => ({
+  const { host, port, pass } = postgres(url).options
+  const each = hosts.flatMap(({ name, port: own, address }) =>
+    (name === undefined ? host : [name]).map((name, i) => ({
       // Arrays, which postgres.js's types leave out. In a string, it takes the part after a colon of an IPv6 address for the port.
-      host: [name] as unknown as string,
-      port: [each.port ?? port[i] ?? 5432] as unknown as number,
+      host: [address ?? name] as unknown as string,
+      port: [own ?? port[i] ?? 5432] as unknown as number,
       ...sslOf(name),
     })),
   )
+  const prepared = await prepareForScram(password || String(pass))
+  const all =
+    prepared === undefined ? each : [...each.map((server) => ({ ...server, password: prepared })), ...each]
   return {
     url,
     login: { username, password, database },
     servers: new Servers(all, target, parameters.get('prepare') === 'false' || undefined),
+    ignored,
+  }
+}
+
+// SCRAM uses the password in the form of SASLprep (RFC 7677, section 1; RFC 4013), if it has one, which
+// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next. Undefined: both are
+// equal.
+async function prepareForScram(password: string): Promise<string | undefined> {
+  if (/^[ -~]*$/.test(password)) return undefined
+  const { saslprep } = await import('@mongodb-js/saslprep')
+  try {
+    const prepared = saslprep(password)
+    return prepared === password ? undefined : prepared
+  } catch {
+    return undefined // it contains a prohibited character
   }
 }

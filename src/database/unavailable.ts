@@ -12,23 +12,19 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-const connectionErrors = new Set([
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT', // a unix socket whose server is down
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-  'STATEMENT_ABANDONED',
-  'TLS_REFUSED',
-])
+// A connection that cannot be opened is an outage, whatever the code: those of TLS alone are many.
+const connectFailures = new WeakSet<object>()
+
+/** Marks the error with which no connection could be opened, and returns it. */
+export function connectFailure<Failure extends object>(error: Failure): Failure {
+  connectFailures.add(error)
+  return error
+}
+
+// postgres.js's, this driver's, OpenSSL's, and the system's (ECONNREFUSED, EAI_AGAIN, EMFILE), but not Node's
+// own (ERR_…).
+const connectionCode = /^(CONNECT|E(?!RR_)|ERR_SSL_)|^(STATEMENT_ABANDONED|TLS_REFUSED)$/
+const sqlState = /^[0-9A-Z]{5}$/
 
 /** Whether PostgreSQL refuses a connection: SQLSTATE class 53 (too many connections), or a rejected login. */
 export function isConnectionRefused(error: unknown): boolean {
@@ -51,15 +47,34 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /**
- * Whether the database is unavailable for now, rather than a statement wrong: a connection that fails, or one of these SQLSTATEs.
- * - 08 (connection exception), 53 (insufficient resources), 57 (operator intervention, which includes statement_timeout)
- * - 28000, 28P01: a login rejected while its password is being changed
- * - 25006: read-only, as a standby is before its promotion
- * - 25P03: idle_in_transaction_session_timeout
- * - 40001: a standby cancelled the statement to replay a conflicting change
- * - 40P01: deadlock; the other transaction goes on
+ * Whether waiting may mend the failure of a new connection: its server is starting, down, full or a standby.
+ * A rejected login, a database that does not exist or a wrong certificate has to be mended by someone.
+ */
+export function isTemporary(error: unknown): boolean {
+  const code = codeOf(error)
+  if (/^(TLS_REFUSED|EPROTO|ERR_SSL_.*)$/.test(code)) return false
+  return connectionCode.test(code) || /^(08|25|53|55|57)...$/.test(code)
+}
+
+// The SQLSTATEs of a statement that is wrong, or wrong for its data: 21 (cardinality), 22 (data), 23
+// (constraint), 44 (check option), 54 (a value or a statement too large), P0 (raised by a trigger), 25P02
+// (follows another error of its transaction), 42601 (syntax).
+const statementFault = /^(2[123]|44|54|P0)...$|^(25P02|42601)$/
+
+/**
+ * Whether the database is unavailable for now, rather than a statement or its data wrong. That is every error
+ * of a connection and of PostgreSQL that is not known to be a fault of the statement: a table, a column or a
+ * privilege that is missing while a backup is restored or a version replaced, a lock or a timeout, a login
+ * rejected while its password is changed, a standby before its promotion.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
-  return connectionErrors.has(code) || /^(08|53|57)...$|^25(006|P03)$|^40(001|P01)$|^28(000|P01)$/.test(code)
+  if (connectionCode.test(code) || (error instanceof Error && connectFailures.has(error))) return true
+  return sqlState.test(code) && !statementFault.test(code)
+}
+
+/** Whether a statement was planned before its table changed: it has not run, and may be planned again. */
+export function isOutdatedPlan(error: unknown): boolean {
+  // The message is translated; 0A000 has other causes, too.
+  return codeOf(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery'
 }

@@ -1,8 +1,11 @@
-import type { Handler } from './handler.js'
+import type { Context, Request, Response } from './handler.js'
 import { insertPet } from './pets/pets.js'
 
 /** Adds an animal. */
-export const createPet: Handler<'createPet'> = async ({ body }, { sql, path }) => {
+export async function createPet(
+  { body }: Request<'createPet'>,
+  { sql, path }: Context,
+): Promise<Response<'createPet'>> {
   const pet = await insertPet(sql, body)
   return { status: 201, headers: { Location: `${path}/${pet.id}` }, body: pet }
 }

@@ -1,4 +1,6 @@
-// The type of a handler: it receives a request of the contract and returns one of the declared responses. No Fastify, no SQL.
+// The types of a handler: a function that receives a request of the contract and returns one of the declared responses. No Fastify, no
+// SQL. Its return type is written out, `Promise<Response<'getPet'>>`: in a function whose return type is inferred or given by the context,
+// TypeScript allows fields and headers that the contract does not declare.
 
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
@@ -21,11 +23,13 @@ export interface Context {
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 
-/** The handler of one operation. It throws ApiError for expected failures. */
-export type Handler<Id extends OperationId> = (
-  request: Operations[Id]['request'],
-  context: Context,
-) => Promise<Operations[Id]['response']>
+/** The request of an operation: its parameters by location, and its body. */
+export type Request<Id extends OperationId> = Operations[Id]['request']
 
-/** A handler for every operation of the contract. */
-export type Handlers = { readonly [Id in OperationId]: Handler<Id> }
+/** The declared responses of an operation. */
+export type Response<Id extends OperationId> = Operations[Id]['response']
+
+/** A handler for every operation of the contract. It throws ApiError for expected failures. */
+export type Handlers = {
+  readonly [Id in OperationId]: (request: Request<Id>, context: Context) => Promise<Response<Id>>
+}

@@ -1,4 +1,4 @@
-import { ApiError, type Handler } from './handler.js'
+import { ApiError, type Context, type Request, type Response } from './handler.js'
 import { listPets as selectPets } from './pets/pets.js'
 
 // Before the first animal: ids start at 1.
@@ -8,7 +8,10 @@ const idMax = 2n ** 63n - 1n
 const all = '*'
 
 /** A page of animals in ascending order of id, all or those of one status. */
-export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) => {
+export async function listPets(
+  { query }: Request<'listPets'>,
+  { sql, path }: Context,
+): Promise<Response<'listPets'>> {
   const { limit, status, cursor } = query
   const afterId = cursor === undefined ? start : readCursor(cursor, status)
   // One more than `limit`, to know whether there is a next page.

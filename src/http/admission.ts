@@ -96,12 +96,9 @@ function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: A
         return countAddress(request, reply, error)
       }
       if (!('run' in found)) return countClient(request, reply, found)
-      const { isGuess, run } = found
-      return rateLimiter.lookUp(request, reply, isGuess, () =>
-        loadShedder.run(run).then(
-          (client) => countClient(request, reply, client),
-          (error) => countAddress(request, reply, error),
-        ),
+      return loadShedder.run(found.run, found.isKnown ? 'work' : 'unknown keys').then(
+        (client) => countClient(request, reply, client),
+        (error) => countAddress(request, reply, error),
       )
     },
     setLastHeaders(request, reply) {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
+import { readAddress } from '../lib/address.js'
 import { securityHeaders } from '../middleware/additions.js'
 import {
   type Contract,
@@ -70,7 +71,7 @@ export function createClientErrorHandlers(
   function respond(socket: Socket, fault: RequestError<string>, reason: string | undefined): void {
     const requestId = randomUUID()
     const body = errorBody(fault, contract)
-    const address = isAddressLogged ? socket.remoteAddress : undefined
+    const address = isAddressLogged ? readAddress(socket.remoteAddress) : undefined
     log.info({ requestId, status: body.status, address, reason }, 'request refused')
     // Node would run a request that timed out if the rest of it were read.
     const rest = body.code === 'request_timeout' ? 'unread' : 'discard'

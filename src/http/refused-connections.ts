@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.js'
-import { networkOf } from '../rate-limit/addresses.js'
+import { networkOf, readAddress } from '../lib/address.js'
 
 /** The limit that was reached. */
 export const refusalReasons = ['connections_max', 'connections_per_address_max'] as const
@@ -58,7 +58,7 @@ function limitPerAddress(server: Server, max: number, onRefused: (network: strin
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress } = socket
     if (remoteAddress === undefined) return // disconnected already
-    const network = networkOf(remoteAddress)
+    const network = networkOf(readAddress(remoteAddress) ?? remoteAddress)
     const count = open.get(network) ?? 0
     if (count >= max) {
       socket.destroy()

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { clientAddress } from '../lib/address.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -41,7 +42,7 @@ export class RequestLog extends LogController {
   #lineOf(request: FastifyRequest, { elapsedTime }: FastifyReply, status?: number): object {
     const { method, matched, client, reason } = request
     const ms = Math.round(elapsedTime * 1000) / 1000
-    const address = this.isAddressLogged ? request.ip : undefined
+    const address = this.isAddressLogged ? clientAddress(request) : undefined
     return { method, route: matched?.url, status, ms, keyId: client?.keyId, address, reason }
   }
 }

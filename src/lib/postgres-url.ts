@@ -5,6 +5,8 @@ export interface PostgresHost {
   /** A name, an address, or the directory of a unix socket. Undefined: from the environment (PGHOST). */
   readonly name: string | undefined
   readonly port: number | undefined
+  /** Where to connect, without a look-up of the name. Undefined: the name says. */
+  readonly address: string | undefined
 }
 
 /** The server to use: not a standby; with `read-write`, also not read-only. */
@@ -17,46 +19,94 @@ export interface PostgresUrl {
   readonly database: string
   /** The parameters except those that became the other fields. */
   readonly parameters: URLSearchParams
+  /** The names of libpq's parameters that are left out, because they have no effect here. */
+  readonly ignored: readonly string[]
   readonly hosts: readonly PostgresHost[]
   readonly target: PostgresTarget
 }
+
+// Parameters for libpq itself that the driver cannot honour, or, as `connect_timeout` and `client_encoding`,
+// decides. PostgreSQL, which gets all others as settings, would refuse the connection.
+const libpqAlone = new Set(
+  `channel_binding client_encoding connect_timeout gssdelegation gssencmode gsslib keepalives_count
+  keepalives_interval krbsrvname load_balance_hosts max_protocol_version min_protocol_version oauth_client_id
+  oauth_client_secret oauth_issuer oauth_scope passfile replication require_auth requirepeer scram_client_key
+  scram_server_key service servicefile sslcertmode sslcompression sslcrldir sslkeylogfile sslsni
+  tcp_user_timeout`.split(/\s+/),
+)
 
 const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i
 const portMax = 65_535
 
 /**
  * Parses a URL. The parameters host, port, user, password and dbname override the part before them; a single port applies to every host.
+ * Other parameters of libpq become the driver's, or are ignored.
  * @throws {Error} with a message such as `must be a valid URL …`, which does not contain the URL
  */
 export function readPostgresUrl(text: string): PostgresUrl {
   const [, before = '', authority = '', after = ''] = parts.exec(text) ?? []
-  const { username, password, pathname, searchParams } = parse(`${before}host${after}`)
-  const take = (name: string) => {
-    const value = searchParams.get(name)
-    searchParams.delete(name)
-    return value
-  }
-  const addresses = authority.split(',').map((each) => parse(`postgres://${each}/`))
-  const names = take('host')?.split(',') ?? addresses.map(({ hostname }) => hostOf(hostname))
-  const ports = take('port')?.split(',') ?? addresses.map(({ port }) => port)
-  const hosts = pair(names, ports)
+  const { username, password, pathname, searchParams: parameters } = parse(`${before}host${after}`)
+  const places = authority.split(',').map((each) => parse(`postgres://${each}/`))
+  const addresses = take(parameters, 'hostaddr')?.split(',')
+  const listed = places.map(({ hostname }) => hostOf(hostname))
+  const names = take(parameters, 'host')?.split(',') ?? ((authority === '' && addresses) || listed)
+  const ports = take(parameters, 'port')?.split(',') ?? places.map(({ port }) => port)
+  const hosts = pair(names, ports, addresses ?? names.map(() => ''))
+  translate(parameters)
+  const ignored = [...new Set(parameters.keys())].filter((name) => libpqAlone.has(name))
+  for (const name of ignored) parameters.delete(name)
   return {
-    username: take('user') ?? decode(username),
-    password: take('password') ?? decode(password),
-    database: take('dbname') ?? decode(pathname.slice(1)),
-    parameters: searchParams,
+    username: take(parameters, 'user') ?? decode(username),
+    password: take(parameters, 'password') ?? decode(password),
+    database: take(parameters, 'dbname') ?? decode(pathname.slice(1)),
+    parameters,
+    ignored,
     hosts,
-    target: targetOf(take('target_session_attrs') ?? 'any', hosts.length > 1),
+    target: targetOf(take(parameters, 'target_session_attrs') ?? 'any', hosts.length > 1),
   }
 }
 
-function pair(names: readonly string[], ports: readonly string[]): PostgresHost[] {
+function take(parameters: URLSearchParams, name: string): string | null {
+  const value = parameters.get(name)
+  parameters.delete(name)
+  return value
+}
+
+// The default of postgres.js.
+const keepAliveSeconds = 60
+
+// Makes parameters of libpq those that postgres.js reads.
+function translate(parameters: URLSearchParams): void {
+  const setDefault = (name: string, value: string | null | false) => {
+    if (value && !parameters.has(name)) parameters.set(name, value)
+  }
+  setDefault('application_name', take(parameters, 'fallback_application_name'))
+  const idleSeconds = take(parameters, 'keepalives_idle')
+  const isKept = take(parameters, 'keepalives') !== '0'
+  // Always set: postgres.js would read PGKEEP_ALIVE from the environment.
+  setDefault('keep_alive', isKept ? String(Number(idleSeconds) || keepAliveSeconds) : 'false')
+  const isTls = take(parameters, 'requiressl') === '1' || parameters.get('ssl') === 'true'
+  if (isTls) take(parameters, 'ssl')
+  setDefault('sslmode', isTls && 'require')
+}
+
+function pair(
+  names: readonly string[],
+  ports: readonly string[],
+  addresses: readonly string[],
+): PostgresHost[] {
+  if (addresses.length !== names.length)
+    throw new Error('must be a URL with a hostaddr for each of its hosts, or for none')
   if (names.length > 1 && names.includes('')) throw new Error('must be a URL that names each of its hosts')
   const each = ports.length === 1 ? names.map(() => ports[0] ?? '') : ports
   // libpq uses 5432 for a host without a port next to others with one; that is rarely intended.
   if (each.length !== names.length || (each.includes('') && each.some((port) => port !== '')))
     throw new Error('must be a URL with a port for each of its hosts, or for none')
-  return names.map((name, i) => ({ name: name || undefined, port: portOf(each[i] ?? '') }))
+  return names.map((name, i) => ({
+    name: name || addresses[i] || undefined,
+    port: portOf(each[i] ?? ''),
+    address: addresses[i] || undefined,
+  }))
 }
 
 function portOf(text: string): number | undefined {

@@ -15,7 +15,13 @@ import {
 } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { type Around, RequestError, type SerializedResponse } from '../openapi/index.js'
+import {
+  type Around,
+  type Operation,
+  type Parameter,
+  RequestError,
+  type SerializedResponse,
+} from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './additions.js'
 import { claimKeys, type IdempotencyKey, purgeResponses, storeResponses } from './stored-responses.js'
 
@@ -27,19 +33,17 @@ const idempotencyHeader = 'idempotency-key'
  * handler may run again after a rollback, so it must do nothing but statements on its `sql`. Rejects with `idempotency_key_reused`,
  * `idempotency_key_in_use`, or the error of the handler.
  */
-export function idempotent(
-  pool: ConnectionSource,
-  keepHours: number,
-  callerOf: (request: FastifyRequest) => string | undefined,
-): Around<Sql> {
+export function idempotent(pool: ConnectionSource, keepHours: number): Around<Sql> {
+  pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (!operation.isIdempotent) return respond
     const respondOnce = createRespondOnce(pool, keepHours)
+    const parameters = outsideUrl(operation)
     return async (request, reply, sql) => {
       if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
       return respondOnce({
-        id: { apiKeyId: BigInt(callerOf(request) ?? 0), key: readKey(request) },
-        fingerprint: fingerprintOf(request),
+        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
+        fingerprint: fingerprintOf(operation.id, request, parameters),
         signal: request.lifetime,
         run: (sql) => respond(request, reply, sql),
       })
@@ -61,10 +65,7 @@ function createRespondOnce(
       throw error
     }
   }
-  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(
-    (use) => pool.hold(undefined, use),
-    respondTogether,
-  )
+  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(pool, respondTogether)
   const respondAlone = async (call: Call) => {
     const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
     return response as SerializedResponse | RequestError // one for each call
@@ -188,11 +189,25 @@ function readKey({ headers }: FastifyRequest): string {
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
 }
 
-// Hashes the parsed body: whitespace and the order of fields make no difference.
-function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
-  const start = `${method} ${url}\n`
-  if (!(body instanceof Uint8Array)) return hash('sha256', start + (stringify(body, inOrder) ?? ''), 'buffer')
-  return hash('sha256', Buffer.concat([Buffer.from(start), body]), 'buffer')
+// The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
+function outsideUrl({ parameters }: Operation): readonly Parameter[] {
+  return parameters.filter(
+    ({ name, in: location }) =>
+      location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader),
+  )
+}
+
+// What makes a request the same is its operation, and its parameters and body as validated: how they were written makes no difference. A
+// response stored by a version that hashed something else gets its repetition a 422: nothing is done twice.
+function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): Buffer {
+  const { params, query, headers, cookies = {}, mediaType, body } = request
+  const others = parameters.map(({ name, in: location }) => {
+    const values: Record<string, unknown> = location === 'cookie' ? { ...cookies } : headers
+    return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
+  })
+  const type = body === undefined ? undefined : mediaType?.toLowerCase()
+  const parts = [id, params, query, Object.fromEntries(others), type, body]
+  return hash('sha256', stringify(parts, inOrder) ?? '', 'buffer')
 }
 
 function inOrder(_key: string, value: unknown): unknown {

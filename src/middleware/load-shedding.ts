@@ -5,17 +5,23 @@ import type { Around } from '../openapi/index.js'
 /** Thrown when a request is shed. One instance for all: a stack trace for each would be useless, and cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
+/**
+ * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
+ * from clients whose keys are known.
+ */
+type Lane = 'work' | 'unknown keys'
+
 /** Limits concurrent work: running handlers and look-ups of keys. */
 export class LoadShedder {
-  #inFlight = 0
+  readonly #inFlight: Record<Lane, number> = { work: 0, 'unknown keys': 0 }
   #refused = 0
 
-  /** @param max concurrent handlers and look-ups. A request that is still arriving has neither, so slow clients take no slot. */
+  /** @param max of each lane. A request that is still arriving is in none, so slow clients take no slot. */
   constructor(readonly max: number) {}
 
-  /** The handlers and look-ups that are running. */
+  /** The handlers and the look-ups of known keys that are running. */
   get inFlight(): number {
-    return this.#inFlight
+    return this.#inFlight.work
   }
 
   /** The number of requests refused because `max` was reached. */
@@ -24,8 +30,8 @@ export class LoadShedder {
   }
 
   /** Throws `overload` if no slot is free. */
-  check(): void {
-    if (this.#inFlight < this.max) return
+  check(lane: Lane = 'work'): void {
+    if (this.#inFlight[lane] < this.max) return
     this.#refused++
     throw overload
   }
@@ -34,13 +40,13 @@ export class LoadShedder {
    * Runs a handler or a look-up in a slot, which is released when it settles, even if its request has ended before.
    * @throws `overload` if no slot is free
    */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.check()
-    this.#inFlight++
+  async run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
+    this.check(lane)
+    this.#inFlight[lane]++
     try {
       return await work()
     } finally {
-      this.#inFlight--
+      this.#inFlight[lane]--
     }
   }
 }

@@ -4,13 +4,16 @@ export type {
   Content,
   Contract,
   Field,
+  Header,
   Operation,
+  Parameter,
   Quotas,
   RateLimits,
   Response,
 } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export { defaultErrorStatuses } from './contract/defaults.js'
+export { sunsets } from './contract/deprecation.js'
 export { type ReadText, readSource } from './contract/files.js'
 export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
 export { isSafe, pathParameterNames, servedMethods } from './contract/names.js'
@@ -45,6 +48,7 @@ export { type MountParts, mount } from './mount.js'
 export { collectMethods, hasRoute, notFound } from './not-found.js'
 export { createRequestIdCheck } from './request/request-id.js'
 export { type Addition, anyError } from './response/additions.js'
+export { warnOfSunsets } from './response/deprecation.js'
 export { createErrorHandler, sendError } from './response/error-response.js'
 export type { SerializedResponse } from './response/response-serialization.js'
 export { byStatus, type ResponseCheck } from './response/response-validation.js'

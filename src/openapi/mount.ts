@@ -28,7 +28,7 @@ import {
   parseBody,
 } from './request/request-validation.js'
 import { type Addition, additionProblems, ownAddition } from './response/additions.js'
-import { deprecationHeaders } from './response/deprecation.js'
+import { deprecationHeaders, sunsetCheck } from './response/deprecation.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './route-handler.js'
@@ -116,9 +116,11 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const { contract, problems } = shared
   const handler = handlerOf(operation, shared)
   const isImplemented = !isStub(handler)
-  if (isImplemented) for (const text of operation.unsupported) problems.set(text, problemOf(operation, text))
+  const unmet = unsupportedSecurity(operation, contract)
+  const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
+  if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
-  const authorize = hook(securityCheck(operation, isImplemented, shared))
+  const authorize = hook(securityCheck(operation, unmet, shared))
   return {
     config: { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck },
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
@@ -145,6 +147,7 @@ function implemented<Resource>(
   shared: Shared<Resource>,
 ) {
   const { contract, compile, problems } = shared
+  const checkSunset = sunsetCheck(operation)
   const response = collect(problems, operation, () => shared.responseSchemasOf(operation))
   const readParameters = collect(problems, operation, () =>
     createParameterReader(operation, contract.prefix, compile),
@@ -154,7 +157,11 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
 
-    onRequest: [authorize, hook((request) => checkMediaType(request, operation))],
+    onRequest: [
+      authorize,
+      ...(checkSunset ? [hook(checkSunset)] : []),
+      hook((request) => checkMediaType(request, operation)),
+    ],
     preValidation: [
       ...renamePathParameters(operation),
       hook((request) => parseBody(request, operation)),
@@ -232,16 +239,13 @@ function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<R
   return handler
 }
 
-// An operation whose requirements the server cannot check responds 501; once it has a handler, the startup fails rather than leave it
-// open.
+// An operation whose requirements the server cannot check responds 501; with a handler, it is a problem that stops the startup.
 function securityCheck<Resource>(
   operation: Operation,
-  isImplemented: boolean,
-  { contract, authorize }: MountParts<Resource>,
+  unmet: string | undefined,
+  { authorize }: MountParts<Resource>,
 ): SecurityCheck {
-  const unmet = unsupportedSecurity(operation, contract)
   if (unmet === undefined) return isPublic(operation) ? () => {} : authorize
-  if (isImplemented) throw new ContractError([problemOf(operation, unmet)])
   return () => {
     throw new RequestError('not_implemented', unmet)
   }

@@ -99,16 +99,11 @@ export class MemoryCounter implements LocalCounter {
     return ban.state(1)
   }
 
-  increment(key: string, windowMs: number): StoredWindow {
-    const window = this.#addresses.get(key) ?? new Window()
-    this.#addresses.set(key, window)
+  increment(network: string, windowMs: number): StoredWindow {
+    const window = this.#addresses.get(network) ?? new Window()
+    this.#addresses.set(network, window)
     window.increment(windowMs)
     return { current: window.current, ttl: window.ttl }
-  }
-
-  read(key: string): StoredWindow {
-    const { current = 0, ttl = 0 } = this.#addresses.get(key) ?? {}
-    return { current, ttl }
   }
 
   #windowsOf(keyId: string): Windows {

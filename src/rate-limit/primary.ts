@@ -64,12 +64,8 @@ export class PrimaryCounter implements LocalCounter {
     return (await this.#call<WindowState | null>('reject', client)) ?? undefined
   }
 
-  increment(key: string, windowMs: number): Promise<StoredWindow> {
-    return this.#call('increment', key, windowMs)
-  }
-
-  read(key: string): Promise<StoredWindow> {
-    return this.#call('read', key)
+  increment(network: string, windowMs: number): Promise<StoredWindow> {
+    return this.#call('increment', network, windowMs)
   }
 
   #call<Result>(method: Call['method'], ...args: Call['args']): Promise<Result> {

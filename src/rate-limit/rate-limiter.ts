@@ -1,14 +1,14 @@
 // The rate limiter: counts each request of the contract's operations, sets the X-RateLimit headers, and rejects requests over quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { clientAddress, networkOf } from '../lib/address.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { rateLimitHeaders } from '../middleware/additions.js'
 import { type RateLimits, RequestError } from '../openapi/index.js'
-import { networkOf } from './addresses.js'
 import type { Counters } from './counters.js'
-import { type Decision, decideOnAddress, decideOnClient, decideOnGuess, type Refusal } from './rules.js'
+import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
 import { aged, fullest, unused, type WindowState } from './windows.js'
 
 declare module 'fastify' {
@@ -24,18 +24,6 @@ export interface RateLimiter {
    * @throws {RequestError} `rate_limit_exceeded` or `key_banned`
    */
   count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
-  /**
-   * Runs the look-up of an unknown key. Nothing is counted before it, but the headers report the address's window, because the look-up
-   * may fail or time out.
-   * @throws {RequestError} `rate_limit_exceeded` without a look-up if the key may be a guess and the address, with its look-ups in flight,
-   *   has no requests remaining
-   */
-  lookUp(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    isGuess: () => boolean,
-    run: () => Promise<void>,
-  ): Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -44,12 +32,10 @@ export interface RateLimiter {
 /** The rate limiter of a contract without x-rate-limits. */
 export const unlimited: RateLimiter = {
   count: () => {},
-  lookUp: (_request, _reply, _isGuess, run) => run(),
   hasHeaders: () => true,
   setLastHeaders: () => {},
 }
 
-const readOnly = { increment: false }
 const callersMax = 10_000
 
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
@@ -57,9 +43,7 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
   const lastWindows = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
     callersMax,
   )
-  const callerOf = ({ client, ip }: FastifyRequest) => client?.keyId ?? networkOf(ip)
-  // By network: look-ups of possible guesses, including the count of the address if the key is invalid.
-  const guessesInFlight = new Map<string, number>()
+  const callerOf = (request: FastifyRequest) => request.client?.keyId ?? networkOf(clientAddress(request))
 
   function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
     const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
@@ -85,17 +69,6 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
           : decideOnClient(counters, client)
       return thenMaybe(decision, (decided) => apply(request, reply, decided))
     },
-    async lookUp(request, reply, isGuess, run) {
-      const window = await counters.address(request, readOnly)
-      // Only now: meanwhile another request may have started to look the key up.
-      if (!isGuess()) {
-        apply(request, reply, { windows: [window], window })
-        return run()
-      }
-      const network = networkOf(request.ip)
-      apply(request, reply, decideOnGuess(window, guessesInFlight.get(network) ?? 0))
-      return countInFlight(guessesInFlight, network, run)
-    },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
       const { client } = request
@@ -104,21 +77,6 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
       const fresh = client ? [client.quotas.perMinute, client.quotas.perDay] : [anonymous.perMinute]
       setHeaders(reply, { window: fullest(windows.length > 0 ? windows : fresh.map(unused)) })
     },
-  }
-}
-
-async function countInFlight(
-  counts: Map<string, number>,
-  name: string,
-  run: () => Promise<void>,
-): Promise<void> {
-  const countOf = () => counts.get(name) ?? 0
-  counts.set(name, countOf() + 1)
-  try {
-    await run()
-  } finally {
-    counts.set(name, countOf() - 1)
-    if (countOf() === 0) counts.delete(name)
   }
 }
 

@@ -18,11 +18,9 @@ import {
 
 // The commands that counting needs, so that a missing permission or a read-only server fails the probe and not a request.
 const probe = `
-  redis.call('incr', KEYS[1])
   redis.call('incrby', KEYS[1], 1)
   redis.call('pexpire', KEYS[1], 1000)
   redis.call('pttl', KEYS[1])
-  redis.call('get', KEYS[1])
   redis.call('mget', KEYS[1])
 `
 

@@ -1,10 +1,12 @@
-// Counters of clients in Redis, shared by all instances. One Lua script reads and counts, atomically and in one round trip instead of
-// three. A client's requests of one iteration of the event loop are one call of the script.
+// Counters in Redis, shared by all instances. One Lua script reads and counts a client's windows, atomically
+// and in one round trip instead of three. A client's requests of one iteration of the event loop are one call
+// of the script.
 
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import { oncePerIteration } from '../lib/coalesce.js'
 import type { RateLimits } from '../openapi/index.js'
+import type { AddressStore, StoredWindow } from './addresses.js'
 import {
   type ClientCounter,
   type ClientWindows,
@@ -16,46 +18,56 @@ import {
   windowState,
 } from './windows.js'
 
-const count = `
+// A window ends within its length: a new key gets a ttl, and so does one without (it was restored or
+// persisted) or with a longer one (the clock of Redis went back).
+const windows = `
+  local function ttl(key, windowMs)
+    local left = redis.call('pttl', key)
+    if left >= 0 and left <= tonumber(windowMs) then return left end
+    redis.call('pexpire', key, windowMs)
+    return left == -2 and 0 or tonumber(windowMs)
+  end
   local function count(key, by, windowMs)
     local current = redis.call('incrby', key, by)
-    if current > by then return current, redis.call('pttl', key) end
-    redis.call('pexpire', key, windowMs)
-    return current, tonumber(windowMs)
+    return current, ttl(key, windowMs)
   end
 `
 
 // KEYS: ban, minute, day.
-// ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the two windows; then for each key
-// the count and the ttl that the caller knows, below which no window starts.
-// Most requests are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
-const admit = `${count}
+// ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the three
+// windows; then for each key the count and the ttl that the caller knows, below which no window starts. Most
+// requests are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
+const admit = `${windows}
   local current = redis.call('mget', unpack(KEYS))
   for i, key in ipairs(KEYS) do
     current[i] = tonumber(current[i] or 0)
-    local missing = tonumber(ARGV[4 + 2 * i]) - current[i]
+    local missing = tonumber(ARGV[5 + 2 * i]) - current[i]
     if missing > 0 then
       current[i] = redis.call('incrby', key, missing)
-      redis.call('pexpire', key, ARGV[5 + 2 * i])
+      redis.call('pexpire', key, ARGV[6 + 2 * i])
     end
   end
   local ban, minute, day = unpack(current)
   local admitted = math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - minute, tonumber(ARGV[3]) - day)
   if ban == 0 and admitted > 0 then
     local minuteTtl, dayTtl
-    minute, minuteTtl = count(KEYS[2], admitted, ARGV[4])
-    day, dayTtl = count(KEYS[3], admitted, ARGV[5])
+    minute, minuteTtl = count(KEYS[2], admitted, ARGV[5])
+    day, dayTtl = count(KEYS[3], admitted, ARGV[6])
     return { admitted, 0, 0, minute, minuteTtl, day, dayTtl }
   end
-  local function ttl(key) return math.max(redis.call('pttl', key), 0) end
-  return { 0, ban, ttl(KEYS[1]), minute, ttl(KEYS[2]), day, ttl(KEYS[3]) }
+  return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]) }
 `
 
 // KEYS: rejections, ban. ARGV: tolerated rejections, the length of their window, the length of the ban.
-const reject = `${count}
+const reject = `${windows}
   local ban, banTtl = 0, 0
   if count(KEYS[1], 1, ARGV[2]) > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], 1, ARGV[3]) end
   return { ban, banTtl }
+`
+
+// KEYS: the window of an address. ARGV: its length.
+const countAddress = `${windows}
+  return { count(KEYS[1], 1, ARGV[1]) }
 `
 
 type AdmitReply = readonly [
@@ -71,6 +83,7 @@ type AdmitReply = readonly [
 interface Scripts {
   admitClient(...args: Arguments): Promise<AdmitReply>
   rejectClient(...args: Arguments): Promise<[ban: number, banTtl: number]>
+  countAddress(...args: Arguments): Promise<[current: number, ttl: number]>
 }
 
 interface CountCall {
@@ -78,7 +91,7 @@ interface CountCall {
   readonly known: KnownWindows | undefined
 }
 
-export class RedisClientCounter implements ClientCounter {
+export class RedisCounter implements ClientCounter, AddressStore {
   readonly #redis: (Redis | Cluster) & Scripts
   readonly #countInRedis = oncePerIteration<CountCall, ClientWindows | Error>((calls) =>
     this.#countAll(calls),
@@ -90,6 +103,7 @@ export class RedisClientCounter implements ClientCounter {
   ) {
     redis.defineCommand('admitClient', { numberOfKeys: 3, lua: admit })
     redis.defineCommand('rejectClient', { numberOfKeys: 2, lua: reject })
+    redis.defineCommand('countAddress', { numberOfKeys: 1, lua: countAddress })
     this.#redis = redis as (Redis | Cluster) & Scripts
   }
 
@@ -101,7 +115,7 @@ export class RedisClientCounter implements ClientCounter {
 
   /** Reads a client's windows without counting a request. */
   async read(client: Client): Promise<ClientWindows> {
-    return windowsOf(client, await this.#redis.admitClient(...admitArguments(client, 0, undefined)), 1)
+    return windowsOf(client, await this.#redis.admitClient(...this.#admitArguments(client, 0, undefined)), 1)
   }
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
@@ -112,6 +126,11 @@ export class RedisClientCounter implements ClientCounter {
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
+  async increment(network: string, windowMs: number): Promise<StoredWindow> {
+    const [current, ttl] = await this.#redis.countAddress(`address:{${network}}`, windowMs)
+    return { current, ttl: ttl + lastMs }
+  }
+
   async #countAll(calls: readonly CountCall[]): Promise<(ClientWindows | Error)[]> {
     const byClient = new Map<Client, CountCall[]>()
     for (const call of calls) {
@@ -120,7 +139,7 @@ export class RedisClientCounter implements ClientCounter {
       else same.push(call)
     }
     const replies = await this.#admitAll(
-      Array.from(byClient, ([client, same]) => admitArguments(client, same.length, same.at(-1)?.known)),
+      Array.from(byClient, ([client, same]) => this.#admitArguments(client, same.length, same.at(-1)?.known)),
     )
     const results = new Map<CountCall, ClientWindows | Error>()
     for (const [i, [client, same]] of [...byClient].entries()) {
@@ -147,21 +166,21 @@ export class RedisClientCounter implements ClientCounter {
     for (const call of calls) void pipeline.admitClient(...call)
     return (await pipeline.exec()) as [Error | null, AdmitReply?][]
   }
+
+  #admitArguments({ keyId, quotas }: Client, requests: number, known: KnownWindows | undefined): Arguments {
+    const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)]
+    const lengths = [this.rules.banSeconds * 1000, minuteMs, dayMs]
+    const before = known
+      ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
+      : [0, 0, 0, 0, 0, 0]
+    return [...keys, requests, quotas.perMinute, quotas.perDay, ...lengths, ...before]
+  }
 }
 
 type Arguments = (string | number)[]
 
-function admitArguments(
-  { keyId, quotas }: Client,
-  requests: number,
-  known: KnownWindows | undefined,
-): Arguments {
-  const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)]
-  const before = known
-    ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
-    : [0, 0, 0, 0, 0, 0]
-  return [...keys, requests, quotas.perMinute, quotas.perDay, minuteMs, dayMs, ...before]
-}
+// A Redis key lives through the whole of its last millisecond.
+const lastMs = 1
 
 // The braces are a hash tag: a script's keys must be in one slot of a Redis Cluster.
 function key(kind: string, keyId: string): string {
@@ -183,7 +202,6 @@ function windowsOf(
   }
 }
 
-// A Redis key lives through the whole of its last millisecond.
 function state(current: number, ttl: number, max: number): WindowState {
-  return windowState(current, ttl + 1, max)
+  return windowState(current, ttl + lastMs, max)
 }

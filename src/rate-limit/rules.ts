@@ -37,16 +37,11 @@ export function decideOnClient(counter: ClientCounter, client: Client): MaybePro
 
 /** Decides on a request without a valid key, from its address's window after counting it. */
 export function decideOnAddress(window: WindowState): Decision {
-  return window.isExceeded ? addressUsedUp(window, window.ttl) : { windows: [window], window }
-}
-
-/**
- * Decides on looking up an unknown key while other look-ups of its address are in flight. If their keys turn out valid, they are not
- * counted, so a request refused because of them need not wait for the window's reset.
- */
-export function decideOnGuess(window: WindowState, lookUpsInFlight: number): Decision {
-  if (lookUpsInFlight < window.remaining) return { windows: [window], window }
-  return addressUsedUp(window, window.remaining === 0 ? window.ttl : 0)
+  const decision = { windows: [window], window }
+  if (!window.isExceeded) return decision
+  const reason = "This minute's requests without a valid key are used up."
+  const refusal = { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, reason } as const
+  return { ...decision, refusal }
 }
 
 // Reports the used-up window that resets last.
@@ -70,13 +65,4 @@ function banned(windows: readonly WindowState[], ban: WindowState, beginsBan = f
     beginsBan,
   } as const
   return { windows, window: fullest(windows), refusal }
-}
-
-function addressUsedUp(window: WindowState, waitMs: number): Decision {
-  const reason = "This minute's requests without a valid key are used up."
-  return {
-    windows: [window],
-    window,
-    refusal: { code: 'rate_limit_exceeded', window: 'address', waitMs, reason },
-  }
 }

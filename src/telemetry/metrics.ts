@@ -110,7 +110,7 @@ function measureClientConnections(
 function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
   new Gauge({
     name: 'animal_store_requests_in_flight',
-    help: 'Running handlers and API key look-ups',
+    help: 'Running handlers and look-ups of known API keys',
     registers: [registry],
     collect() {
       this.set(loadShedder.inFlight)

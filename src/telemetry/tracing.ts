@@ -30,6 +30,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Lifetimes } from '../http/lifetime.js'
+import { clientAddress } from '../lib/address.js'
 import type { Contract } from '../openapi/index.js'
 
 export interface TracedParts {
@@ -66,7 +67,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
     const span = spans.get(request)
     if (span === undefined || request.matched?.config?.isProbe) return
     describe(span, request, reply.sent ? reply.statusCode : undefined)
-    if (config.isAddressLogged) span.setAttribute('client.address', request.ip)
+    if (config.isAddressLogged) span.setAttribute('client.address', clientAddress(request))
     span.end()
   })
   app.addHook('onClose', async () => {

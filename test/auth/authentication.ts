@@ -223,26 +223,17 @@ t.test('at most 10,000 keys are cached, and the least recently used is evicted',
   t.equal(lookups.length, 10_002)
 })
 
-t.test('a key may be a guess until its look-up starts, and not after it was found', async (t) => {
-  const { use, advance, lookUp } = setUp(t)
-  t.ok(lookUp().isGuess())
-  const early = lookUp()
-  const under = use()
-  t.notOk(early.isGuess(), 'created before, it joins the look-up that has started since')
-  await under
-  advance(3_600_000)
-  t.notOk(lookUp().isGuess(), 'even with a stale entry')
-})
-
-t.test('a key that was not found may be a guess again, and so may a revoked one', async (t) => {
+t.test('a key is known once it was found, even with a stale entry, until it is revoked', async (t) => {
   const { use, advance, lookUp, revoke } = setUp(t)
-  await refusal(use(createApiKey()))
-  t.ok(lookUp(createApiKey()).isGuess())
+  t.notOk(lookUp().isKnown)
   await use()
+  advance(3_600_000)
+  t.ok(lookUp().isKnown)
   revoke(key)
-  advance(1000)
   await refusal(use())
-  t.ok(lookUp().isGuess())
+  t.notOk(lookUp().isKnown)
+  await refusal(use(createApiKey()))
+  t.notOk(lookUp(createApiKey()).isKnown, 'nor is a guess')
 })
 
 t.test('a look-up that starts after another has found the key sends no query', async (t) => {

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
 import type { RootSql } from '../../src/database/database.js'
-import { requestSettings, sessionSettings } from '../../src/database/pools.js'
+import { newerSetting, requestSettings, sessionSettings } from '../../src/database/pools.js'
 import { ampleTerms } from '../fixtures/facts.js'
-import { runProgram, startProcess } from '../fixtures/process.js'
+import { holdMigrations } from '../fixtures/locks.js'
+import { runProgram, startProcess, startProgram } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 t.test('the service runs as a role that cannot change tables', async (t) => {
   const sql = await createDatabase(t)
@@ -64,9 +66,9 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
   const timeouts = { statement_timeout: '2000', idle_in_transaction_session_timeout: '2000' }
   t.strictSame(
-    settings,
+    { ...newerSetting, ...settings },
     {
-      ...{ ...sessionSettings, DateStyle: 'ISO, MDY' },
+      ...{ ...sessionSettings, ...newerSetting, DateStyle: 'ISO, MDY' },
       ...{ ...timeouts, ...requestSettings },
       search_path: `"${schema}"`,
     },
@@ -117,6 +119,45 @@ t.test('a rejected login fails at once, with advice', async (t) => {
   })
   t.match({ code, stdout }, { code: 1, stdout: '' })
   t.match(stderr, /Cannot use database [\s\S]*Correct the user or the password in DATABASE_URL/)
+})
+
+t.test('while another session migrates', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`delete from schema_migrations`
+  const { url } = await startDatabaseProxy(t, sql)
+  const start = (program: string, START_TIMEOUT_MS: string) =>
+    startProgram(t, `src/${program}.ts`, [], { DATABASE_URL: url, START_TIMEOUT_MS, PORT: '0' })
+  const sessions = async () =>
+    (
+      await sql`
+    select from pg_stat_activity where datname = current_database() and application_name = 'animal-store'`
+    ).length
+  const holder = await holdMigrations(sql)
+  t.teardown(() => holder.release())
+  const [row] = await sql`
+    select pid from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`
+
+  for (const program of ['main', 'commands/migrate']) {
+    t.test(`${program} ends after START_TIMEOUT_MS, and names the session`, async (t) => {
+      const { code, stderr } = await start(program, '2000').ended
+      t.equal(code, 1)
+      const reason = `A lock was not released within START_TIMEOUT_MS: process ${row?.pid} \\(postgres\\.js, idle in transaction, .+\\) holds ExclusiveLock on advisory\n$`
+      t.match(stderr, new RegExp(`^(startup failed: )?${reason}`))
+    })
+
+    t.test(`${program} ends at once when interrupted, and its session when it is killed`, async (t) => {
+      for (const [signal, code] of [
+        ['SIGTERM', 143],
+        ['SIGKILL', null],
+      ] as const) {
+        const { child, ended } = start(program, '600000')
+        await holder.someoneWaits()
+        child.kill(signal)
+        t.equal((await ended).code, code)
+        await until(async () => (await sessions()) === 0)
+      }
+    })
+  }
 })
 
 t.test('an error of the database is reported without a stack', async (t) => {

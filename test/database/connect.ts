@@ -5,7 +5,7 @@ import { connect } from '../../src/database/connect.js'
 import type { Sql } from '../../src/database/database.js'
 import { socketOption } from '../../src/database/driver/socket.js'
 import { transact } from '../../src/database/driver/transaction.js'
-import { requestSettings, sessionSettings } from '../../src/database/pools.js'
+import { newerSetting, requestSettings, sessionSettings } from '../../src/database/pools.js'
 import { isUnavailable } from '../../src/database/unavailable.js'
 import { connectTo, readCluster, silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
@@ -24,9 +24,17 @@ const cases: [code: unknown, expected: boolean, title: string][] = [
   ['25006', true, 'a write on a standby'],
   ['28P01', true, 'a changed password'],
   ['28000', true, 'a role without LOGIN'],
+  ['EMFILE', true, 'too many open files'],
+  ['3D000', true, 'a database that is gone'],
+  ['25P04', true, 'a transaction timeout'],
+  ['55P03', true, 'a lock timeout'],
+  ['XX000', true, 'an internal error of PostgreSQL'],
   ['23505', false, 'a unique violation'],
-  ['42P01', false, 'an unknown table'],
   ['22003', false, 'a number out of range'],
+  ['25P02', false, 'a transaction that failed before'],
+  ['42601', false, 'a syntax error'],
+  ['P0001', false, 'an exception of a trigger'],
+  ['ERR_INVALID_ARG_TYPE', false, 'a fault of the code'],
   [undefined, false, 'any other error'],
   [42, false, 'a code that is not a string'],
 ]
@@ -130,6 +138,24 @@ t.test('no connection is closed for its age or idleness, whatever the URL sets',
   t.equal(pids.size, 8 + 2, 'each connection keeps its backend')
 })
 
+t.test('variables that postgres.js reads from the environment have no effect on a connection', async (t) => {
+  const { url: databaseUrl } = await startDatabaseProxy(t, await createDatabase(t))
+  const { env } = process
+  t.teardown(() => {
+    process.env = env
+  })
+  const optionsWith = async (variables: Record<string, string>) => {
+    process.env = { ...env, ...variables }
+    const database = await connect({ ...testConfig(), databaseUrl }, silent)
+    await database.close()
+    return JSON.stringify(database.sql.options, null, 1)
+  }
+  const names = ['MAX', 'SSL', 'IDLE_TIMEOUT', 'CONNECT_TIMEOUT', 'MAX_LIFETIME', 'MAX_PIPELINE', 'BACKOFF']
+  const others = ['KEEP_ALIVE', 'PREPARE', 'DEBUG', 'FETCH_TYPES', 'APPNAME']
+  const variables = Object.fromEntries([...names, ...others].map((name) => [`PG${name}`, '7']))
+  t.equal(await optionsWith(variables), await optionsWith({}))
+})
+
 t.test('the request settings are on every connection for requests, and on no other', async (t) => {
   const dataDir = dataDirectory(t)
   const database = await connect(testConfig({ DATA_DIR: dataDir }), silent)
@@ -154,8 +180,12 @@ t.test('settings of the database do not affect the service', async (t) => {
     bytea_output: 'escape',
     default_transaction_isolation: 'serializable',
     idle_session_timeout: '60s',
-  } satisfies Record<keyof typeof sessionSettings, string>
-  for (const [name, value] of Object.entries(others))
+    lock_timeout: '60s',
+    transaction_timeout: '60s',
+  } satisfies Record<keyof typeof sessionSettings | keyof typeof newerSetting, string>
+  const known = (await sql<{ name: string }[]>`select name from pg_settings`).map(({ name }) => name)
+  const supported = (settings: object) => Object.entries(settings).filter(([name]) => known.includes(name))
+  for (const [name, value] of supported(others))
     await sql.unsafe(`alter database ${sql.options.database} set ${name} = '${value}'`)
   const service = await startService(t, { sql })
   const { key } = await service.createKey({ expiresAt: new Date(Date.now() - 1) })
@@ -168,7 +198,7 @@ t.test('settings of the database do not affect the service', async (t) => {
   const first = await create()
   t.match(await create(), { status: 201, text: first.text })
   const pools = await openPools(t, sql)
-  for (const [name, value] of Object.entries(sessionSettings)) {
+  for (const [name, value] of supported({ ...sessionSettings, ...newerSetting })) {
     const [row] = await pools.writes.sql<{ setting: string }[]>`select current_setting(${name}) as setting`
     t.match(row?.setting, new RegExp(`^${value}`), name)
   }

@@ -1,11 +1,14 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../src/database/database.js'
 import { isMigrated, migrate, migrationNames } from '../../src/database/migrate.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
+import { holdReader } from '../fixtures/locks.js'
 import { createDatabase, startService } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 const files = {
   '0001-first.sql': "create table runs (name text not null);\ninsert into runs values ('first');\n",
@@ -152,4 +155,36 @@ t.test('an older instance serves while a newer one migrates, and after it', asyn
     true,
     'the older instance stays ready',
   )
+})
+
+t.test('while a reader keeps a migration waiting, requests are served, and the log names it', async (t) => {
+  const { call, sql } = await startService(t)
+  const folder = temporaryDirectory(t, {})
+  cpSync(migrationsFolder, folder, { recursive: true })
+  writeFileSync(path.join(folder, '9998-table.sql'), 'create table toys (id bigint primary key);')
+  writeFileSync(path.join(folder, '9999-column.sql'), 'alter table pets add column weight_grams integer;')
+  const reader = await holdReader(sql)
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+
+  const migrated = migrate(sql, folder, { timeoutMs: 60_000, log })
+  for (let tries = 0; tries < 2; tries++) {
+    await reader.someoneWaits()
+    t.match(await call('GET', '/pets'), { status: 200 }, 'a request behind the migration')
+  }
+  const reported = () => lines.find(({ holders }) => (holders as unknown[]).length > 0)
+  await until(() => reported() !== undefined)
+  const { holders, msg } = reported() ?? {}
+  t.equal(msg, 'waiting for a lock of another session')
+  const holder = {
+    application: 'postgres.js',
+    state: 'idle in transaction',
+    mode: 'AccessShareLock',
+    lock: 'pets',
+  }
+  t.match(holders, [{ pid: Number, queryStart: String, ...holder }])
+  t.equal(Object.keys((holders as object[])[0] ?? {}).length, 6, 'without its statement')
+  t.notOk((await tables(sql)).includes('toys'), 'no migration is applied without the others')
+  await reader.release()
+  t.strictSame(await migrated, ['9998-table.sql', '9999-column.sql'])
 })

@@ -135,10 +135,15 @@ t.test('startup behind PgBouncer reports what is missing', { skip: pgBouncerIsMi
       })
   })
 
-  t.test('the DateStyle of the role', async (t) => {
-    await sql`alter role ${sql(role)} in database ${sql(String(sql.options.database))} set DateStyle = 'SQL'`
+  t.test('other settings of the role', async (t) => {
+    const others = { DateStyle: 'SQL', lock_timeout: '1s' }
+    for (const [name, value] of Object.entries(others))
+      await sql.unsafe(`alter role ${role} in database ${sql.options.database} set ${name} = '${value}'`)
     const bouncer = await startPgBouncer(t, sql, 'transaction', users)
-    t.match(await start(bouncer.urlOf(role)), { code: 1, stderr: /lacks these settings: DateStyle ISO\.\n/ })
+    t.match(await start(bouncer.urlOf(role)), {
+      code: 1,
+      stderr: /lacks these settings: DateStyle ISO, lock_timeout 0\.\n/,
+    })
   })
 
   t.test('transactions, with statement pooling', async (t) => {

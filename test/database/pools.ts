@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/auth/api-key.js'
 import type { Pools, RootSql, Sql } from '../../src/database/database.js'
 import { createPools, endPools } from '../../src/database/pools.js'
 import { connectTo, readCluster } from '../fixtures/cluster.js'
@@ -120,6 +121,128 @@ t.test('a role that may no longer log in', async (t) => {
     await until(async () => (await ready()) === 200)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
+})
+
+const outages: [
+  code: string,
+  title: string,
+  start: (role: string, database: string) => string,
+  end: (role: string, database: string) => string,
+][] = [
+  [
+    '42P01',
+    'a table is missing',
+    () => 'alter table pets rename to away',
+    () => 'alter table away rename to pets',
+  ],
+  [
+    '42703',
+    'a column is missing',
+    () => 'alter table pets rename name to other',
+    () => 'alter table pets rename other to name',
+  ],
+  [
+    '42P01',
+    'the stored responses are missing',
+    () => 'alter table idempotent_answers rename to away',
+    () => 'alter table away rename to idempotent_answers',
+  ],
+  [
+    '42501',
+    'the role may not write',
+    (role) => `revoke insert on pets from ${role}`,
+    (role) => `grant insert on pets to ${role}`,
+  ],
+  [
+    '42501',
+    'the role may not read keys',
+    (role) => `revoke select on api_keys from ${role}`,
+    (role) => `grant select on api_keys to ${role}`,
+  ],
+  [
+    '55000',
+    'the database accepts no connections',
+    (role, database) => `alter database ${database} allow_connections false;
+      select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`,
+    (_, database) => `alter database ${database} allow_connections true`,
+  ],
+]
+
+t.test('an outage that someone has to mend is 503, and the instance is not ready', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role } = await openAs(t, admin, -1)
+  const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
+  t.teardown(() => maintenance.end())
+  const service = await startService(t, { sql: admin, pools })
+  const body = { name: 'Rex', categoryId: 1 }
+  let count = 0
+  const requests = async () => {
+    const headers = { 'idempotency-key': `key-${count++}` }
+    return [
+      await service.call('GET', '/pets', { headers: { authorization: `Bearer ${createApiKey()}` } }),
+      await service.call('POST', '/pets', { body, headers }),
+      await service.call('POST', '/pets', { body }),
+      await service.call('GET', '/pets/1'),
+    ]
+  }
+  const ready = async () => (await fetch(`${service.origin}/readyz`)).status
+  const statuses = async () => (await requests()).map(({ status }) => status)
+  const wellServed = [401, 201, 201, 200]
+  t.strictSame(await statuses(), wellServed)
+  for (const [code, title, start, end] of outages)
+    await t.test(`${title} (${code})`, async (t) => {
+      const [database] = [String(admin.options.database)]
+      const sql = code === '55000' ? maintenance : admin
+      await sql.unsafe(start(role, database))
+      const failed = (await requests()).filter(({ status }, i) => status !== wellServed[i])
+      t.not(failed.length, 0)
+      for (const { status, body, headers } of failed)
+        t.match([status, body.code, headers.get('retry-after')], [503, 'unavailable', '1'])
+      t.ok(
+        service.log.some(
+          ({ msg, err }) => msg === 'request failed' && (err as { code?: string })?.code === code,
+        ),
+      )
+      t.equal(await ready(), 503)
+      await sql.unsafe(end(role, database))
+      await until(async () => (await ready()) === 200)
+      t.strictSame(await statuses(), wellServed, 'served again')
+    })
+
+  await t.test('a table is locked', async (t) => {
+    const held = await holdInserts(admin)
+    t.equal(await ready(), 503)
+    t.equal(await ready(), 503)
+    const waiting = await admin`select from pg_locks where not granted and relation = 'pets'::regclass`
+    t.equal(waiting.length, 1, 'only one statement of probes waits')
+    await held.release()
+    t.equal(await ready(), 200)
+  })
+})
+
+t.test('a column type that changes under a warm service fails no request', async (t) => {
+  const admin = await createDatabase(t)
+  const service = await startService(t, { sql: admin })
+  const create = (i: number, key?: string) =>
+    service.call('POST', '/pets', {
+      headers: key === undefined ? {} : { 'idempotency-key': `${key}-${i}` },
+      body: { name: 'Rex', categoryId: 1 },
+    })
+  const all = async (key?: string) => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => create(i, key)))
+    return [...new Set(answers.map(({ status }) => status))]
+  }
+  for (const type of ['varchar(300)', 'text']) {
+    t.strictSame([await all(), await all(`before-${type}`)], [[201], [201]])
+    await admin.unsafe(`alter table pets alter column name type ${type}`)
+    // Alone first: a batch that fails is repeated anyway.
+    const alone = [await service.call('GET', '/pets/1'), await create(0, `alone-${type}`), await create(0)]
+    const statuses = alone.map(({ status }) => status)
+    t.strictSame([statuses, await all(), await all(`after-${type}`)], [[200, 201, 201], [201], [201]])
+  }
+  t.match(await admin`select count(*)::int as n, count(distinct name)::int as names from pets`, [
+    { n: 324, names: 1 },
+  ])
 })
 
 t.test('retiring healthy connections fails no request', async (t) => {

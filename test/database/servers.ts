@@ -101,6 +101,80 @@ t.test('a primary and its standby', async (t) => {
     })
   })
 
+  // Each way to give a password, and SASLprep's cases: spaces, nothing, compatibility, composition, no form.
+  t.test('passwords are used in the form of SASLprep, or as they are', async (t) => {
+    const { sql } = primary
+    const lines = 'host all scram 127.0.0.1/32 scram-sha-256\nhost all md5 127.0.0.1/32 md5'
+    await sql.unsafe(`copy (select string_to_table('${lines}', E'\n'))
+      to program 'cat - pg_hba.conf > new.conf && cat new.conf > pg_hba.conf'`)
+    await sql`select pg_reload_conf()`
+    await sql.unsafe('create role scram login; create role md5 login')
+    await sql.unsafe('grant pg_read_all_data to scram, md5')
+    const base = `127.0.0.1:${primary.port}/postgres`
+    const log = pino({ level: 'trace' }, { write: (line) => t.notMatch(line, /caf|%CC|Ⅷ/) })
+    t.teardown(() => delete process.env.PGPASSWORD)
+    const passwords = ['caf\u00a0b', 'caf\u00adb', 'caf\u2168', 'cafe\u0301', 'caf\u00e9', 'caf\u0007é']
+    for (const password of passwords)
+      for (const role of ['scram', 'md5']) {
+        await sql.unsafe(`set password_encryption = '${role === 'md5' ? role : 'scram-sha-256'}'`)
+        await sql.unsafe(`alter role ${role} password '${password}'`)
+        const encoded = encodeURIComponent(password)
+        for (const url of [
+          `postgres://${role}:${encoded}@${base}`,
+          `postgres://${base}?user=${role}&password=${encoded}`,
+        ]) {
+          const { pools, sql: commands } = await use(t, url, 0, { log, databaseReadUrl: url })
+          for (const each of [pools.keys.sql, pools.reads.sql, commands])
+            t.match(await each`select current_user as role`, [{ role }])
+        }
+        process.env.PGPASSWORD = password
+        await use(t, `postgres://${role}@${base}`, 0, { log })
+        delete process.env.PGPASSWORD
+        await t.rejects(use(t, `postgres://${role}:${encoded}x@${base}`), {
+          message: new RegExp(
+            `at 127.0.0.1:${primary.port}: password authentication failed for user "${role}"\nCorrect`,
+          ),
+        })
+      }
+  })
+
+  t.test('parameters of libpq do not stop the startup', async (t) => {
+    const ignored = {
+      ...{
+        channel_binding: 'require',
+        client_encoding: 'LATIN1',
+        connect_timeout: '0',
+        gssencmode: 'prefer',
+      },
+      ...{ keepalives_count: '3', keepalives_interval: '9', krbsrvname: 'postgres', replication: 'false' },
+      ...{ load_balance_hosts: 'random', max_protocol_version: '3.2', passfile: '/x', require_auth: 'none' },
+      ...{ requirepeer: 'x', service: 'x', sslcertmode: 'allow', sslcompression: '0', sslsni: '1' },
+      ...{
+        oauth_issuer: 'https://x',
+        scram_client_key: 'secret',
+        sslkeylogfile: '/x',
+        tcp_user_timeout: '9',
+      },
+    }
+    const used = {
+      ...{ fallback_application_name: 'shop', keepalives: '1', keepalives_idle: '30', requiressl: '0' },
+      ...{ sslnegotiation: 'postgres', ssl_min_protocol_version: 'TLSv1.2', options: '-c geqo=off' },
+      ...{ extra_float_digits: '1', sslmode: 'prefer', host: 'db.invalid', hostaddr: primary.host },
+    }
+    const lines: { level: number; parameters?: string[] }[] = []
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
+    const parameters = new URLSearchParams({ ...ignored, ...used, port: String(primary.port) })
+    const { pools } = await use(t, `postgres://postgres@/postgres?${parameters}`, 0, { log })
+    const [row] = await pools.reads.sql`
+      select current_setting('application_name') as name, current_setting('client_encoding') as encoding,
+        current_setting('geqo') as geqo, current_setting('extra_float_digits') as digits`
+    t.strictSame({ ...row }, { name: 'shop', encoding: 'UTF8', geqo: 'off', digits: '1' })
+    const warnings = lines.filter(({ level }) => level === 40)
+    t.match(warnings, [{ msg: 'DATABASE_URL has parameters that have no effect' }])
+    t.strictSame(warnings[0]?.parameters, Object.keys(ignored))
+    t.notMatch(lines, /secret/)
+  })
+
   t.test('after the primary fails, the standby serves once it is promoted', async (t) => {
     const lines: object[] = []
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
@@ -329,10 +403,34 @@ const urls: [url: string, hosts: [name: string, port: number][], target: string]
   ],
 ]
 
+t.test('parameters of libpq become those of the driver', async (t) => {
+  for (const [given, url] of [
+    ['fallback_application_name=a&application_name=b', 'application_name=b&keep_alive=60'],
+    ['keepalives=0&keepalives_idle=9', 'keep_alive=false'],
+    ['keepalives_idle=9', 'keep_alive=9'],
+    ['requiressl=1', 'keep_alive=60&sslmode=require'],
+    ['ssl=true', 'keep_alive=60&sslmode=require'],
+    ['ssl=true&sslmode=prefer', 'sslmode=prefer&keep_alive=60'],
+  ])
+    t.equal((await readDatabaseUrl(`postgres://h/x?${given}`)).url, `postgres:///?${url}`)
+  const { servers } = await readDatabaseUrl(
+    'postgres://a,b/x?hostaddr=192.0.2.1,192.0.2.2&sslmode=verify-full',
+  )
+  t.match(servers.all, [
+    { host: ['192.0.2.1'], ssl: { checkServerIdentity: Function } },
+    { host: ['192.0.2.2'], ssl: { checkServerIdentity: Function } },
+  ])
+  const unnamed = await readDatabaseUrl('postgres:///x?hostaddr=192.0.2.1,192.0.2.2')
+  t.match(unnamed.servers.all, [{ host: ['192.0.2.1'] }, { host: ['192.0.2.2'] }])
+  await t.rejects(readDatabaseUrl('postgres://a,b/x?hostaddr=192.0.2.1'), {
+    message: /^must be a URL with a hostaddr/,
+  })
+})
+
 for (const [url, hosts, target] of urls) {
   t.test(`the servers of ${url}`, async (t) => {
-    const { servers } = readDatabaseUrl(url)
-    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port] }))
+    const { servers } = await readDatabaseUrl(url)
+    const expected = hosts.map(([name, port]) => ({ host: [name], port: [port], ssl: false }))
     t.strictSame([servers.all, servers.target], [expected, target])
   })
 }
@@ -342,14 +440,14 @@ t.test(
   async (t) => {
     const address = { host: ['h'], port: [1] }
     const state = { isStandby: false, isReadOnly: false, migrations: 0 }
-    const { servers } = readDatabaseUrl('postgres://h:1/x')
+    const { servers } = await readDatabaseUrl('postgres://h:1/x')
     const [server = {}] = servers.all
     servers.accept(server, { ...state, isPooled: false }, address)
     t.throws(() => servers.accept(server, { ...state, isPooled: true }, address), {
       code: '08004',
       message: 'h:1 is now behind a connection pooler',
     })
-    const pooled = readDatabaseUrl('postgres://h:1/x').servers
+    const pooled = (await readDatabaseUrl('postgres://h:1/x')).servers
     pooled.accept(server, { ...state, isPooled: true }, address)
     pooled.accept(server, { ...state, isPooled: false }, address)
     t.ok(pooled.isPooled)
@@ -364,9 +462,9 @@ t.test(
       'postgres://me%40here:p%3Aw@h1:1,h2:2/x%20y?application_name=a%20b',
       'postgres://h1:1,h2:2?user=me%40here&password=p%3Aw&dbname=x%20y&application_name=a%20b',
     ]) {
-      const read = readDatabaseUrl(text)
+      const read = await readDatabaseUrl(text)
       t.strictSame(read.login, login)
-      t.equal(read.url, 'postgres:///?application_name=a+b')
+      t.equal(read.url, 'postgres:///?application_name=a+b&keep_alive=60')
     }
   },
 )

@@ -116,6 +116,20 @@ const cases: [
     { sslrootcert: '/nowhere.pem' },
     /sslrootcert cannot be read: ENOENT/,
   ],
+  [
+    'an older protocol than required',
+    'name',
+    '127.0.0.1',
+    { sslmode: 'require', ssl_max_protocol_version: 'TLSv1.1', ssl_min_protocol_version: 'TLSv1.1' },
+    /protocol|version/i,
+  ],
+  [
+    'a value that is not valid',
+    'name',
+    '127.0.0.1',
+    { sslmode: 'require', ssl_min_protocol_version: '1.2' },
+    /^DATABASE_URL: TLS cannot be used: /,
+  ],
 ]
 
 for (const [title, certificate, host, parameters, expected] of cases) {
@@ -128,7 +142,7 @@ for (const [title, certificate, host, parameters, expected] of cases) {
 }
 
 t.test('with sslmode=disable, the files are not read', async (t) => {
-  const { url, servers } = readDatabaseUrl(
+  const { url, servers } = await readDatabaseUrl(
     'postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d',
   )
   t.equal(url, 'postgres:///?sslmode=disable&application_name=d')

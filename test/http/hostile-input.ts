@@ -40,6 +40,37 @@ function post(service: Service, lines: readonly string[], body = ''): string {
   return `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\n${given.map((line) => `${line}\r\n`).join('')}\r\n${body}`
 }
 
+type Unusual = readonly [
+  status: number,
+  part: 'method' | 'target' | 'version' | 'header',
+  values: readonly string[],
+]
+
+/** A GET of a list, one part of which is replaced; a header is added. */
+function unusual(service: Service, part: Unusual[1], value: string): string {
+  const usual = { method: 'GET', target: `${prefix}/pets`, version: 'HTTP/1.1', header: 'X-Usual: 1' }
+  const all = { ...usual, [part]: value }
+  const { method, target, version, header } = all
+  const lines = ['Host: x', `Authorization: ${service.auth.authorization}`, header].join('\r\n')
+  return `${method} ${target} ${version}\r\n${lines}\r\n\r\n`
+}
+
+/** What RFC 9112 does not allow in the head of a response, or should not be there twice. */
+function faultsOfHead(head: string): string[] {
+  const [first = '', ...lines] = head.trimEnd().split('\r\n')
+  const names = lines.map((line) => line.replace(/:.*/, '').toLowerCase())
+  return [
+    ...(/^HTTP\/1\.1 \d{3} [\x20-\x7e]*$/.test(first) ? [] : [first]),
+    ...lines.filter((line) => !/^[!#$%&'*+.^_`|~\w-]+: ?[\x20-\x7e]*$/.test(line)),
+    ...names.filter((name, i) => names.indexOf(name) !== i),
+    ...(names.includes('x-request-id') ? [] : ['no X-Request-Id']),
+  ]
+}
+
+// Stack traces, SQL, codes of libraries, paths of files, and a host that the client made up.
+const internals =
+  /node_modules|node:|[.][cm]?[jt]s:\d|\bselect\b|postgres|\bpg_|FST_|HPE_|ERR_[A-Z]|ENOENT|forged\.example/i
+
 async function count(service: Service): Promise<number> {
   const [row] = await service.sql<{ count: number }[]>`select count(*)::int as count from pets`
   return row?.count ?? -1
@@ -237,6 +268,76 @@ t.test('one connection', async (t) => {
     t.notMatch(JSON.stringify(service.log), /forged/)
   })
 
+  const pets = `${prefix}/pets`
+  const long = 'a'.repeat(Math.max(contract.limits.url, contract.limits.header))
+  const malformed: readonly Unusual[] = [
+    [400, 'method', ['get', 'BREW', 'G', '', ' GET', 'GET\t', 'G\xc9T', 'PRI', 'A'.repeat(5_000)]],
+    [400, 'version', ['HTTP/3.0', 'HTTP/1.1x', 'HTTP/', 'http/1.1', '']],
+    [400, 'header', ['X-Odd: a\0b', 'X-Odd: a\rb', 'X-Odd: a\nb', ': a', 'X Odd: a', 'X-Odd : a']],
+    [400, 'header', ['Host: forged.example', 'Authorization: Bearer b']],
+    [431, 'header', [`X-Odd: ${long}`]],
+    [400, 'target', ['pets', '?', `${pets}\xe9`, `${pets}?\xc3\xa9=1`]],
+  ]
+  const whole: readonly Unusual[] = [
+    [405, 'method', ['TRACE', 'QUERY', 'OPTIONS', 'DELETE']],
+    [
+      200,
+      'header',
+      ['Accept-Language: \xe9', 'Expect: miracles', 'X-HTTP-Method-Override: DELETE', '__proto__: 1'],
+    ],
+    [
+      200,
+      'header',
+      ['Range: bytes=0-0', 'If-None-Match: *', 'X-Request-Id: "\\', `X-Request-Id: ${'a'.repeat(129)}`],
+    ],
+    [200, 'header', [Array.from({ length: 400 }, (_, i) => `X-${i}: 1`).join('\r\n')]],
+    [200, 'target', [`http://forged.example${pets}`, pets.replace('e', '%65'), `${pets}?`, `${pets}?&&`]],
+    [302, 'target', ['/', 'http://forged.example/']],
+    [
+      400,
+      'target',
+      [
+        `${pets}#a`,
+        `${pets}?=`,
+        `${pets}?%`,
+        `${pets}?%zz=%zz`,
+        `${pets}/%zz`,
+        `${pets}/%c0%af`,
+        `${pets}/1%00`,
+      ],
+    ],
+    [
+      404,
+      'target',
+      [`${pets}/`, `${pets}//`, `${pets};v=1`, `${pets}%2f1`, `/${pets}`, pets.toUpperCase(), '//'],
+    ],
+    [404, 'target', [prefix, `${prefix}/`, `${prefix}/__proto__`, `${prefix}/../..`, '//forged.example/']],
+    [404, 'target', [`${prefix}/%2e%2e/%2e%2e/etc/passwd`]],
+    [414, 'target', [`${prefix}/${long.slice(-contract.limits.url)}`]],
+  ]
+  for (const [rows, title] of [
+    [malformed, 'is closed after a malformed'],
+    [whole, 'stays open after an unusual'],
+  ] as const) {
+    for (const [status, part, values] of rows) {
+      t.test(`${title} ${part}, which gets ${status}`, async (t) => {
+        for (const value of values) {
+          const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+          const sent = Buffer.from(unusual(service, part, value) + next, 'latin1')
+          const [first, ...others] = responsesIn(await sendRaw(origin, sent))
+          const shown = JSON.stringify(value.slice(0, 40))
+          if (status >= 400) refuses(t, first, status, shown)
+          else t.equal(first?.status, status, shown)
+          t.match(others, rows === whole ? [{ status: 200 }] : [], 'and no other response')
+          for (const { head, body } of [first, ...others].filter((each) => each !== undefined)) {
+            t.strictSame(faultsOfHead(head), [], 'its head is well formed')
+            t.notMatch(head + body, internals, 'and reveals nothing')
+          }
+        }
+      })
+    }
+  }
+
   t.equal(
     service.log.filter(({ level }) => Number(level) >= 50).length,
     0,
@@ -345,24 +446,42 @@ t.test('a client that reads no responses is disconnected', async (t) => {
   socket.destroy()
 })
 
-t.test('connections reset after a request are not logged as errors', async (t) => {
-  const { app, log, origin } = await startService(t)
-  const { port } = new URL(origin)
-  const head = ' HTTP/1.1\r\nHost: x\r\n\r\n'
-  const requests = [`GET ${prefix}/pets${head}`, `GET ${prefix}/%zz${head}`, `GET /nothing${head}`]
-  for (const request of requests.flatMap((each) => Array<string>(20).fill(each))) {
-    const socket = net.connect(Number(port), '127.0.0.1').on('error', () => {})
-    const accepted = once(app.server, 'connection')
-    socket.once('connect', () => socket.write(request, () => socket.resetAndDestroy()))
-    const [connection] = await accepted // before the reset, or after it
-    await until(() => connection.closed)
-  }
-  t.equal((await send(`${origin}/healthz`)).status, 200)
-  t.strictSame(
-    log.filter(({ level, status }) => Number(level) >= 50 || Number(status) >= 500),
-    [],
-  )
-})
+t.test(
+  'a request whose connection was reset is no error, and has its effect once if it is sent again',
+  async (t) => {
+    const service = await startService(t)
+    const { app, log, origin } = service
+    const { port } = new URL(origin)
+    const reset = async (request: string) => {
+      const socket = net.connect(Number(port), '127.0.0.1').on('error', () => {})
+      const accepted = once(app.server, 'connection')
+      socket.once('connect', () => socket.write(request, () => socket.resetAndDestroy()))
+      const [connection] = await accepted // before the reset, or after it
+      await until(() => connection.closed)
+    }
+    const head = ' HTTP/1.1\r\nHost: x\r\n\r\n'
+    const requests = [`GET ${prefix}/pets${head}`, `GET ${prefix}/%zz${head}`, `GET /nothing${head}`]
+    for (const request of requests.flatMap((each) => Array<string>(20).fill(each))) await reset(request)
+    t.equal((await send(`${origin}/healthz`)).status, 200)
+
+    const repeated = Array.from({ length: 20 }, (_, i) => `Idempotency-Key: ${i}`)
+    for (const key of repeated) {
+      const request = post(service, [key, `Content-Length: ${rex.length}`, 'Connection: close'], rex)
+      await reset(request)
+      let received: number[] = []
+      await until(async () => {
+        received = statuses(await sendRaw(origin, request))
+        return received[0] !== 409 // the first is still under way
+      })
+      t.strictSame(received, [201], key)
+    }
+    t.equal(await count(service), repeated.length)
+    t.strictSame(
+      log.filter(({ level, status }) => Number(level) >= 50 || Number(status) >= 500),
+      [],
+    )
+  },
+)
 
 t.test('thousands of connections that send nothing, or little, do not block others', async (t) => {
   const service = await startService(t)

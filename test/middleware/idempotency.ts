@@ -17,11 +17,19 @@ import {
   type SerializedResponse,
 } from '../../src/openapi/index.js'
 import { countStatements } from '../fixtures/count.js'
-import { prefixEncoded, status } from '../fixtures/facts.js'
+import { prefix, prefixEncoded, status } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
-import { contract, createDatabase, openPools, type Service, send, startService } from '../fixtures/service.js'
+import {
+  contract,
+  createDatabase,
+  openPools,
+  type Service,
+  send,
+  sendRaw,
+  startService,
+} from '../fixtures/service.js'
 
 const rex = { name: 'Rex', categoryId: 9223372036854775807n }
 const rexText = `{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`
@@ -71,15 +79,22 @@ t.test('a request that is repeated with its key', async (t) => {
     t.match(await create(service, 'other'), { status: 201 }, 'and the first response is kept')
   })
 
-  t.test('is refused with 422 if the path differs', async (t) => {
-    await create(service, 'path')
-    const refused = await send(
-      `${service.origin}${prefixEncoded}/pets`,
-      'POST',
-      { ...service.auth, 'idempotency-key': 'path' },
-      rexText,
-    )
-    t.match(refused, { status: 422 })
+  t.test('may spell its URL differently', async (t) => {
+    const first = await create(service, 'url')
+    const { authorization } = service.auth
+    const fields = ['Host: a', 'Connection: close', `Authorization: ${authorization}`, 'Idempotency-Key: url']
+    const length = `Content-Type: application/json\r\nContent-Length: ${rexText.length}`
+    for (const target of [
+      `${prefix}/%70ets`,
+      `${prefix}/pets?`,
+      `http://b${prefix}/pets`,
+      `${prefixEncoded}/pets`,
+    ]) {
+      const head = `POST ${target} HTTP/1.1\r\n${fields.join('\r\n')}\r\n${length}\r\n\r\n`
+      const text = await sendRaw(service.origin, head + rexText)
+      t.match(text.slice(0, 12), 'HTTP/1.1 201', target)
+      t.equal(text.slice(text.indexOf('\r\n\r\n') + 4), first.text, target)
+    }
   })
 
   t.test('may send the key bare or quoted', async (t) => {
@@ -188,10 +203,10 @@ t.test('concurrent requests', async (t) => {
       await insertPet(by, { name, categoryId: 1n })
       return act(name, by)
     }
-    const answerOnce = idempotent(writes, 24, () => '1')(run, { isIdempotent: true } as Operation)
+    const answerOnce = idempotent(writes, 24)(run, contract.operations.get('createPet') as Operation)
     const ask = (name: string, signal?: AbortSignal) => {
       const headers = { 'idempotency-key': name }
-      const request = { headers, method: 'POST', url: '/', body: { name } }
+      const request = { client: { keyId: '1' }, headers, params: {}, query: {}, body: { name } }
       return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
     }
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
@@ -297,6 +312,41 @@ t.test('concurrent requests', async (t) => {
     await Promise.all(names.map((name) => ask(name)))
     t.strictSame(await stored(), names)
   })
+})
+
+t.test('every declared parameter is part of what makes a request the same, as it is read', async (t) => {
+  const document = parseDocument(contract.text)
+  const int64 = { type: 'integer', format: 'int64' }
+  const post = ['paths', '/pets', 'post']
+  const parameters = [
+    { name: 'X-Tenant', in: 'header', schema: int64 },
+    { name: 'region', in: 'cookie', schema: { type: 'string' } },
+    { name: 'shop', in: 'query', schema: { ...int64, default: 1 } },
+    { name: 'tags', in: 'query', explode: false, schema: { type: 'array', items: { type: 'string' } } },
+  ]
+  for (const each of parameters) document.addIn([...post, 'parameters'], document.createNode(each))
+  const edited = await readContract(contractFile, async () => document.toString())
+  const service = await startService(t, { contract: edited, handlers })
+  const same = { 'x-tenant': '9007199254740993', cookie: 'region=eu', 'idempotency-key': 'parameters' }
+  const ask = (query: string, headers = {}) =>
+    service.call('POST', `/pets${query}`, { body: rexText, headers: { ...same, ...headers } })
+  const first = await ask('?tags=a,b')
+  t.equal(first.status, 201)
+  const others: [query: string, headers: object, status: number][] = [
+    ['?shop=1&tags=%61,b', {}, 201],
+    ['?tags=a,b', { cookie: 'a=b; region=eu', 'x-other': '1' }, 201],
+    ['?tags=a,b', { 'x-tenant': '9007199254740992' }, 422],
+    ['?tags=a,b', { cookie: 'region=us' }, 422],
+    ['?tags=a,b', { cookie: '' }, 422],
+    ['?tags=a,b&shop=2', {}, 422],
+    ['?tags=a%2Cb', {}, 422],
+  ]
+  for (const [query, headers, status] of others) {
+    const again = await ask(query, headers)
+    t.equal(again.status, status, `${query} ${JSON.stringify(headers)}`)
+    if (status === 201) t.equal(again.text, first.text)
+  }
+  t.equal(await countPets(service), 1)
 })
 
 t.test('headers that are not strings are stored as they are sent', async (t) => {

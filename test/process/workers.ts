@@ -79,6 +79,9 @@ t.test('quotas and metrics are exact over all workers', async (t) => {
   t.match(text, /^animal_store_database_up 1$/m)
   for (const path of ['/healthz', '/readyz'])
     t.match(await send(`http://127.0.0.1:${port}${path}`), { status: 200, body: { status: 'ok' } })
+
+  const unseen = await key(customPlan, '--per-minute', '1000', '--per-day', '10000')
+  t.strictSame(tally(await flood(`${service.base}/pets`, 50, unseen)), { 200: 50 }, 'the address is used up')
   t.match(await service.stop(), { code: 0 })
 })
 

@@ -285,6 +285,11 @@ t.test('requests without a valid key', async (t) => {
     await exhaust('2001:db8:1:4::1')
     t.equal((await guess('[2001:db8:1:4::1]:40000')).status, 429)
   })
+
+  t.test('share the quota of their proxy if it reports no address', async (t) => {
+    for (let i = 0; i < anonymous.perMinute; i++) await guess(`${i}${'x'.repeat(10_000)}`)
+    t.equal((await send(`${service.base}/pets`)).status, 429)
+  })
 })
 
 t.test('a forged X-Forwarded-For has no effect when no proxy is trusted', async (t) => {
@@ -341,7 +346,7 @@ t.test('every response under the prefix has the headers', async (t) => {
 
   await sql`drop table pets`
   const fault = await send(`${base}/pets`, 'GET', auth)
-  t.match(fault, { status: 500 })
+  t.match(fault, { status: 503 })
   t.match(limitHeaders(fault), { limit: 1_000_000, remaining: Number })
 })
 
@@ -358,11 +363,11 @@ t.test('a failed key look-up is an error with the headers, and counts in no wind
   const headers = { authorization: `Bearer ${key}` }
   await service.sql`alter table api_keys rename to away`
   const fault = await send(`${service.base}/pets`, 'GET', headers)
-  t.equal(fault.status, 500)
+  t.equal(fault.status, 503)
   t.match(limitHeaders(fault), { limit: anonymous.perMinute, remaining: anonymous.perMinute })
   t.equal(
     (await send(`${service.base}/pets`, 'GET', service.auth)).status,
-    500,
+    503,
     'a key that was not looked up before',
   )
   await service.sql`alter table away rename to api_keys`

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { createPrimaryCounters, PrimaryCounter } from '../../src/rate-limit/primary.js'
-import { RedisClientCounter } from '../../src/rate-limit/redis.js'
+import { RedisCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { contract } from '../fixtures/service.js'
@@ -16,7 +16,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   redis.on('error', () => {})
   t.teardown(() => redis.disconnect())
   await redis.connect()
-  const counts = new RedisClientCounter(redis, rules)
+  const counts = new RedisCounter(redis, rules)
 
   for (const [perMinute, perDay, asked] of [
     [10, 100, [1, 1, 3, 0, 4, 3]],
@@ -93,6 +93,37 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     }
   })
 
+  for (const [title, change] of [
+    ['without a ttl, as after a restore,', (key: string) => redis.persist(key)],
+    ['with a long ttl, as after the clock went back,', (key: string) => redis.pexpire(key, 10 ** 9)],
+  ] as const)
+    t.test(`a window ${title} ends within its length`, async (t) => {
+      const minuteMs = 60_000
+      const isWithin = (ttl: number | undefined, lengthMs: number) =>
+        t.ok(ttl !== undefined && ttl > 0 && ttl <= lengthMs + 1, `${ttl} of ${lengthMs} ms`)
+      const client = clientOf(title, 1, 9)
+      await counts.count(client)
+      for (const kind of ['minute', 'day']) await change(`{${title}}:${kind}`)
+      const { isAdmitted, minute, day } = await counts.count(client)
+      t.notOk(isAdmitted)
+      isWithin(minute.ttl, minuteMs)
+      isWithin(day.ttl, 24 * 60 * minuteMs)
+
+      await counts.reject(client)
+      await change(`{${title}}:rejections`)
+      for (let i = 0; i < rules.rejections - 1; i++) t.equal(await counts.reject(client), undefined)
+      isWithin(await redis.pttl(`{${title}}:rejections`), rules.withinSeconds * 1000)
+      await counts.reject(client)
+      await change(`{${title}}:ban`)
+      isWithin((await counts.count(client)).ban.ttl, rules.banSeconds * 1000)
+
+      await counts.increment(title, minuteMs)
+      await change(`address:{${title}}`)
+      const { current, ttl } = await counts.increment(title, minuteMs)
+      t.equal(current, 2)
+      isWithin(ttl, minuteMs)
+    })
+
   t.test('a corrupt counter fails only its own client', async (t) => {
     const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
     await redis.lpush('{broken}:day', 'not a count')
@@ -116,7 +147,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     const fault = () => {
       throw new Error('a fault')
     }
-    const broken = new RedisClientCounter(Object.create(redis, { pipeline: { value: fault } }), rules)
+    const broken = new RedisCounter(Object.create(redis, { pipeline: { value: fault } }), rules)
     const asked = [1, 2].map(() => broken.count(clientOf('any', 10, 10)))
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })

@@ -1,14 +1,26 @@
-// Failures of a PostgreSQL primary and of its standby.
+// Failures of a PostgreSQL primary and of its standby, and a wrong certificate of the primary.
 
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { pino } from 'pino'
+import type { RootSql } from '../../../src/database/database.js'
 import { startEmbedded } from '../../../src/database/embedded/embedded-server.js'
 import { migrate } from '../../../src/database/migrate.js'
-import { migrationsFolder } from '../../../src/lib/paths.js'
+import { migrationsFolder, projectRoot } from '../../../src/lib/paths.js'
 import { addKey } from '../../bench/database.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { Replication, urlOf } from '../../lib/replication.js'
+import { terminateConnections } from '../database.js'
 import { type Environment, type Report, unless } from '../environment.js'
-import { readAndCreated, shortTime, unresponsiveMs, untilReady, within, withService } from './parts.js'
+import {
+  longestOf,
+  readAndCreated,
+  shortTime,
+  unresponsiveMs,
+  untilReady,
+  within,
+  withService,
+} from './parts.js'
 
 /** Kills or freezes a primary with a synchronous standby, and promotes the standby. */
 export function failOver(environment: Environment, fault: Fault): Promise<Report> {
@@ -57,6 +69,53 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
       }
     })
   })
+}
+
+/** Replaces the certificate of PostgreSQL by an expired one and by a foreign one, and each time puts it right. */
+export function replaceCertificate(environment: Environment): Promise<Report> {
+  const title = 'the certificate of PostgreSQL expired, and replaced by one of another authority'
+  return withReplication(environment, false, async ({ primary }, key) => {
+    await present(primary.sql, 'valid')
+    const tls = new URLSearchParams({ sslmode: 'verify-full', sslrootcert: certificateFile('ca.pem') })
+    const own = environment.on({ key, sql: primary.sql, env: { DATABASE_URL: `${urlOf(primary)}?${tls}` } })
+    return withService(own, title, shortTime, async ({ origin, ledger }) => {
+      const wrong = ['expired', 'foreign']
+      let unreadyMs = 0
+      const servedMs = await longestOf(wrong.length, async () => {
+        await readAndCreated(own, ledger)
+        await present(primary.sql, wrong.shift() ?? '')
+        await terminateConnections(own.database)
+        unreadyMs = Math.max(unreadyMs, await untilReady(own, origin, false))
+        await own.delay(beforeMs)
+        await present(primary.sql, 'valid')
+        const tookMs = await readAndCreated(own, ledger)
+        await untilReady(own, origin, true)
+        return tookMs
+      })
+      return {
+        figures: [`not ready within ${unreadyMs} ms; reads and creates served again within ${servedMs} ms`],
+        violations: [
+          ...unless(ledger.count('503') > 0, 'no request met a wrong certificate'),
+          ...within(own.bounds.recoveryMs, servedMs, 'to serve again'),
+        ],
+      }
+    })
+  })
+}
+
+const certificateFile = (name: string) => path.join(projectRoot, 'scripts/faults/certificates', name)
+
+// Connections opened from now on get the certificate. The server writes the files, so that it owns them.
+async function present(sql: RootSql, certificate: string): Promise<void> {
+  for (const [from, to] of [
+    [`${certificate}.pem`, 'server.crt'],
+    ['server.key', 'server.key'],
+  ] as const) {
+    const text = readFileSync(certificateFile(from), 'utf8')
+    await sql.unsafe(`copy (select string_to_table('${text}', E'\n')) to program 'umask 077; cat > ${to}'`)
+  }
+  await sql`alter system set ssl = on`
+  await sql`select pg_reload_conf()`
 }
 
 type Fault = 'kill' | 'freeze'

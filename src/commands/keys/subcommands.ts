@@ -15,7 +15,7 @@ import {
 import type { RootSql } from '../../database/database.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import type { Contract } from '../../openapi/index.js'
-import { RedisClientCounter } from '../../rate-limit/redis.js'
+import { RedisCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'
 import { UsageError, wholeNumber } from '../command.js'
@@ -161,7 +161,7 @@ async function readUsage(
   try {
     await connection.open()
     if (!connection.isUp) throw new OperatorError('Redis does not answer at REDIS_URL.')
-    const counter = new RedisClientCounter(connection.redis, rateLimits.ban)
+    const counter = new RedisCounter(connection.redis, rateLimits.ban)
     const { minute, day } = await counter.read(client)
     return { minute: used(minute), day: used(day) }
   } finally {

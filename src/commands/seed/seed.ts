@@ -7,6 +7,7 @@ import postgres from 'postgres'
 import { connect } from '../../database/connect.js'
 import type { Database, RootSql } from '../../database/database.js'
 import { copyIn } from '../../database/driver/copy.js'
+import { beginPatiently, type Patience } from '../../database/locks.js'
 import { isUnavailable } from '../../database/unavailable.js'
 import { untilAborted } from '../../lib/abort.js'
 import { OperatorError } from '../../lib/operator-error.js'
@@ -60,11 +61,11 @@ function readOrder(args: readonly string[]): Order {
   }
 }
 
-async function add({ sql, isPooled }: Database, order: Order, interruption: AbortSignal): Promise<void> {
+async function add({ sql, isPooled }: Database, order: Order, patience: Required<Patience>): Promise<void> {
+  const { interruption } = patience
   const progress = createProgress(order.count, process.stderr)
   try {
-    await sql.begin(async (transaction) => {
-      await transaction`set local statement_timeout = 0` // COPY may take long
+    await beginPatiently(sql, patience, async (transaction) => {
       const [row] = await transaction<{ isEmpty: boolean }[]>`
         select not exists (select from pets) as "isEmpty"`
       if (row?.isEmpty === false && !order.append)
@@ -95,7 +96,7 @@ function notAdded(error: unknown, interruption: AbortSignal): unknown {
 async function vacuum(sql: RootSql): Promise<void> {
   const session = await sql.reserve()
   await session`set statement_timeout = 0`
-  await session`vacuum (analyze) pets`
+  await session`vacuum (analyze, skip_locked) pets`
   await session`reset statement_timeout`
   session.release()
 }
@@ -126,7 +127,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const database = await connect(config, log, interruption)
   const startedAt = performance.now()
   try {
-    await add(database, order, interruption)
+    await add(database, order, { timeoutMs: config.startTimeoutMs, log, interruption })
   } finally {
     await database.close(interruption)
   }

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
 import type { Server, ServerState, Servers } from '../servers.js'
-import { codedError, isConnectionRefused, isReadOnly } from '../unavailable.js'
+import { codedError, connectFailure, isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
 /** A postgres.js handle that reads int8 as bigint. */
@@ -85,7 +85,7 @@ export class Connection {
         failures.push(error as Failure)
       }
     }
-    throw joined(failures)
+    throw connectFailure(joined(failures))
   }
 
   async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
@@ -181,15 +181,15 @@ function handlerOf(handle: Handle): Query['handler'] {
 
 type Failure = Error & { readonly code?: string }
 
-function joined(failures: readonly Failure[]): unknown {
+function joined(failures: readonly Failure[]): Error {
   const [first, ...others] = failures
-  if (others.length === 0) return first
+  if (first !== undefined && others.length === 0) return first
   const { code } = failures.find(isConnectionRefused) ?? failures.at(-1) ?? {}
   return Object.assign(new Error(reasonOf(failures)), { code })
 }
 
 function reasonOf(failures: readonly Failure[]): string | undefined {
-  return failures.map((each) => each.message || each.code).join('; ') || undefined
+  return [...new Set(failures.map((each) => each.message || each.code))].join('; ') || undefined
 }
 
 /** The error of statements whose connection has closed. */

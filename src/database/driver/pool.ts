@@ -3,10 +3,18 @@
 // (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
+import { singleFlight } from '../../lib/coalesce.js'
 import { Servers } from '../servers.js'
-import { codedError, isConnectionRefused } from '../unavailable.js'
+import { codedError, isConnectionRefused, isReadOnly, isUnavailable } from '../unavailable.js'
 import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
-import { type ConnectionSource, createSql, type HeldConnection, type Signal, type Sql } from './sql.js'
+import {
+  type ConnectionSource,
+  createSql,
+  type HeldConnection,
+  type Probe,
+  type Signal,
+  type Sql,
+} from './sql.js'
 
 export interface PoolOptions {
   readonly make: MakeHandle
@@ -45,6 +53,7 @@ const openPatienceMs = 600
 export class Pool implements ConnectionSource {
   /** Statements on any connection with a free slot, without a caller that may stop waiting. */
   readonly sql: Sql
+  readonly probes = new Set<Probe>()
   readonly #template: Handle
   readonly #servers: Servers
   readonly #connections = new Set<Connection>()
@@ -53,6 +62,7 @@ export class Pool implements ConnectionSource {
   #openNotBefore = 0
   #refusedUntil = 0
   #isEnding = false
+  #bytesBefore: ReadonlyMap<Connection, number> = new Map()
   #observer: StatementObserver | undefined
 
   constructor(readonly options: PoolOptions) {
@@ -70,7 +80,8 @@ export class Pool implements ConnectionSource {
 
   /** Statements for a caller that waits until `signal` is aborted: none is sent after that. */
   sqlUntil(signal: Signal | undefined): Sql {
-    return createSql(this.#template, (query) => this.#dispatch(query, signal), { pool: this, signal })
+    const source = { pool: this, signal, probes: this.probes }
+    return createSql(this.#template, (query) => this.#dispatch(query, signal), source)
   }
 
   async hold<Result>(
@@ -80,12 +91,14 @@ export class Pool implements ConnectionSource {
     const connection = await new Promise<Connection>((start, fail) => this.#enqueue({ signal, start, fail }))
     try {
       return await run({
-        sqlUntil: (until) =>
-          createSql(this.#template, (query) => {
+        sqlUntil: (until) => {
+          const send = (query: Query) => {
             this.#observe(query)
             if (until?.aborted) query.reject(abandoned())
             else connection.send(query)
-          }),
+          }
+          return createSql(this.#template, send, { probes: this.probes })
+        },
         destroy: () => connection.destroy(),
       })
     } finally {
@@ -99,18 +112,35 @@ export class Pool implements ConnectionSource {
   }
 
   /**
-   * Resolves when the database answers a statement of this pool: a probe's own or, if the probe has to queue, any other.
-   * Rejects with the connection's error, or after `timeoutMs` without a byte.
+   * Resolves when the database answers a statement of this pool, a probe's own or, if the probe has to queue,
+   * any other, and accepts the statements of `probes`. Rejects with the error of the connection or of such a
+   * statement, or after `timeoutMs` without a byte.
    */
   async probe(timeoutMs: number): Promise<void> {
-    const before = new Map([...this.#connections].map((each) => [each, each.bytesRead]))
     const timeout = AbortSignal.timeout(timeoutMs)
+    this.#bytesBefore = this.#bytesRead()
     try {
       await unlessAborted(this.sqlUntil(timeout)`select 1`, timeout)
+      this.#bytesBefore = this.#bytesRead()
+      await unlessAborted(this.#runProbes(), timeout)
     } catch (error) {
-      const isBusy = [...this.#connections].some((each) => each.bytesRead > (before.get(each) ?? 0))
+      const isBusy = [...this.#bytesRead()].some(
+        ([each, bytes]) => bytes > (this.#bytesBefore.get(each) ?? 0),
+      )
       if (!timeout.aborted || !isBusy) throw error
     }
+  }
+
+  // One run at a time: while a table is locked, each would keep a connection until its statement times out.
+  readonly #runProbes = singleFlight(async () => {
+    for (const probe of this.probes) {
+      this.#bytesBefore = this.#bytesRead()
+      await probe(this.sql).catch(unlessServed)
+    }
+  })
+
+  #bytesRead(): Map<Connection, number> {
+    return new Map([...this.#connections].map((each) => [each, each.bytesRead]))
   }
 
   /** Open connections that are not retiring. */
@@ -267,6 +297,12 @@ export class Pool implements ConnectionSource {
   #failQueued(error: unknown): void {
     for (const waiter of this.#queue.splice(0)) waiter.fail(error)
   }
+}
+
+// A read-only database still serves reads. A statement that cannot run without input says nothing of the
+// database.
+function unlessServed(error: unknown): void {
+  if (isUnavailable(error) && !isReadOnly(error)) throw error
 }
 
 /** The error of a statement that was not sent because its caller stopped waiting. */

@@ -2,6 +2,7 @@
 
 import type postgres from 'postgres'
 import type { Handle, Query } from './connection.js'
+import { writeJson } from './values.js'
 
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
@@ -23,12 +24,17 @@ class SharedSignal implements Signal {
   }
 }
 
+/** Runs a statement of requests so that it changes nothing, to find out whether the database accepts it. */
+export type Probe = (sql: Sql) => Promise<unknown>
+
 /** postgres.js's tag for statements, with values converted by `valueTypes`. */
 export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** The pool that sends the statements. Undefined if they belong to a held connection or a transaction. */
   readonly pool?: ConnectionSource
   /** With `pool`: no statement is sent once this is aborted. */
   readonly signal?: Signal | undefined
+  /** Those of the pool that the statements' connection is of. */
+  readonly probes?: Set<Probe>
   /**
    * Set for requests that share a transaction: returns the transaction's tag, for the one batched statement that serves them all. A
    * second call throws, as does any other statement.
@@ -40,6 +46,8 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
 
 /** Lends its connections. */
 export interface ConnectionSource {
+  /** Run by the readiness probe. */
+  readonly probes: Set<Probe>
   /**
    * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a connection are pipelined.
    * Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
@@ -59,7 +67,7 @@ export interface HeldConnection {
 export function createSql(
   template: Handle,
   dispatch: (query: Query) => void,
-  source?: Pick<Sql, 'pool' | 'signal'>,
+  source?: Pick<Sql, 'pool' | 'signal' | 'probes'>,
 ): Sql {
   const dispatched = <Made>(made: Made): Made => {
     if (isQuery(made)) made.handler = dispatch
@@ -71,7 +79,10 @@ export function createSql(
   const tag = (first: unknown, ...args: unknown[]) =>
     dispatched(Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
   const unsafe: Sql['unsafe'] = (...args) => dispatched(template.unsafe(...args))
-  const { types, typed, array, json } = template
+  const { types, typed, array } = template
+  // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
+  // statement (see `valueTypes`).
+  const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
   // Without `file` and `notify`, which would send on the template.
   return Object.assign(tag, { types, typed, array, json, unsafe, ...source }) as unknown as Sql
 }

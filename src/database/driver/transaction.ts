@@ -1,6 +1,7 @@
 // Transactions on a held connection. postgres.js's own `begin` writes its ROLLBACK to the socket of a closed connection, an error that
 // cannot be caught; here every statement goes through the connection.
 
+import { isOutdatedPlan } from '../unavailable.js'
 import type { HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
@@ -11,19 +12,40 @@ export type TransactionSql = Sql & {
 }
 
 /**
- * Calls `run` in a transaction: all of its statements are committed, or none is. If `sql` already belongs to a transaction, as in a
- * request with an `Idempotency-Key`, they become part of that one.
+ * Calls `run` in a transaction: all of its statements are committed, or none is. If `sql` already belongs to
+ * a transaction, as in a request with an `Idempotency-Key`, they become part of that one. `run` may be called
+ * again after a rollback, as in `transact`.
  */
 export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
   const { pool, signal } = sql
   return pool === undefined ? run(sql) : pool.hold(signal, (held) => transact(held, signal, run))
 }
 
+// Each attempt meets one statement with an outdated plan, so this is more than the statements of a
+// transaction.
+const attemptsMax = 10
+
 /**
- * Calls `run` in a transaction on a held connection, and commits if `run` resolves and `signal` is not aborted by then. Rejects with
- * the error of `run` or of PostgreSQL. If the connection closes during COMMIT, the outcome is unknown.
+ * Calls `run` in a transaction on a held connection, and commits if `run` resolves and `signal` is not
+ * aborted by then. Rejects with the error of `run` or of PostgreSQL. If the connection closes during COMMIT,
+ * the outcome is unknown. After a statement whose plan is outdated because a table has changed, the
+ * transaction is rolled back, and `run` called again.
  */
 export async function transact<Result>(
+  held: HeldConnection,
+  signal: Signal | undefined,
+  run: (sql: TransactionSql) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transactOnce(held, signal, run)
+    } catch (error) {
+      if (attempt === attemptsMax || signal?.aborted || !isOutdatedPlan(error)) throw error
+    }
+  }
+}
+
+async function transactOnce<Result>(
   held: HeldConnection,
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,

@@ -14,11 +14,17 @@ const arrays = [
 ]
 
 /**
+ * For all values: `serialize` leaves what it has serialized as it is. postgres.js 3.4.9 serializes parameters
+ * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
+ * false then, and bytes into others.
+ *
  * int8 is a bigint. Dates and times are strings in the contract's formats `date` and `date-time` (RFC 3339), to the microsecond. JSON
  * integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
+  boolean: { to: 16, from: [16], serialize: writeBoolean, parse: (text: string) => text === 't' },
+  bytea: { to: 17, from: [17], serialize: writeBytes, parse: readBytes },
   date: { to: 1184, from: [1082, 1114, 1184], serialize: writeTime, parse: readTime },
   json: { to: 114, from: [114, 3802], serialize: writeJson, parse: readJson },
   ...Object.fromEntries(arrays.map((type) => [`array${type.to}`, type])),
@@ -46,11 +52,24 @@ function writeTime(time: unknown): string {
   return time instanceof Date ? time.toISOString() : String(time)
 }
 
+function writeBoolean(value: unknown): string {
+  return value === true || value === 't' ? 't' : 'f'
+}
+
+function writeBytes(bytes: Uint8Array | string): string {
+  return typeof bytes === 'string' ? bytes : `\\x${Buffer.from(bytes).toString('hex')}`
+}
+
+function readBytes(text: string): Buffer {
+  return Buffer.from(text.slice(2), 'hex')
+}
+
 function readJson(text: string): unknown {
   return /\d{16}/.test(text) ? parse(text, undefined, { parseNumber: exactNumber }) : JSON.parse(text)
 }
 
-function writeJson(value: unknown): string {
+/** JSON text, exact for bigint. */
+export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {

@@ -12,6 +12,8 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { OperatorError } from '../../lib/operator-error.js'
 import { socketOption } from '../driver/socket.js'
+import { connectionOptions } from '../pools.js'
+import { codeOf } from '../unavailable.js'
 import { binaries } from './binaries.js'
 import { defaultDirectory, elsewhere, prepareDirectory, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
@@ -24,6 +26,7 @@ export interface EmbeddedServer {
     readonly port: number
     readonly database: string
     readonly username: string
+    readonly ssl: false
   }
   /** Stops the server, unless another process uses it. */
   stop(): Promise<void>
@@ -35,6 +38,7 @@ const startsMax = 3
 const stopsMax = 3
 const retryMs = 100
 const restartRetryMs = 1_000
+const lockTimeoutMs = 1_000
 // A unix socket's path is limited to 107 bytes on Linux and 103 on macOS.
 const socketPathMax = 103
 const advisoryLockId = 7_253_009_115
@@ -70,6 +74,7 @@ export async function startEmbedded(
 class Server implements EmbeddedServer {
   // The connection that holds the shared lock.
   #lock: postgres.Sql | undefined
+  #isWaiting = false
   #socketLink: string | undefined
   #restarting: Promise<void> | undefined
   readonly #stopping = new AbortController()
@@ -84,7 +89,8 @@ class Server implements EmbeddedServer {
   }
 
   get connection() {
-    return { host: this.#socketLink ?? this.#data, port, database: 'postgres', username: 'postgres' }
+    const host = this.#socketLink ?? this.#data
+    return { host, port, database: 'postgres', username: 'postgres', ssl: false } as const
   }
 
   /**
@@ -126,33 +132,34 @@ class Server implements EmbeddedServer {
     )
   }
 
-  // Fails while another process holds the lock exclusively to stop the server.
+  // Fails while another process holds the lock exclusively to stop the server, for ever if that process is frozen.
   async #takeLock(): Promise<void> {
+    const settings = { application_name: 'animal-store-user', lock_timeout: lockTimeoutMs }
     const lock = postgres({
+      ...connectionOptions(this.log, false, settings),
       ...this.connection,
       max: 1,
-      connect_timeout: 5,
       backoff: false,
-      fetch_types: false,
       ...socketOption,
-      connection: { application_name: 'animal-store-user' },
       onclose: () => this.#onclose(lock),
-      onnotice: (notice) => this.log.debug({ notice }, 'database notice'), // by default postgres.js prints it
     })
     try {
       await lock`select pg_advisory_lock_shared(${advisoryLockId})`
       this.#lock = lock
     } catch (error) {
       await lock.end({ timeout: 0 })
-      throw error
+      if (codeOf(error) !== '55P03') throw error // lock_not_available
+      if (!this.#isWaiting) this.log.warn('waiting for a process that is to stop the embedded database')
+      this.#isWaiting = true
+      throw new Error('A process that is to stop the server keeps it locked.')
     }
   }
 
-  // The lock's connection closes only if the server dies.
+  // The lock's connection closes only if the server dies, or an operator terminates it.
   #onclose(lock: postgres.Sql): void {
     if (this.#stopping.signal.aborted || this.#lock !== lock) return
     this.#lock = undefined
-    this.log.error('embedded database stopped, restarting it')
+    this.log.error('connection to the embedded database lost, restarting it if it stopped')
     void lock.end({ timeout: 0 })
     this.#restarting = this.#restart()
   }
@@ -162,7 +169,7 @@ class Server implements EmbeddedServer {
     while (!signal.aborted) {
       try {
         await this.join(signal)
-        this.log.info('embedded database restarted')
+        this.log.info('embedded database in use again')
         return
       } catch (error) {
         if (signal.aborted) return

@@ -4,36 +4,63 @@ import { parse } from 'lossless-json'
 import type { NewPet, Pet } from '../../../generated/types.js'
 import { batched } from '../../database/batch.js'
 import type { Sql } from '../../database/database.js'
+import { exactNumber } from '../../lib/exact-number.js'
 
-// Every field of `Pet`: a field added to the contract does not compile until it is stored.
-type Row = {
-  readonly [Name in keyof Required<Pet>]:
-    | Exclude<Pet[Name], undefined>
-    | (undefined extends Pet[Name] ? null : never)
+/** How a field is stored. */
+interface Column {
+  readonly column: string
+  /** Whether it may be absent, which is stored as null. */
+  readonly optional: boolean
+  /** Whether it is an int64: as a JSON number it would be exact only up to 2^53. */
+  readonly int64: boolean
+}
+type Columns<Fields> = {
+  readonly [Name in keyof Required<Fields>]: Column & {
+    readonly optional: undefined extends Fields[Name] ? true : false
+    readonly int64: bigint extends Fields[Name] ? true : false
+  }
 }
 
-// Nullability is explicit: a required field that becomes optional in the contract does not compile until it is handled here.
-type Columns = {
-  readonly name: string
-  /** A string, because JSON numbers are exact only up to 2^53. */
-  readonly category_id: string
-  readonly status: string | undefined
-}
+// Every statement is made from these two lists. A field that the contract has and they have not does not compile.
+
+/** What a new animal has. */
+const given = {
+  name: { column: 'name', optional: false, int64: false },
+  categoryId: { column: 'category_id', optional: false, int64: true },
+  status: { column: 'status', optional: true, int64: false },
+} as const satisfies Columns<NewPet>
+
+/** What an animal has. */
+const stored = {
+  id: { column: 'id', optional: false, int64: true },
+  ...given,
+} as const satisfies Columns<Pet>
+
+const givenFields = Object.entries(given) as [name: keyof NewPet, Column][]
+const storedFields = Object.entries(stored) as [name: keyof Pet, Column][]
+const givenColumns = givenFields.map(([, { column }]) => column).join(', ')
+const storedColumns = storedFields.map(([name, { column }]) => `${column} as "${name}"`).join(', ')
+const pageColumns = storedFields.map(([, { column }]) => `json_agg(${column})`).join(', ')
+
+type Row = { readonly [Name in keyof Pet]-?: Pet[Name] | null }
 
 /** Stores an animal and returns it with its id. */
 export const insertPet = batched(insertPets)
 
 async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
-  const columns = pets.map(({ name, categoryId, status, ...others }): Columns => {
-    others satisfies Record<string, never> // every field of the request is stored
-    return { name, category_id: categoryId.toString(), status }
-  })
   // The rows come back in the order of the input.
   const rows = await sql<Row[]>`
-    insert into pets (name, category_id, status)
-    select name, category_id, status from jsonb_populate_recordset(null::pets, ${sql.json(columns)})
-    returning id, name, category_id as "categoryId", status`
-  return rows.map(toPet)
+    insert into pets (${sql.unsafe(givenColumns)})
+    select ${sql.unsafe(givenColumns)} from jsonb_populate_recordset(null::pets, ${sql.json(pets.map(toColumns))})
+    returning ${sql.unsafe(storedColumns)}`
+  return toPets(columnsOf(rows))
+}
+
+function toColumns(pet: NewPet): object {
+  const columns: Record<string, unknown> = {}
+  for (const [name, { column, int64 }] of givenFields)
+    columns[column] = int64 ? pet[name]?.toString() : pet[name]
+  return columns
 }
 
 /** Finds an animal by id. The ORDER BY makes PostgreSQL use the primary key: see `requestSettings`. */
@@ -41,11 +68,11 @@ export const findPet = batched(findPets)
 
 async function findPets(sql: Sql, ids: readonly Pet['id'][]): Promise<(Pet | undefined)[]> {
   const rows = await sql<Row[]>`
-    select id, name, category_id as "categoryId", status
+    select ${sql.unsafe(storedColumns)}
     from pets
     where id = any(${`{${ids.join()}}`}::bigint[])
     order by id`
-  const found = new Map(rows.map((row) => [row.id, toPet(row)]))
+  const found = new Map(toPets(columnsOf(rows)).map((pet) => [pet.id, pet]))
   return ids.map((id) => found.get(id))
 }
 
@@ -71,7 +98,7 @@ const listAll = batched(
   pagesBy(
     (sql, pages) => sql<PageRow[]>`
       select (
-        select json_build_array(json_agg(id), json_agg(name), json_agg(category_id), json_agg(status))::text
+        select json_build_array(${sql.unsafe(pageColumns)})::text
         from (select * from pets where id > after_id order by id limit page_limit) as page
       ) as columns
       from json_to_recordset(${pages}::text::json) as asked (after_id bigint, page_limit integer)`,
@@ -83,7 +110,7 @@ const listOfStatus = batched(
   pagesBy(
     (sql, pages) => sql<PageRow[]>`
       select (
-        select json_build_array(json_agg(id), json_agg(name), json_agg(category_id), json_agg(status))::text
+        select json_build_array(${sql.unsafe(pageColumns)})::text
         from (
           select * from pets
           where (status, id) > (of_status, after_id) and status <= of_status
@@ -109,40 +136,37 @@ function pagesBy(select: (sql: Sql, pages: string) => Promise<readonly PageRow[]
       of_status: status,
       page_limit: limit,
     }))
-    return (await select(sql, JSON.stringify(asked))).map(({ columns }) => readPage(columns))
+    return (await select(sql, JSON.stringify(asked))).map(({ columns }) => toPets(readColumns(columns)))
   }
 }
 
-// Of equal length. Null if the page is empty.
-type PageColumns<Integer> = readonly [
-  ids: readonly Integer[] | null,
-  names: readonly string[],
-  categoryIds: readonly Integer[],
-  statuses: readonly Row['status'][],
-]
-
-function readPage(text: string): Pet[] {
-  const [ids, names, categoryIds, statuses] = readColumns(text)
-  return (ids ?? []).map((id, i) =>
-    toPet({
-      id: BigInt(id),
-      name: names[i] as string,
-      categoryId: BigInt(categoryIds[i] as number | bigint),
-      status: statuses[i] as Row['status'],
-    }),
+// The values of each field: lists of equal length, or nulls if the page is empty. JSON.parse rounds integers beyond 2^53; the rounded
+// value is not a safe integer either, so this detects it.
+function readColumns(text: string): (unknown[] | null)[] {
+  const columns: (unknown[] | null)[] = JSON.parse(text)
+  const isExact = storedFields.every(
+    ([, { int64 }], field) => !int64 || columns[field]?.every(isExactOrNull) !== false,
   )
+  return isExact ? columns : (parse(text, undefined, { parseNumber: exactNumber }) as unknown[][])
 }
 
-// JSON.parse rounds integers beyond 2^53; the rounded value is not a safe integer either, so this detects it.
-function readColumns(text: string): PageColumns<number | bigint> {
-  const columns: PageColumns<number> = JSON.parse(text)
-  const [ids, , categoryIds] = columns
-  const isExact = ids === null || [ids, categoryIds].every((each) => each.every(Number.isSafeInteger))
-  return isExact ? columns : (parse(text, undefined, { parseNumber: BigInt }) as PageColumns<bigint>)
+function isExactOrNull(value: unknown): boolean {
+  return value === null || Number.isSafeInteger(value)
 }
 
-// A status that was not set is omitted, not null.
-function toPet({ id, name, categoryId, status, ...others }: Row): Pet {
-  others satisfies Record<string, never> // every stored field is returned
-  return status === null ? { id, name, categoryId } : { id, name, categoryId, status }
+function columnsOf(rows: readonly Row[]): unknown[][] {
+  return storedFields.map(([name]) => rows.map((row) => row[name]))
+}
+
+// Fields that were not set are omitted, not null. One column after the other, because that is twice as fast as one row after the other.
+function toPets(columns: readonly (readonly unknown[] | null)[]): Pet[] {
+  const pets: Record<string, unknown>[] = (columns[0] ?? []).map(() => ({}))
+  storedFields.forEach(([name, { optional, int64 }], field) => {
+    const values = columns[field] ?? []
+    for (const [i, pet] of pets.entries()) {
+      const value = values[i]
+      if (value !== null || !optional) pet[name] = int64 ? BigInt(value as number | bigint) : value
+    }
+  })
+  return pets as Pet[] // a column for each of its fields
 }

@@ -98,6 +98,8 @@ export interface Parameter {
 export interface Deprecation {
   readonly deprecatedAt: Date
   readonly sunset: Date | undefined
+  /** `x-after-sunset`: whether the operation is still served from the sunset on, or responds 410. */
+  readonly afterSunset: 'serve' | 'gone'
   readonly successor: string | undefined
 }
 
@@ -157,6 +159,8 @@ export interface Contract {
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
+  /** The name of the security scheme that API keys meet. */
+  readonly keyScheme: string | undefined
   /** The schema that a client's own `X-Request-Id` must match. */
   readonly requestId: Schema
   /** HTTP status by error code. */

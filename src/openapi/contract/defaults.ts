@@ -14,6 +14,7 @@ export const defaultErrorStatuses = {
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_key_in_use: 409,
+  operation_gone: 410,
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,

@@ -1,6 +1,6 @@
-// Deprecation of an operation: since when, its sunset, and its successor (RFC 9745, RFC 8594).
+// Deprecation of an operation: since when, its sunset, what happens then, and its successor (RFC 9745, RFC 8594).
 
-import type { Deprecation } from './contract.js'
+import type { Contract, Deprecation } from './contract.js'
 import type { Node, Reader } from './reader.js'
 
 /** The deprecation of an operation; undefined without `x-deprecated-at`, since RFC 9745 requires a date. */
@@ -8,13 +8,45 @@ export function readDeprecation(reader: Reader, place: string, operation: Node):
   const deprecatedAt = readDate(reader, place, 'x-deprecated-at', operation)
   const sunset = readDate(reader, place, 'x-sunset', operation)
   if (operation['x-deprecated-at'] === undefined) {
-    const dependent = ['x-sunset', 'x-successor'].find((name) => operation[name] !== undefined)
+    const dependent = ['x-sunset', 'x-after-sunset', 'x-successor'].find(
+      (name) => operation[name] !== undefined,
+    )
     if (dependent !== undefined) reader.problem(`${place}: ${dependent} requires x-deprecated-at`)
   }
   if (deprecatedAt === undefined) return undefined
   if (sunset !== undefined && sunset < deprecatedAt)
     reader.problem(`${place}: x-sunset is before x-deprecated-at`)
-  return { deprecatedAt, sunset, successor: operation['x-successor'] as string | undefined }
+  const { 'x-after-sunset': afterSunset = 'serve', 'x-successor': successor } = operation
+  if (afterSunset !== 'serve' && afterSunset !== 'gone')
+    reader.problem(`${place}: x-after-sunset must be serve or gone`)
+  if (sunset === undefined && operation['x-after-sunset'] !== undefined)
+    reader.problem(`${place}: x-after-sunset requires x-sunset`)
+  return { deprecatedAt, sunset, afterSunset, successor } as Deprecation // checkSuccessors checks the successor
+}
+
+const dayMs = 86_400_000
+const warningDays = 90
+
+/** A line for each operation that is still served past its sunset, and one for each that responds 410 or is within 90 days of its sunset. */
+export function sunsets(
+  { operations }: Pick<Contract, 'operations'>,
+  nowMs: number,
+): { past: string[]; soon: string[] } {
+  const past: string[] = []
+  const soon: string[] = []
+  for (const { id, deprecation } of operations.values()) {
+    if (deprecation?.sunset === undefined) continue
+    const { sunset, afterSunset } = deprecation
+    const day = sunset.toISOString().slice(0, 10)
+    const daysLeft = Math.ceil((sunset.getTime() - nowMs) / dayMs)
+    if (daysLeft > warningDays) continue
+    if (daysLeft > 0)
+      soon.push(`${id} is to be removed on ${day}, in ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`)
+    else if (afterSunset === 'gone')
+      soon.push(`${id} responds 410 since its sunset, ${day}: remove it from the contract`)
+    else past.push(`${id} is past its sunset, ${day}: remove it from the contract, or move the date`)
+  }
+  return { past, soon }
 }
 
 // A full-date (RFC 3339), read as the first instant of that day in UTC.

@@ -63,7 +63,10 @@ function plansOf(reader: Reader, plans: Node): RateLimits['plans'] {
 }
 
 /** The error codes: those of the schema `ErrorCode`, if it has `x-enumStatuses`. */
-export function readErrorStatuses(reader: Reader): Pick<Contract, 'describesErrors' | 'errorStatuses'> {
+export function readErrorStatuses(
+  reader: Reader,
+  { operations }: Pick<Contract, 'operations'>,
+): Pick<Contract, 'describesErrors' | 'errorStatuses'> {
   const schema = reader.node(reader.node(reader.components.schemas).ErrorCode)
   if (schema['x-enumStatuses'] === undefined) {
     return { describesErrors: false, errorStatuses: new Map(Object.entries(defaultErrorStatuses)) }
@@ -76,8 +79,10 @@ export function readErrorStatuses(reader: Reader): Pick<Contract, 'describesErro
     else if (!isErrorStatus(statuses[code]))
       reader.problem(`ErrorCode: x-enumStatuses must map ${code} to a status from 400 to 599`)
   }
+  const ends = [...operations.values()].some(({ deprecation }) => deprecation?.afterSunset === 'gone')
   for (const code of Object.keys(defaultErrorStatuses)) {
-    if (!codes.includes(code))
+    const isSent = code !== 'operation_gone' || ends
+    if (isSent && !codes.includes(code))
       reader.problem(`ErrorCode: the enum must contain ${code}, which the server sends`)
   }
   if (reader.node(reader.components.schemas).Error === undefined)

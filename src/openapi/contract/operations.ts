@@ -12,7 +12,7 @@ import { moduleName, pathParameterNames, servedMethods, withRouteNames } from '.
 import { readParameters } from './parameters.js'
 import type { Node, Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { isCheckable, isPublic } from './security.js'
+import { isPublic, keySchemeOf } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 
 const unservedMethods = ['trace', 'query']
@@ -23,7 +23,9 @@ export function problemOf({ path, method }: Operation, text: string): Problem {
 }
 
 /** Reads and checks every operation. */
-export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {
+export function readOperations(
+  reader: Reader,
+): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes' | 'keyScheme'> {
   const operations = new Map<string, Operation>()
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
@@ -44,7 +46,9 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkSuccessors(reader, operations)
   checkLinks(reader, operations)
   const prefix = reader.within(['servers'], () => readPrefix(reader))
-  return { prefix, operations, securitySchemes: schemesOf(reader) }
+  const securitySchemes = schemesOf(reader)
+  const keyScheme = keySchemeOf(operations.values(), requirementsOf(reader.document), securitySchemes)
+  return { prefix, operations, securitySchemes, keyScheme }
 }
 
 // OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
@@ -115,6 +119,8 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
+  if (operation.deprecation?.afterSunset === 'gone' && !isDeclared(operation.responses, '410'))
+    reader.problem(`${place}: x-after-sunset: gone requires a 410 response`)
   return operation
 }
 
@@ -184,14 +190,11 @@ function readSecurity(reader: Reader, place: string, operation: Node): string[][
         `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
       )
   }
-  const requirements = alternatives.map((alternative) => Object.keys(alternative))
-  const unchecked = requirements.filter((names) => !isCheckable(names, schemes))
-  if (unchecked.length < requirements.length)
-    for (const names of unchecked)
-      reader.warn(
-        `${place}: the security alternative ${names.join(' with ')} is ignored: the server cannot check it`,
-      )
-  return requirements
+  return requirementsOf({ security: alternatives })
+}
+
+function requirementsOf({ security = [] }: Node): string[][] {
+  return (security as Node[]).map((alternative) => Object.keys(alternative))
 }
 
 function schemesOf(reader: Reader): Contract['securitySchemes'] {
@@ -202,7 +205,7 @@ function schemesOf(reader: Reader): Contract['securitySchemes'] {
 // Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
   const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
-  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-successor']
+  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor']
   const ofOperation = ['x-idempotent', ...ofDeprecated]
   for (const name of ofDocument)
     if (name in item || name in node)

@@ -60,7 +60,9 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   checkReferences(reader, specificationText)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
-  const errors = reader.within(['components', 'schemas', 'ErrorCode'], () => readErrorStatuses(reader))
+  const errors = reader.within(['components', 'schemas', 'ErrorCode'], () =>
+    readErrorStatuses(reader, mounted),
+  )
   const contract: Contract = {
     document,
     text,

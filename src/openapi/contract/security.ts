@@ -1,4 +1,5 @@
-// Security requirements: which of them the server can check. A requirement it cannot check is never treated as met.
+// Security requirements: which of them the server can check. One that it cannot check is never treated as met, and never offered: an
+// implemented operation may declare only the scheme of API keys.
 
 import type { Contract, Operation } from './contract.js'
 
@@ -7,22 +8,41 @@ export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
   return security.length === 0 || security.some((names) => names.length === 0)
 }
 
-/** Whether the server can check every scheme of a requirement: HTTP bearer is the only kind it knows. */
-export function isCheckable(names: readonly string[], schemes: Contract['securitySchemes']): boolean {
-  return names.every((name) => kindOf(schemes.get(name)) === 'http bearer')
+/**
+ * The name of the security scheme that API keys meet: the only HTTP bearer scheme that operations use or, of several, the only one in the
+ * document's own `security`. Undefined if there is none, or if nothing tells them apart: a key has no mark of a scheme.
+ */
+export function keySchemeOf(
+  operations: Iterable<Pick<Operation, 'security'>>,
+  documentSecurity: Operation['security'],
+  schemes: Contract['securitySchemes'],
+): string | undefined {
+  const bearerIn = (security: Operation['security']) =>
+    new Set(security.flat().filter((name) => kindOf(schemes.get(name)) === bearer))
+  const used = bearerIn([...operations].flatMap(({ security }) => security))
+  const [name, ...others] = used.size === 1 ? used : bearerIn(documentSecurity)
+  return others.length === 0 ? name : undefined
 }
 
-/** A message if the server can check none of an operation's requirements; undefined if it can check one. */
+/** A message if an operation declares a scheme, even as an alternative, that the server cannot check; otherwise undefined. */
 export function unsupportedSecurity(
   { id, security }: Operation,
-  { securitySchemes }: Contract,
+  { securitySchemes, keyScheme }: Contract,
 ): string | undefined {
-  if (security.length === 0 || security.some((names) => isCheckable(names, securitySchemes))) return undefined
-  const names = [...new Set(security.flat())]
-  const schemes = names.map((name) => `${name} (${kindOf(securitySchemes.get(name)) ?? 'not declared'})`)
-  return `${id} requires ${schemes.join(', ')}, which the server cannot check`
+  const isUnchecked = (name: string) => name !== keyScheme
+  const names = [...new Set(security.flat().filter(isUnchecked))]
+  if (names.length === 0) return undefined
+  const schemes = names.map((name) => {
+    const kind = kindOf(securitySchemes.get(name)) ?? 'not declared'
+    const key = keyScheme ?? "none that the document's security names"
+    return `${name} (${kind}${kind === bearer ? `, but API keys are for ${key}` : ''})`
+  })
+  const verb = security.every((alternative) => alternative.some(isUnchecked)) ? 'requires' : 'accepts'
+  return `${id} ${verb} ${schemes.join(', ')}, which the server cannot check`
 }
 
+const bearer = 'http bearer'
+
 function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string | undefined {
-  return scheme && `${scheme.type} ${scheme.scheme ?? ''}`.trim().toLowerCase()
+  return scheme && `${scheme.type} ${scheme.scheme?.toLowerCase() ?? ''}`.trim()
 }

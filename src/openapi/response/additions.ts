@@ -22,7 +22,8 @@ export interface Addition {
 export const ownAddition: Addition = {
   headers: ['deprecation', 'sunset', 'link', 'accept-encoding'],
   always: (operation, contract) => [deprecationHeaders(operation, contract) ?? {}],
-  errors: ({ body }) => [
+  errors: ({ body, deprecation }) => [
+    ...(deprecation?.afterSunset === 'gone' ? [anyError('operation_gone')] : []),
     anyError('invalid_request'),
     anyError('not_implemented'),
     anyError('unsupported_media_type'),

@@ -1,6 +1,9 @@
-// The headers of a deprecated operation, from the dates in the contract.
+// What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the operator.
 
+import type { Logger } from 'pino'
 import type { Contract, Operation } from '../contract/contract.js'
+import { sunsets } from '../contract/deprecation.js'
+import { RequestError } from '../errors.js'
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined if the operation is not
@@ -20,4 +23,30 @@ export function deprecationHeaders(
     headers.Link = `<${prefix}${path}>; rel="successor-version"`
   }
   return headers
+}
+
+/**
+ * The check of an operation that ends with its sunset (`x-after-sunset: gone`); undefined for any other.
+ * It throws `operation_gone`, from the first instant of that day in UTC.
+ */
+export function sunsetCheck({ id, deprecation }: Operation): (() => void) | undefined {
+  const { sunset, afterSunset } = deprecation ?? {}
+  if (sunset === undefined || afterSunset !== 'gone') return undefined
+  return () => {
+    if (Date.now() < sunset.getTime()) return
+    throw new RequestError('operation_gone', `${id} ended on ${sunset.toISOString().slice(0, 10)}.`)
+  }
+}
+
+const dayMs = 86_400_000
+
+/** Logs a warning for each operation near or past its sunset, now and every day. */
+export function warnOfSunsets(contract: Contract, log: Pick<Logger, 'warn'>): { stop(): void } {
+  const warn = () => {
+    const { past, soon } = sunsets(contract, Date.now())
+    for (const line of [...past, ...soon]) log.warn(line)
+  }
+  warn()
+  const timer = setInterval(warn, dayMs).unref()
+  return { stop: () => clearInterval(timer) }
 }

@@ -5,6 +5,7 @@ import { startEmbedded } from '../../../src/database/embedded/embedded-server.js
 import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { ampleTerms, pageMax } from '../../fixtures/facts.js'
+import { holdInserts, holdPets } from '../../fixtures/locks.js'
 import { runProgram, startProcess, startProgram, temporaryDirectory } from '../../fixtures/process.js'
 import { send } from '../../fixtures/service.js'
 
@@ -99,6 +100,25 @@ for (const [title, size] of [
     t.equal(await count(), 0)
   })
 }
+
+t.test('a locked table is reported with the session that locks it, and nothing is added', async (t) => {
+  const { env, sql, count } = await openDatabase(t)
+  for (const hold of [holdPets, holdInserts]) {
+    const holder = await hold(sql)
+    const run = (START_TIMEOUT_MS: string) =>
+      startProgram(t, 'src/commands/seed.ts', ['--count', '5'], { ...env, START_TIMEOUT_MS })
+    const reason =
+      /"waiting for a lock .*\nA lock was not released .* process \d+ \(postgres\.js, .* on pets\n$/
+    t.match(await run('2000').ended, { code: 1, stdout: '', stderr: reason })
+
+    const interrupted = run('600000')
+    await once(interrupted.child.stderr as NodeJS.ReadableStream, 'data')
+    interrupted.child.kill('SIGINT')
+    t.match(await interrupted.ended, { code: 130, stderr: /Interrupted: nothing was added\.\n$/ })
+    await holder.release()
+  }
+  t.equal(await count(), 0)
+})
 
 t.test('a crash of the database half-way is reported in one sentence', async (t) => {
   const { env, sql } = await openDatabase(t)

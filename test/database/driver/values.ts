@@ -79,3 +79,22 @@ t.test('the same forms are accepted as parameters', async (t) => {
     },
   )
 })
+
+t.test('a statement that is repeated because its table has changed stores the same values', async (t) => {
+  const admin = await createDatabase(t)
+  await admin`create table notes (flag boolean, bytes bytea, document jsonb, at timestamptz, name text)`
+  const { writes } = await openPools(t, admin)
+  const document = { a: [true, 2n ** 53n + 1n] }
+  const values = [true, Buffer.from('\\x01é'), document, '2026-02-28T18:00:00Z', 'Rex']
+  const insert = async () => {
+    const [row] = await writes.sql`
+      insert into notes values (${true}, ${Buffer.from('\\x01é')}, ${writes.sql.json(document)},
+        ${'2026-02-28T18:00:00Z'}, ${'Rex'})
+      returning flag, bytes, document, at, name`
+    return Object.values({ ...row })
+  }
+  await writes.sql`set time zone 'UTC'`
+  t.strictSame(await insert(), values)
+  await admin`alter table notes alter column name type varchar(9)`
+  t.strictSame(await insert(), values)
+})

@@ -5,6 +5,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { ownedName } from '../../../scripts/lib/directory.js'
@@ -110,6 +111,53 @@ t.test('commits are durable, and the server listens only on its socket', async (
     const [row] = await sql`select current_setting(${String(name)}) as value`
     t.equal(row?.value, value, String(name))
   }
+})
+
+t.test('no other process can stop a server in use, whatever the environment sets', async (t) => {
+  const dataDir = dataDirectory(t)
+  const errors: unknown[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) })
+  const { env } = process
+  t.teardown(() => {
+    process.env = env
+  })
+  process.env = { ...env, PGMAX_LIFETIME: '0.05', PGIDLE_TIMEOUT: '0.05', PGSSL: 'require' }
+  const server = await startEmbedded(dataDir, log)
+  process.env = env
+  t.teardown(() => server.stop())
+
+  const sql = await query(t, server)
+  const lock = await lockOf(sql)
+  // In total twenty times as long as the lifetime.
+  for (let tries = 0; tries < 50; tries++) {
+    const [row] = await sql`select pg_try_advisory_lock(${lock.id}) as taken, pg_sleep(0.02)`
+    if (row?.taken) return t.fail('another process could have stopped the server')
+  }
+  await (await startEmbedded(dataDir, silent)).stop()
+  t.strictSame(await lockOf(sql), lock, 'it is held by the same session')
+  t.strictSame(errors, [])
+})
+
+// The lock that keeps a server running, and the session that holds it.
+async function lockOf(sql: postgres.Sql): Promise<{ readonly pid: number; readonly id: string }> {
+  const [row] = await sql<{ pid: number; id: string }[]>`
+    select pid, (classid::bigint << 32) | objid::bigint as id from pg_locks where locktype = 'advisory'`
+  if (row === undefined) throw new Error('no session holds the lock')
+  return row
+}
+
+t.test('a start that waits for a process that is to stop the server can be interrupted', async (t) => {
+  const dataDir = dataDirectory(t)
+  const server = await start(t, dataDir)
+  const sql = await query(t, server)
+  const { pid, id } = await lockOf(sql)
+  // As a process that froze between taking the lock and stopping the server.
+  await sql`select pg_terminate_backend(${pid}), pg_advisory_lock(${id})`
+  const interruption = new AbortController()
+  const started = startEmbedded(dataDir, silent, interruption.signal)
+  await until(async () => (await sql`select from pg_locks where not granted`).length === 2)
+  interruption.abort(new Error('interrupted'))
+  await t.rejects(started, { message: 'interrupted' })
 })
 
 t.test('a server that is killed while in use restarts', async (t) => {

@@ -24,14 +24,20 @@ interface Statement {
 
 // Records the statement that a function sends: its text and values.
 async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Statement> {
-  let statement: Statement = { text: '', values: [] }
-  const note = (strings: TemplateStringsArray, ...values: unknown[]) => {
-    statement = { text: strings.reduce((text, each, i) => `${text}$${i}${each}`), values }
+  const statement: { text: string; values: unknown[] } = { text: '', values: [] }
+  const note = (strings: TemplateStringsArray, ...values: (unknown | { part: string })[]) => {
+    const parts = values.map((value) => partOf(value) ?? `$${statement.values.push(value)}`)
+    statement.text = strings.reduce((text, each, i) => `${text}${parts[i - 1]}${each}`)
     return []
   }
-  // The functions use only the tagged template of postgres.js.
+  note.unsafe = (part: string) => ({ part })
+  // The functions use only the tagged template of postgres.js, and constant parts of it.
   await run(note as unknown as Sql)
   return statement
+}
+
+function partOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && 'part' in value ? String(value.part) : undefined
 }
 
 interface Explained {

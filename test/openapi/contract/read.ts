@@ -122,6 +122,7 @@ t.test('an operation is read with all it declares', async (t) => {
   t.strictSame(operations.get('getToy')?.deprecation, {
     deprecatedAt: new Date('2026-11-20T00:00:00Z'),
     sunset: new Date('2030-12-05T00:00:00Z'),
+    afterSunset: 'serve',
     successor: 'listToys',
   })
 })

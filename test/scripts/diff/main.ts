@@ -377,6 +377,11 @@ const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: re
     ['breaking  GET /pets/{petId}  sunset 2030-12-05 -> 2029-12-05'],
   ],
   [
+    'another end',
+    [['x-sunset: 2030-12-05\n', 'x-sunset: 2030-12-05\n      x-after-sunset: gone\n']],
+    ['minor     GET /pets/{petId}  after the sunset gone added'],
+  ],
+  [
     'a later sunset',
     [['x-sunset: 2030-12-05', 'x-sunset: 2031-12-05']],
     ['minor     GET /pets/{petId}  sunset 2030-12-05 -> 2031-12-05'],

@@ -1,16 +1,18 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../scripts/generate/report.js'
-import { sunsets } from '../../../scripts/generate/sunsets.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 import type { Operation } from '../../../src/openapi/index.js'
+import { sunsets } from '../../../src/openapi/index.js'
 import {
   copyProject,
   edit,
   editContract,
   generated,
+  handlerText,
   listToys,
   node,
   parameterOf,
@@ -164,9 +166,9 @@ components:
 async function typeParameters(t: Test, copy: string): Promise<void> {
   edit(copy, 'openapi.yaml', 'components:\n  parameters:\n', findToys)
   await generate(copy)
-  const handler = `import type { Handler } from './handler.js'
-
-export const findToys: Handler<'findToys'> = async ({ params, query, headers, cookies }) => {
+  const handler = handlerText(
+    'findToys',
+    `async ({ params, query, headers, cookies }) => {
   const given: [string, bigint[], string[], bigint] = [params.format, params.ids, query.tags, cookies.session]
   const optional: [bigint | undefined, bigint[] | undefined] = [query.color?.R, headers['x-ids']]
   const nested: [bigint, bigint | undefined] = [query.where.pet.categoryId, query.filter?.any]
@@ -174,8 +176,8 @@ export const findToys: Handler<'findToys'> = async ({ params, query, headers, co
   const ignored = headers.accept
   if ([given, optional, nested, ignored].length > 4) throw new Error('never')
   return { status: 204 }
-}
-`
+}`,
+  )
   rmSync(path.join(copy, 'src/handlers/findToys.ts'))
   edit(copy, 'src/handlers/findToys.ts', '', handler)
   const call = `import { createClient } from './index.js'
@@ -191,6 +193,21 @@ export const found = createClient({ baseUrl: '', key: '' }).findToys({
   t.strictSame(await checkTypes(copy), { server: [], others: [] })
 }
 
+t.test('a handler whose responses the compiler would not check stops generate', async (t) => {
+  const copy = copyProject(t)
+  const handler = path.join(copy, 'src/handlers/getPet.ts')
+  const problem =
+    "src/handlers/getPet.ts: declare its responses, so that the compiler checks them: export async function getPet(…): Promise<Response<'getPet'>>"
+  for (const start of [
+    "export const getPet: Handlers['getPet'] = async ({ params }, { sql }) => {",
+    "export async function getPet({ params }: Request<'getPet'>, { sql }: Context) {",
+  ]) {
+    cpSync(path.join(projectRoot, 'src/handlers/getPet.ts'), handler)
+    edit(copy, 'src/handlers/getPet.ts', /^export .*$/m, start)
+    await t.rejects(findDifferences(copy), { name: 'ContractError', message: problem }, start)
+  }
+})
+
 async function takeAway(t: Test, copy: string): Promise<void> {
   const before = readFileSync(path.join(copy, 'openapi.yaml'), 'utf8')
   editContract(copy, (document) => {
@@ -202,10 +219,10 @@ async function takeAway(t: Test, copy: string): Promise<void> {
   await generate(copy)
   const { server } = await checkTypes(copy)
   t.strictSame([...new Set(server.map((line) => line.replace(/:.*/s, '')))].sort(), [
-    'src/handlers/pets/pets.ts',
     'src/handlers/createPet.ts',
     'src/handlers/getPet.ts',
     'src/handlers/listPets.ts',
+    'src/handlers/pets/pets.ts',
   ])
   writeFileSync(path.join(copy, 'openapi.yaml'), before)
   await generate(copy)
@@ -228,16 +245,16 @@ async function breakHandlers(t: Test, copy: string): Promise<void> {
   ])
   t.strictSame(await found(copy), [orphaned], 'and it is kept')
   const answer = "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 3 } })"
-  edit(copy, 'src/handlers/readPet.ts', "notImplemented('readPet')", answer)
+  writeFileSync(path.join(copy, 'src/handlers/readPet.ts'), handlerText('readPet', answer))
   rmSync(path.join(copy, 'src/handlers/listToys.ts'))
 
   const { server } = await checkTypes(copy)
   const expected: [file: string, problem: RegExp][] = [
     ['generated/handlers.ts', /Cannot find module '\.\.\/src\/handlers\/listToys\.js'/],
-    ['src/handlers/pets/pets.ts', /grams/],
     ['src/handlers/createPet.ts', /201/],
     ['src/handlers/getPet.ts', /getPet/],
     ['src/handlers/listPets.ts', /limit/],
+    ['src/handlers/pets/pets.ts', /grams/],
     ['src/handlers/readPet.ts', /Type 'number' is not assignable to type 'bigint'/],
   ]
   t.strictSame(
@@ -262,8 +279,9 @@ t.test('a sunset is a warning 90 days before, and an error after', async (t) => 
   const dates = {
     deprecatedAt: new Date('2026-11-20'),
     sunset: new Date('2030-12-05'),
+    afterSunset: 'serve',
     successor: 'listPets',
-  }
+  } as const
   const operations = new Map([['getPet', { ...operation, deprecation: dates }]])
   const at = (date: string) => sunsets({ ...contract, operations }, Date.parse(date))
   t.strictSame(at('2030-09-05'), { past: [], soon: [] })

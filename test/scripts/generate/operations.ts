@@ -8,7 +8,7 @@ import { findDifferences, writeDifferences } from '../../../scripts/generate/dif
 import { generateOperations } from '../../../scripts/generate/operations.js'
 import { contractFile } from '../../../src/lib/paths.js'
 import { readContract } from '../../../src/openapi/index.js'
-import { copyProject, edit, editContract } from '../../fixtures/copy.js'
+import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
 import '../../fixtures/compile-once.js'
 
 // In place of `components:`, the line before which it goes.
@@ -198,6 +198,20 @@ const rows: readonly (readonly [
     /number/,
   ],
   [
+    'ownField',
+    answering(`'200': ${one(pet)}`),
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n, grams: 1 } })",
+    /TS2353: .*'grams' does not exist in type 'Pet'/,
+  ],
+  [
+    'ownHeader',
+    answering(`'204': {description: Done., headers: {X-A: {schema: {type: string}}}}`),
+    "async () => ({ status: 204, headers: { 'X-A': 'a' } })",
+    "async () => ({ status: 204, headers: { 'X-A': 'a', 'X-B': 'b' } })",
+    /TS2353: .*''X-B'' does not exist in type '\{ 'X-A'\?: string; \}'/,
+  ],
+  [
     'bodiless',
     answering(`'204': ${one(pet)}`),
     'async () => ({ status: 204 })',
@@ -283,8 +297,7 @@ t.test('handlers of bodies and responses', async (t) => {
 })
 
 function write(copy: string, name: string, handler: string): void {
-  const text = `import type { Handler } from './handler.js'\n\nexport const ${name}: Handler<'${name}'> = ${handler}\n`
-  writeFileSync(path.join(copy, 'src/handlers', `${name}.ts`), text)
+  writeFileSync(path.join(copy, 'src/handlers', `${name}.ts`), handlerText(name, handler))
 }
 
 function named(t: Test, lines: readonly string[], name: string, problem: RegExp): void {

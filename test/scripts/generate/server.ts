@@ -62,11 +62,11 @@ async function generate(
     else document.setIn(at, document.createNode(value))
   const planned = everyOperation.filter((name) => !written.includes(name) && name !== added)
   const handlers = Object.fromEntries([
-    ...written.map((name) => [`${name}.ts`, `export const ${name} = …\n`]),
-    ...planned.map((name) => [
+    ...written.map((name) => [
       `${name}.ts`,
-      `export const ${name}: Handler<'${name}'> = notImplemented('${name}')\n`,
+      `export async function ${name}(): Promise<Response<'${name}'>> {…\n`,
     ]),
+    ...planned.map((name) => [`${name}.ts`, `export const ${name} = notImplemented('${name}')\n`]),
   ])
   const root = temporaryDirectory(t, { 'openapi.yaml': String(document), src: { handlers } })
   const name = path.relative(process.cwd(), path.join(root, 'openapi.yaml'))
@@ -467,16 +467,43 @@ t.test('a security scheme may be a reference to another', async (t) => {
   t.equal(refused, '')
 })
 
-t.test('an unsupported security alternative is a warning', async (t) => {
-  const edits: Edit[] = [
-    [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
-    [
-      [...get, 'security'],
-      [{ apiKey: [] }, { query: [] }],
-    ],
+t.test(
+  'an alternative that the server cannot check is refused once the operation is implemented',
+  async (t) => {
+    const edits: Edit[] = [
+      [['components', 'securitySchemes', 'query'], { type: 'apiKey', in: 'query', name: 'key' }],
+      [
+        [...get, 'security'],
+        [{ apiKey: [] }, { query: [] }],
+      ],
+    ]
+    const text = 'listToys accepts query (apiKey), which the server cannot check'
+    t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
+    t.match((await generate(t, edits, ['listToys'])).refused, text)
+  },
+)
+
+t.test('a bearer scheme that the server cannot tell from that of API keys is refused by name', async (t) => {
+  const admin: Edit = [['components', 'securitySchemes', 'admin'], { type: 'http', scheme: 'Bearer' }]
+  const refusedOf = async (security: object[], ...edits: Edit[]) =>
+    (await generate(t, [admin, [[...get, 'security'], security], ...edits], everyOperation)).refused
+  const text = (verb: string) =>
+    `listToys ${verb} admin (http bearer, but API keys are for apiKey), which the server cannot check`
+  t.match(await refusedOf([{ admin: [] }]), text('requires'))
+  t.match(await refusedOf([{ apiKey: [], admin: [] }]), text('requires'), 'both')
+  t.match(await refusedOf([{ apiKey: [] }, { admin: [] }]), text('accepts'), 'either')
+  t.match(await refusedOf([{}, { admin: [] }]), text('accepts'), 'or neither')
+  t.equal(await refusedOf([{ apiKey: [] }]), '', 'one that no operation uses is no matter')
+  const all: Edit[] = [[['security'], [{ admin: [] }]]]
+  t.equal(await refusedOf([{ admin: [] }], ...all), '', 'the only one in use may have any name')
+  const unnamed: Edit[] = [
+    [['security'], undefined],
+    [[...post, 'security'], [{ apiKey: [] }]],
   ]
-  const text = 'GET /toys: the security alternative query is ignored: the server cannot check it'
-  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}`))
+  t.match(
+    await refusedOf([{ admin: [] }], ...unnamed),
+    /listToys requires admin \(http bearer, but API keys are for none .*\n.*addToy requires apiKey/,
+  )
 })
 
 t.test('a new operation cannot require an undeclared security scheme', async (t) => {

@@ -1,0 +1,59 @@
+// How a contract's types are written in generated/. Editors and the compiler show a type as it is written, so a body is `Pet` where its
+// schema has that name, rather than a path through `operations`.
+
+import { isBig } from '../../src/lib/exact-number.js'
+import { type Content, type Contract, type Header, nodeOf } from '../../src/openapi/index.js'
+
+export interface Notation {
+  readonly hasReadOrWriteOnly: boolean
+  /** The schemas that generated/types.ts exports under their own names. */
+  readonly names: ReadonlySet<string>
+  /** Those that have been written, and so must be imported. */
+  readonly used: Set<string>
+}
+
+// What generated/ itself declares, imports or uses.
+const reserved = new Set(
+  [
+    'Call Calls ClientTable Digit ErrorBody ErrorCode Exclude FileOf LowerCase Lowercase NonNullable NumberOf Omit',
+    'OperationId Operations Pick Record Required StatusOf Uint8Array Blob Unfilled WithDefaults WithFiles',
+  ].flatMap((names) => names.split(' ')),
+)
+
+/** The notation of a contract. @param types the text of generated/types.ts */
+export function notationOf({ hasReadOrWriteOnly }: Contract, types: string): Notation {
+  const exported = [...types.matchAll(/^export type (\w+) = /gm)].map(([, name = '']) => name)
+  return {
+    hasReadOrWriteOnly,
+    names: new Set(exported.filter((name) => !reserved.has(name))),
+    used: new Set(),
+  }
+}
+
+/** `Pet` or `Pet[]` for a body of a schema with a name; otherwise undefined. */
+export function namedType(
+  { schema }: Pick<Content, 'schema'>,
+  { names, used }: Notation,
+): string | undefined {
+  const { type, items, ...others } = nodeOf(schema)
+  const isList = type === 'array' && Object.keys(others).length === 0
+  const { $ref, ...siblings } = nodeOf(isList ? items : schema)
+  const [, name = ''] = /^#\/components\/schemas\/(\w+)$/.exec(String($ref)) ?? []
+  if (Object.keys(siblings).length > 0 || !names.has(name)) return undefined
+  used.add(name)
+  return isList ? `${name}[]` : name
+}
+
+const primitives = new Map([
+  ['string', 'string'],
+  ['boolean', 'boolean'],
+  ['number', 'number'],
+  ['integer', 'number'],
+])
+
+/** The type of a header that is any string, number or boolean; otherwise undefined. */
+export function primitiveType(header: Pick<Header, 'schema'>): string | undefined {
+  const schema = nodeOf(header.schema) // none beside `content`
+  if (['enum', 'const', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in schema)) return undefined
+  return schema.type === 'integer' && isBig(schema.format) ? 'bigint' : primitives.get(String(schema.type))
+}

@@ -1,0 +1,133 @@
+// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one that
+// waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up all of its
+// locks, and is tried again after a pause.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { OperatorError } from '../lib/operator-error.js'
+import type { RootSql, Sql } from './database.js'
+import { codeOf } from './unavailable.js'
+
+/** How long a transaction is tried while others hold the locks that it needs. */
+export interface Patience {
+  /** At least one attempt is made. */
+  readonly timeoutMs?: number
+  /** Gets a warning that names the holders, and another when they change. */
+  readonly log?: Logger | undefined
+  readonly interruption?: AbortSignal
+}
+
+interface Holder {
+  readonly pid: number
+  readonly application: string
+  /** Like `queryStart`, null if the role may not see it. */
+  readonly state: string | null
+  readonly queryStart: string | null
+  readonly mode: string
+  /** The table, or the type of another lock. */
+  readonly lock: string
+}
+
+// Requests that queue behind an attempt wait so long: less than half of their statement_timeout by default.
+const lockTimeoutMs = 200
+const pauseMs = 600
+const watchMs = lockTimeoutMs / 4
+// A statement whose process has ended is cancelled after so long.
+const clientCheckMs = 1_000
+const neverAborted = new AbortController().signal
+
+/**
+ * Calls `run` in a transaction without a statement timeout, again while sessions hold locks that it needs. An
+ * attempt that fails changes nothing.
+ * @throws {OperatorError} when the locks are not free in time, naming who holds them
+ */
+export async function beginPatiently<Result>(
+  sql: RootSql,
+  { timeoutMs = 20_000, log, interruption = neverAborted }: Patience,
+  run: (transaction: RootSql) => Promise<Result>,
+): Promise<Result> {
+  const deadline = performance.now() + timeoutMs
+  let holders: readonly Holder[] = []
+  let reported: string | undefined
+  for (;;) {
+    try {
+      return await attempt(sql, run, (found) => {
+        holders = found
+      })
+    } catch (error) {
+      if (!isBlocked(error)) throw error
+      const names = holders.map(describe).join('; ') || 'its holder is unknown'
+      if (performance.now() > deadline)
+        throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${names}`, { cause: error })
+      if (names !== reported) log?.warn({ holders }, 'waiting for a lock of another session')
+      reported = names
+      // At random, so that instances that start together do not try together.
+      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: interruption })
+    }
+  }
+}
+
+async function attempt<Result>(
+  sql: RootSql,
+  run: (transaction: RootSql) => Promise<Result>,
+  onblocked: (holders: readonly Holder[]) => void,
+): Promise<Result> {
+  const over = new AbortController()
+  try {
+    const result = await sql.begin('isolation level read committed', async (transaction) => {
+      await transaction.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
+      // PostgreSQL 14 rejects the setting on other systems.
+      const [row] = await transaction<{ pid: number }[]>`
+        select pg_backend_pid() as pid, case when version() like '%linux%'
+          then set_config('client_connection_check_interval', ${String(clientCheckMs)}, true) end`
+      void watch(sql, row?.pid ?? 0, over.signal, onblocked)
+      return run(transaction as unknown as RootSql)
+    })
+    return result as Result // postgres.js types it as an array of queries
+  } finally {
+    over.abort()
+  }
+}
+
+// On another connection: PostgreSQL tells who blocks a statement only while it waits.
+async function watch(
+  sql: RootSql,
+  pid: number,
+  over: AbortSignal,
+  onblocked: (holders: readonly Holder[]) => void,
+): Promise<void> {
+  const untilNext = () => delay(watchMs, true, { signal: over }).catch(() => false)
+  while (await untilNext()) {
+    const holders = await findHolders(sql, pid).catch(() => [])
+    if (holders.length > 0) onblocked(holders)
+  }
+}
+
+// Without the text of their statements, which may contain secrets.
+function findHolders(sql: Sql, pid: number): Promise<Holder[]> {
+  return sql<Holder[]>`
+    select holder.pid,
+      coalesce(nullif(application_name, ''), backend_type, 'a prepared transaction') as application,
+      state, date_trunc('second', query_start)::text as "queryStart", held.mode,
+      coalesce(held.relation::regclass::text, held.locktype) as lock
+    from pg_locks as wanted
+    cross join unnest(pg_blocking_pids(wanted.pid)) as holder (pid)
+    join pg_locks as held on coalesce(held.pid, 0) = holder.pid and held.locktype = wanted.locktype
+      and (held.database, held.relation, held.transactionid, held.virtualxid)
+        is not distinct from (wanted.database, wanted.relation, wanted.transactionid, wanted.virtualxid)
+      and (held.classid, held.objid, held.objsubid)
+        is not distinct from (wanted.classid, wanted.objid, wanted.objsubid)
+    left join pg_stat_activity as activity on activity.pid = holder.pid
+    where wanted.pid = ${pid} and not wanted.granted
+    order by holder.pid`
+}
+
+function describe({ pid, application, state, queryStart, mode, lock }: Holder): string {
+  const activity = state === null ? '' : `, ${state}, last statement at ${queryStart}`
+  return `process ${pid} (${application}${activity}) holds ${mode} on ${lock}`
+}
+
+// lock_not_available, or deadlock_detected if deadlock_timeout is shorter.
+function isBlocked(error: unknown): boolean {
+  return ['55P03', '40P01'].includes(codeOf(error))
+}
