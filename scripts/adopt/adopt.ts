@@ -12,49 +12,16 @@ import { type Findings, findDifferences, writeDifferences } from '../generate/di
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 
-// Removed, in addition to the handlers and all tests but contractIndependentTests.
-const animalParts = [
-  'src/handlers/pets/pets.ts',
+// What is the animals' own, beside the handlers.
+const animalFolders = [
+  'src/handlers/pets',
   'src/database/migrations/pets',
-  'src/commands/seed/seed.ts',
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
   'scripts/generated-clients',
-  'test/fixtures/facts.ts',
-  // Used only by these and their tests.
-  'src/database/driver/copy.ts',
-  ...['pgbouncer', 'processes', 'replication'].map((name) => `scripts/lib/${name}.ts`),
-  ...[
-    ...['browser', 'collector', 'copy', 'count', 'faults-program', 'locks', 'log-program'],
-    ...['operations', 'pages', 'pgbouncer', 'registry', 'shell'],
-  ].map((name) => `test/fixtures/${name}.ts`),
+  'test/pets',
 ]
-// Tests that pass with any contract. All others depend on the animal contract.
-const contractIndependentTests = [
-  'test/auth',
-  ...['deprecation', 'exchange', 'json', 'links', 'retry'].map((name) => `test/client/${name}.ts`),
-  'test/commands/terminal.ts',
-  'test/config.ts',
-  'test/database/api-keys.ts',
-  'test/database/driver/transaction.ts',
-  'test/database/driver/values.ts',
-  'test/database/embedded/embedded-server.ts',
-  'test/database/tls.ts',
-  'test/deploy',
-  'test/http/health.ts',
-  'test/lib/shutdown.ts',
-  'test/openapi',
-  'test/rate-limit/redis.ts',
-  'test/runs.ts',
-  'test/scripts/dev/watch.ts',
-  'test/scripts/build-server.ts',
-  'test/scripts/check-setup.ts',
-  'test/scripts/fuzz',
-  'test/scripts/generate/server.ts',
-  'test/suites',
-]
-const animalScripts = ['seed', 'bench', 'faults', 'generated-clients'].flatMap((name) => [`pre${name}`, name])
 
 /** The result of an adoption. */
 export interface Adopted {
@@ -146,16 +113,7 @@ function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings>
 
 async function animalPartsOf(root: string): Promise<string[]> {
   const handlers = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
-  const tests = (await filesIn(root, 'test')).filter((file) => !file.startsWith('test/fixtures/'))
-  return [
-    ...animalParts,
-    ...handlers.map((name) => `${handlersFolder}/${name}`),
-    ...tests.filter((file) => !isContractIndependent(file)),
-  ]
-}
-
-function isContractIndependent(file: string): boolean {
-  return contractIndependentTests.some((each) => file === each || file.startsWith(`${each}/`))
+  return [...animalFolders, ...handlers.map((name) => `${handlersFolder}/${name}`)]
 }
 
 // Removes references to the removed files from package.json and the Dockerfile.

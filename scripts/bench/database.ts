@@ -13,7 +13,7 @@ import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile, migrationsFolder } from '../../src/lib/paths.js'
 import { customPlan, readContract } from '../../src/openapi/index.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
-import { nameOf, parentOf } from '../lib/processes.js'
+import { nameOf, parentOf } from '../faults/processes.js'
 import type { Target } from './loads.js'
 
 export interface BenchDatabase extends Target {

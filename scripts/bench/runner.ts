@@ -2,7 +2,7 @@
 // other subjects, so that noise of the machine affects all of them alike. Ratios compare measurements of the same round.
 
 import path from 'node:path'
-import { cpuSeconds, residentBytes } from '../lib/processes.js'
+import { cpuSeconds, residentBytes } from '../faults/processes.js'
 import type { BenchDatabase } from './database.js'
 import { createLatencies, generateLoad, type LoadResult } from './generator.js'
 import type { Load } from './loads.js'

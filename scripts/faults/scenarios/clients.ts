@@ -1,6 +1,6 @@
 // Clients that do not read their responses.
 
-import { canMeasureProcesses, residentBytes } from '../../lib/processes.js'
+import { canMeasureProcesses, residentBytes } from '../processes.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { connect, longestOf, within, withService } from './parts.js'
 

@@ -2,7 +2,7 @@
 
 import { prepareServiceRole } from '../../../src/database/roles.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
-import { PgBouncer, type PoolMode } from '../../lib/pgbouncer.js'
+import { PgBouncer, type PoolMode } from '../pgbouncer.js'
 import { whileLocked } from '../database.js'
 import type { Environment, Report } from '../environment.js'
 import { executedLate, longestOf, within, withService } from './parts.js'

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { childrenOf } from '../../lib/processes.js'
+import { childrenOf } from '../processes.js'
 import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
 import { Balancer } from '../balancer.js'
 import { Environment, type Report, unless } from '../environment.js'

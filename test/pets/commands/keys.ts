@@ -1,0 +1,165 @@
+import { readdir } from 'node:fs/promises'
+import t from 'tap'
+import { readSubcommand } from '../../../src/commands/keys/subcommands.js'
+import type { RootSql } from '../../../src/database/database.js'
+import { dataDirectory } from '../../fixtures/data-directory.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
+import { runProgram, startProcess, temporaryDirectory } from '../../fixtures/process.js'
+import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
+import { contract, send, startService, testConfig } from '../../fixtures/service.js'
+
+const usageErrors: [string, string[], RegExp][] = [
+  ['no command', [], /Expected create, list/],
+  ['an unknown command', ['make'], /Expected create, list/],
+  ['an unknown option', ['create', '--nmae', 'x'], /nmae/],
+  ['no name', ['create', '--plan', fixedPlan.name], /--name must have/],
+  [
+    'a line break',
+    ['create', '--name', 'a\nb', '--plan', fixedPlan.name],
+    /--name must have .* no line break/,
+  ],
+  [
+    'an unknown plan',
+    ['create', '--name', 'x', '--plan', 'gold'],
+    new RegExp(`--plan must be one of ${[...contract.rateLimits.plans.keys()].join(', ')}`),
+  ],
+  [
+    'quotas that the plan sets',
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--per-minute', '1'],
+    /are not allowed with/,
+  ],
+  [
+    'a missing quota of a custom plan',
+    ['create', '--name', 'x', '--plan', customPlan, '--per-day', '9'],
+    /are required with/,
+  ],
+  [
+    'a quota of zero',
+    ['create', '--name', 'x', '--plan', customPlan, '--per-minute', '0', '--per-day', '9'],
+    /--per-minute must be/,
+  ],
+  [
+    'an expiry in the past',
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2020-01-01'],
+    /in the future/,
+  ],
+  [
+    'an invalid expiry',
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', 'soon'],
+    /must be a date or a time/,
+  ],
+  [
+    'an expiry on a day that does not exist',
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2027-02-30'],
+    /must be a date or a time/,
+  ],
+  ['an invalid id', ['revoke', 'x'], /is not a key ID/],
+  ['a second id', ['revoke', '1', '2'], /Expected create/],
+]
+
+for (const [title, args, message] of usageErrors) {
+  t.test(`a call with ${title} is rejected with what is expected`, async (t) => {
+    t.throws(() => readSubcommand(args, contract), { message })
+  })
+}
+
+t.test('wrong usage exits with 2, and creates no database', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const ended = await runProgram('src/commands/keys.ts', ['revoke', 'x'], { DATA_DIR: dataDir })
+  t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n\n.*"x" is not a key ID.*\n$/ })
+  t.strictSame(await readdir(dataDir), [])
+})
+
+// Runs a subcommand and returns its output.
+async function run(args: readonly string[], sql: RootSql, env = {}): Promise<string> {
+  const printed: string[] = []
+  await readSubcommand(args, contract)(sql, async (text) => void printed.push(text), testConfig(env))
+  return printed.join('')
+}
+
+t.test('keys are created, listed and revoked while the service runs', async (t) => {
+  const service = await startService(t)
+  const { sql } = service
+  const keys = (...args: string[]) => run(args, sql)
+  const call = (key: string) => send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` })
+
+  const big = ['--name', 'Big shop', '--plan', customPlan, '--per-minute', '7', '--per-day', '9']
+  const made = await keys('create', ...big)
+  t.match(made, /^ask_[0-9A-Za-z]{36}\n$/, 'the output is the key alone')
+  const key = made.trim()
+  t.equal((await call(key)).status, 200, 'it is valid at once')
+  t.match(
+    await keys('show', '2'),
+    /^ID [\s\S]*\nPer minute {2}7, used: unknown: without REDIS_URL .*\nPer day {5}9, used: /,
+  )
+  t.match(JSON.parse(await keys('show', '2', '--json')), {
+    id: 2,
+    name: 'Big shop',
+    plan: customPlan,
+    state: 'valid',
+    quotas: { perMinute: 7, perDay: 9 },
+    used: null,
+  })
+
+  const later = new Date(Date.now() + 3_600_000).toISOString()
+  await keys('create', '--name', 'short', '--plan', fixedPlan.name, '--expires', later)
+  const list = await keys('list')
+  t.match(
+    list,
+    new RegExp(
+      `^ID +NAME +PLAN +CREATED +EXPIRES +STATE\n1 +test .* valid\n2 +Big shop +${customPlan} 7/min 9/day .* valid\n3 +short +${fixedPlan.name} `,
+    ),
+  )
+  t.notMatch(list, key, 'the list never shows the secret')
+
+  await t.rejects(keys('show', '98'), { message: 'There is no key 98.' })
+  const read = JSON.parse(await keys('list', '--json'))
+  t.match(read, [{ id: 1, state: 'valid' }, { id: 2 }, { id: 3, expiresAt: later }])
+  t.notMatch(JSON.stringify(read), /hash|ask_/, 'nor does the JSON')
+
+  t.equal(await keys('revoke', '2'), 'Key 2 is revoked.\n')
+  let answer = await call(key)
+  while ([200, 429].includes(answer.status)) answer = await call(key)
+  t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
+  t.match(await keys('list'), /Big shop .* revoked 2/)
+  const another = JSON.parse(await keys('create', '--name', 'x', '--plan', fixedPlan.name, '--json'))
+  t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: fixedPlan.name })
+  t.equal((await call(another.key)).status, 200)
+  t.strictSame(JSON.parse(await keys('revoke', '4', '--json')), { id: 4, state: 'revoked' })
+  await t.rejects(keys('revoke', '99'), { message: 'There is no key 99.' })
+})
+
+t.test(
+  'show includes the usage of a key if instances count in Redis',
+  { skip: redisIsMissing },
+  async (t) => {
+    const redis = await startRedis(t)
+    const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '3000' }
+    const service = await startService(t, { env })
+    const keys = (...args: string[]) => run(args, service.sql, env)
+    const { id, key } = await service.createKey({ plan: customPlan, perMinute: 7, perDay: 9 })
+    t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${key}` }), { status: 200 })
+    t.match(JSON.parse(await keys('show', String(id), '--json')), { used: { minute: 1, day: 1 } })
+    t.match(await keys('show', String(id)), /\nPer minute {2}7, used: 1\nPer day {5}9, used: 1\n$/)
+    await redis.kill()
+    await t.rejects(keys('show', String(id)), { message: 'Redis does not answer at REDIS_URL.' })
+  },
+)
+
+t.test('keys are created while the service does not run', async (t) => {
+  const env = { DATA_DIR: dataDirectory(t) }
+  t.match(await runProgram('src/commands/keys.ts', ['list'], env), {
+    code: 0,
+    stdout: 'There are no keys yet.\n',
+  })
+  const made = await runProgram(
+    'src/commands/keys.ts',
+    ['create', '--name', 'early', '--plan', fixedPlan.name],
+    env,
+  )
+  const service = await startProcess(t, env)
+  t.notMatch(service.welcome, /ask_/, 'the service creates no demo key if there are keys')
+  const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })
+  t.equal(answer.status, 200)
+  await service.stop()
+})

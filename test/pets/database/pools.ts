@@ -1,0 +1,267 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../../src/auth/api-key.js'
+import type { Pools, RootSql, Sql } from '../../../src/database/database.js'
+import { createPools, endPools } from '../../../src/database/pools.js'
+import { connectTo, readCluster } from '../../fixtures/cluster.js'
+import { holdInserts } from '../fixtures/locks.js'
+import { createDatabase, startService, testConfig } from '../../fixtures/service.js'
+import { until } from '../../fixtures/until.js'
+
+const { handlerTimeoutMs } = testConfig()
+
+interface Service {
+  readonly pools: Pools
+  readonly role: string
+  readonly log: Record<string, unknown>[]
+}
+
+// Connects as a role with a connection limit, which superusers are exempt from.
+async function openAs(t: Test, admin: RootSql, limit: number): Promise<Service> {
+  const cluster = await readCluster()
+  const role = `${admin.options.database}_role`
+  const password = 'secret'
+  await admin.unsafe(`create role ${role} login password '${password}' connection limit ${limit}`)
+  await admin.unsafe(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+  await admin.unsafe(`grant usage, select on all sequences in schema public to ${role}`)
+  const log: Record<string, unknown>[] = []
+  const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) })
+  const make = (options: object) =>
+    connectTo(cluster, admin.options.database, { ...options, username: role, password })
+  const pools = createPools(make, handlerTimeoutMs, logger)
+  t.teardown(async () => {
+    await endPools(pools)
+    await admin.unsafe(`drop owned by ${role}`)
+    await admin.unsafe(`drop role ${role}`)
+  })
+  return { pools, role, log }
+}
+
+async function countOf(admin: RootSql, role: string): Promise<number> {
+  const [row] = await admin`select count(*)::int as count from pg_stat_activity where usename = ${role}`
+  return row?.count
+}
+
+async function disconnect(admin: RootSql, role: string): Promise<void> {
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`
+  await until(async () => (await countOf(admin, role)) === 0)
+}
+
+const refusals = (log: readonly Record<string, unknown>[]) =>
+  log.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('database '))
+
+t.test('an instance serves with fewer connections than it may open', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role, log } = await openAs(t, admin, 3)
+  const service = await startService(t, { sql: admin, pools })
+  const call = (i: number) =>
+    i % 2 === 0
+      ? service.call('GET', '/pets')
+      : service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  for (let round = 0; round < 3; round++) {
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => call(i)))
+    t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [200, 201])
+  }
+  t.equal((await fetch(`${service.origin}/readyz`)).status, 200)
+  t.equal(await countOf(admin, role), 3)
+  t.strictSame(refusals(log), ['database refuses connections'], 'logged once')
+
+  t.test('and opens more when it can', async (t) => {
+    await admin.unsafe(`alter role ${role} connection limit 20`)
+    const held = await holdInserts(admin)
+    const creations: Promise<unknown>[] = []
+    await until(async () => {
+      creations.push(call(1))
+      return (await countOf(admin, role)) > 3
+    })
+    await held.release()
+    await Promise.all(creations)
+    t.strictSame(refusals(log), ['database refuses connections', 'database accepts connections again'])
+  })
+})
+
+t.test('the write pool cedes a connection to each of the other pools', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools } = await openAs(t, admin, 3)
+  const sleep = (sql: Sql) => sql`select pg_sleep(0.5)`
+  await Promise.all(Array.from({ length: 3 }, () => sleep(pools.writes.sql)))
+  const busy = Promise.all(Array.from({ length: 6 }, () => sleep(pools.writes.sql)))
+  t.match(await pools.keys.sql`select 1 as one`, [{ one: 1 }])
+  t.match(await pools.reads.sql`select 2 as two`, [{ two: 2 }])
+  await busy
+  t.match(await pools.writes.sql`select 3 as three`, [{ three: 3 }])
+  t.strictSame([pools.keys.count, pools.reads.count, pools.writes.count], [1, 1, 1])
+})
+
+t.test('a role that may no longer log in', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role } = await openAs(t, admin, -1)
+  const service = await startService(t, { sql: admin, pools })
+  const ready = async () => (await fetch(`${service.origin}/readyz`)).status
+  t.equal(await ready(), 200)
+  await admin.unsafe(`alter role ${role} nologin`)
+
+  t.test('is served by its open connections', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/pets')))
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
+    t.equal(await ready(), 200)
+  })
+
+  t.test('gets 503 once they are closed, and the instance is not ready', async (t) => {
+    await disconnect(admin, role)
+    await until(async () => (await ready()) === 503)
+    const answer = await service.call('GET', '/pets')
+    t.match(answer, { status: 503, body: { code: 'unavailable' } })
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.equal(await ready(), 503)
+  })
+
+  t.test('is served again once it may log in', async (t) => {
+    await admin.unsafe(`alter role ${role} login`)
+    await until(async () => (await ready()) === 200)
+    t.equal((await service.call('GET', '/pets')).status, 200)
+  })
+})
+
+const outages: [
+  code: string,
+  title: string,
+  start: (role: string, database: string) => string,
+  end: (role: string, database: string) => string,
+][] = [
+  [
+    '42P01',
+    'a table is missing',
+    () => 'alter table pets rename to away',
+    () => 'alter table away rename to pets',
+  ],
+  [
+    '42703',
+    'a column is missing',
+    () => 'alter table pets rename name to other',
+    () => 'alter table pets rename other to name',
+  ],
+  [
+    '42P01',
+    'the stored responses are missing',
+    () => 'alter table idempotent_answers rename to away',
+    () => 'alter table away rename to idempotent_answers',
+  ],
+  [
+    '42501',
+    'the role may not write',
+    (role) => `revoke insert on pets from ${role}`,
+    (role) => `grant insert on pets to ${role}`,
+  ],
+  [
+    '42501',
+    'the role may not read keys',
+    (role) => `revoke select on api_keys from ${role}`,
+    (role) => `grant select on api_keys to ${role}`,
+  ],
+  [
+    '55000',
+    'the database accepts no connections',
+    (role, database) => `alter database ${database} allow_connections false;
+      select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`,
+    (_, database) => `alter database ${database} allow_connections true`,
+  ],
+]
+
+t.test('an outage that someone has to mend is 503, and the instance is not ready', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role } = await openAs(t, admin, -1)
+  const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
+  t.teardown(() => maintenance.end())
+  const service = await startService(t, { sql: admin, pools })
+  const body = { name: 'Rex', categoryId: 1 }
+  let count = 0
+  const requests = async () => {
+    const headers = { 'idempotency-key': `key-${count++}` }
+    return [
+      await service.call('GET', '/pets', { headers: { authorization: `Bearer ${createApiKey()}` } }),
+      await service.call('POST', '/pets', { body, headers }),
+      await service.call('POST', '/pets', { body }),
+      await service.call('GET', '/pets/1'),
+    ]
+  }
+  const ready = async () => (await fetch(`${service.origin}/readyz`)).status
+  const statuses = async () => (await requests()).map(({ status }) => status)
+  const wellServed = [401, 201, 201, 200]
+  t.strictSame(await statuses(), wellServed)
+  for (const [code, title, start, end] of outages)
+    await t.test(`${title} (${code})`, async (t) => {
+      const [database] = [String(admin.options.database)]
+      const sql = code === '55000' ? maintenance : admin
+      await sql.unsafe(start(role, database))
+      const failed = (await requests()).filter(({ status }, i) => status !== wellServed[i])
+      t.not(failed.length, 0)
+      for (const { status, body, headers } of failed)
+        t.match([status, body.code, headers.get('retry-after')], [503, 'unavailable', '1'])
+      t.ok(
+        service.log.some(
+          ({ msg, err }) => msg === 'request failed' && (err as { code?: string })?.code === code,
+        ),
+      )
+      t.equal(await ready(), 503)
+      await sql.unsafe(end(role, database))
+      await until(async () => (await ready()) === 200)
+      t.strictSame(await statuses(), wellServed, 'served again')
+    })
+
+  await t.test('a table is locked', async (t) => {
+    const held = await holdInserts(admin)
+    t.equal(await ready(), 503)
+    t.equal(await ready(), 503)
+    const waiting = await admin`select from pg_locks where not granted and relation = 'pets'::regclass`
+    t.equal(waiting.length, 1, 'only one statement of probes waits')
+    await held.release()
+    t.equal(await ready(), 200)
+  })
+})
+
+t.test('a column type that changes under a warm service fails no request', async (t) => {
+  const admin = await createDatabase(t)
+  const service = await startService(t, { sql: admin })
+  const create = (i: number, key?: string) =>
+    service.call('POST', '/pets', {
+      headers: key === undefined ? {} : { 'idempotency-key': `${key}-${i}` },
+      body: { name: 'Rex', categoryId: 1 },
+    })
+  const all = async (key?: string) => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => create(i, key)))
+    return [...new Set(answers.map(({ status }) => status))]
+  }
+  for (const type of ['varchar(300)', 'text']) {
+    t.strictSame([await all(), await all(`before-${type}`)], [[201], [201]])
+    await admin.unsafe(`alter table pets alter column name type ${type}`)
+    // Alone first: a batch that fails is repeated anyway.
+    const alone = [await service.call('GET', '/pets/1'), await create(0, `alone-${type}`), await create(0)]
+    const statuses = alone.map(({ status }) => status)
+    t.strictSame([statuses, await all(), await all(`after-${type}`)], [[200, 201, 201], [201], [201]])
+  }
+  t.match(await admin`select count(*)::int as n, count(distinct name)::int as names from pets`, [
+    { n: 324, names: 1 },
+  ])
+})
+
+t.test('retiring healthy connections fails no request', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools } = await openAs(t, admin, -1)
+  const service = await startService(t, { sql: admin, pools })
+  const create = (i: number) =>
+    service.call('POST', '/pets', {
+      headers: { 'idempotency-key': `key-${i}-of-them` },
+      body: { name: 'Rex', categoryId: 1 },
+    })
+  const statuses: number[] = []
+  const callers = Array.from({ length: 40 }, async (_, i) => {
+    statuses.push((await create(i)).status)
+    for (const pool of [pools.keys, pools.reads, pools.writes]) {
+      pool.retireAll()
+      pool.retireOne()
+    }
+  })
+  await Promise.all(callers)
+  t.strictSame([...new Set(statuses)], [201])
+})

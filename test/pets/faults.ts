@@ -1,0 +1,96 @@
+// The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks the documented ones. That of a
+// frozen worker, which cannot be shorter, is in test/workers.ts.
+
+import t from 'tap'
+import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
+import { leaveUnread } from '../../scripts/faults/scenarios/clients.js'
+import {
+  abandonWork,
+  cutConnections,
+  freezeDatabase,
+  killDatabase,
+  recycleConnections,
+  resetConnections,
+} from '../../scripts/faults/scenarios/database.js'
+import { holdMigrationLock, migrateBehindReader } from '../../scripts/faults/scenarios/migrations.js'
+import { floodWithoutKey } from '../../scripts/faults/scenarios/neighbours.js'
+import { forgetConnections, losePackets } from '../../scripts/faults/scenarios/network.js'
+import { restartPooler } from '../../scripts/faults/scenarios/pooler.js'
+import { failOverRedis, loseRedis } from '../../scripts/faults/scenarios/redis.js'
+import { failOver, loseStandby, replaceCertificate } from '../../scripts/faults/scenarios/replication.js'
+import { deploy, killService, killWorkers, refuseSpans } from '../../scripts/faults/scenarios/service.js'
+import { canMeasureProcesses } from '../../scripts/faults/processes.js'
+import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
+import { redisIsMissing } from '../fixtures/redis.js'
+
+const scenarios: [
+  title: string,
+  scenario: (environment: Environment) => Promise<Report>,
+  skip?: string | false,
+][] = [
+  ['the service is killed', (environment) => killService(environment, 1)],
+  [
+    'a worker is killed',
+    (environment) => killWorkers(environment, 1),
+    !canMeasureProcesses && 'finds the workers by /proc',
+  ],
+  ['PostgreSQL is killed', (environment) => killDatabase(environment, 2)],
+  ['PostgreSQL is frozen', (environment) => freezeDatabase(environment, 3_000)],
+  ['connections to PostgreSQL are terminated', (environment) => cutConnections(environment, 10)],
+  ['packets to PostgreSQL are lost', (environment) => losePackets(environment, 3_000)],
+  ['connections to PostgreSQL are unresponsive', (environment) => forgetConnections(environment, 1)],
+  [
+    'the PostgreSQL primary is killed, and its standby promoted',
+    (environment) => failOver(environment, 'kill'),
+  ],
+  [
+    'the PostgreSQL primary is frozen, and its standby promoted',
+    (environment) => failOver(environment, 'freeze'),
+  ],
+  ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
+  ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
+  ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
+  ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
+  ['clients reset their connections', (environment) => resetConnections(environment, 2)],
+  ['requests wait beyond their time limit', (environment) => abandonWork(environment, 1)],
+  ['Redis is killed and frozen', (environment) => loseRedis(environment, 2, 1_500), redisIsMissing],
+  ['a master of a Redis cluster is killed, and its replica promoted', failOverRedis, redisIsMissing],
+  [
+    'PgBouncer in session mode is killed',
+    (environment) => restartPooler(environment, 'session', 1),
+    pgBouncerIsMissing,
+  ],
+  [
+    'PgBouncer in transaction mode is killed',
+    (environment) => restartPooler(environment, 'transaction', 1),
+    pgBouncerIsMissing,
+  ],
+  ['the service shuts down, and its collector refuses spans', (environment) => refuseSpans(environment, 1)],
+  ['instances are replaced', (environment) => deploy(environment, 1)],
+  ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
+  ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
+  ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
+  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
+]
+
+// Only a hang exceeds these. The two limits that every run waits for are shorter.
+const patientBounds: Bounds = {
+  responseMs: 60_000,
+  refusedMs: 3_000,
+  slackMs: 60_000,
+  recoveryMs: 60_000,
+  unnoticedMs: 60_000,
+  announcementMs: 5_000,
+  stopMs: 60_000,
+}
+
+const environment = await Environment.open(patientBounds, { count: 4, pauseMs: 40 })
+t.teardown(() => environment.close())
+
+for (const [title, scenario, skip = false] of scenarios) {
+  t.test(`all guarantees hold when ${title}`, { skip }, async (t) => {
+    const { figures, violations } = await scenario(environment)
+    for (const line of figures) t.comment(line)
+    t.strictSame(violations, [])
+  })
+}

@@ -1,0 +1,217 @@
+import t from 'tap'
+import type { RootSql, Sql } from '../../../../src/database/database.js'
+import { requestSettings } from '../../../../src/database/pools.js'
+import { findPet, listPets } from '../../../../src/handlers/pets/pets.js'
+import { countStatements } from '../../fixtures/count.js'
+import { statuses } from '../../fixtures/facts.js'
+import { createDatabase, openPools } from '../../../fixtures/service.js'
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+// Records the statement that a function sends: its text and values.
+async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Statement> {
+  const statement: { text: string; values: unknown[] } = { text: '', values: [] }
+  const note = (strings: TemplateStringsArray, ...values: (unknown | { part: string })[]) => {
+    const parts = values.map((value) => partOf(value) ?? `$${statement.values.push(value)}`)
+    statement.text = strings.reduce((text, each, i) => `${text}${parts[i - 1]}${each}`)
+    return []
+  }
+  note.unsafe = (part: string) => ({ part })
+  // The functions use only the tagged template of postgres.js, and constant parts of it.
+  await run(note as unknown as Sql)
+  return statement
+}
+
+function partOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && 'part' in value ? String(value.part) : undefined
+}
+
+interface Explained {
+  readonly 'QUERY PLAN': readonly [{ readonly Plan: Plan }]
+}
+
+type Status = (typeof statuses)[number]
+const [common, rare] = statuses
+
+// One animal in 10,000 has the rare status, the last ones: the worst case for a scan by id.
+async function addPets(sql: RootSql): Promise<void> {
+  await sql`
+    insert into pets (name, category_id, status)
+    select 'pet ' || i, i, case when i > 49995 then ${rare}::text when i % 2 = 0 then ${common}::text end
+    from generate_series(1, 50000) i`
+}
+
+interface Query {
+  readonly run: (sql: Sql) => Promise<unknown>
+  readonly count: (rows: readonly Record<string, string | null>[]) => number
+  readonly index: RegExp
+  readonly found: number
+  readonly removedMax: number
+}
+
+function page(afterId: bigint, status: Status | undefined, found: number): Query {
+  const limit = 101
+  return {
+    run: (sql) => listPets(sql, { afterId, status, limit }),
+    count: ([row]) => JSON.parse(row?.columns ?? '[]')[0]?.length ?? 0,
+    index: status === undefined ? /^pets_pkey$/ : /^pets_status_id/,
+    found,
+    removedMax: 2 * limit,
+  }
+}
+
+const queries: [title: string, query: Query][] = [
+  ['a page of all', page(0n, undefined, 101)],
+  ['a page of all, from the middle', page(25_000n, undefined, 101)],
+  ['a page of a common status', page(0n, common, 101)],
+  ['a page of a rare status', page(0n, rare, 5)],
+  ['a page of an unused status', page(0n, 'none' as Status, 0)],
+  [
+    'an animal',
+    {
+      run: (sql) => findPet(sql, 25_000n),
+      count: ({ length }) => length,
+      index: /^pets_pkey$/,
+      found: 1,
+      removedMax: 0,
+    },
+  ],
+]
+
+// Generic plans are cached, so each is made in every state of the table. Before a VACUUM, index-only scans look more expensive.
+const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>) => Promise<void>][] = [
+  [
+    'filled after planning',
+    async (sql, plan) => {
+      await plan()
+      await addPets(sql)
+    },
+  ],
+  [
+    'just filled',
+    async (sql, plan) => {
+      await addPets(sql)
+      await sql`analyze pets`
+      await plan()
+    },
+  ],
+  [
+    'whose status index does not cover the page',
+    async (sql, plan) => {
+      await addPets(sql)
+      await sql`drop index pets_status_id`
+      await sql`create index pets_status_id_alone on pets (status, id)`
+      await sql`vacuum analyze pets`
+      await plan()
+    },
+  ],
+  [
+    'filled and vacuumed',
+    async (sql, plan) => {
+      await addPets(sql)
+      await sql`vacuum analyze pets`
+      await plan()
+    },
+  ],
+]
+
+for (const [state, prepare] of states) {
+  t.test(`with a table ${state}`, async (t) => {
+    // One connection, because plans are cached per connection.
+    const sql = await createDatabase(t, { max: 1 })
+    await sql`alter table pets set (autovacuum_enabled = off)`
+    for (const [name, value] of Object.entries(requestSettings))
+      await sql`select set_config(${name}, ${value}, false)`
+    const statements = await Promise.all(queries.map(([, { run }]) => statementOf(run)))
+    await prepare(sql, async () => {
+      for (const [i, { text, values }] of statements.entries()) {
+        await sql.unsafe(`prepare query${i} as ${text}`)
+        await sql.unsafe(`execute query${i}(${literals(values)})`)
+      }
+    })
+
+    for (const [i, [title, { count, index, found, removedMax }]] of queries.entries()) {
+      t.test(`${title} reads an index in order, and few rows more than it returns`, async (t) => {
+        const execute = `execute query${i}(${literals(statements[i]?.values ?? [])})`
+        t.equal(count(await sql.unsafe(execute)), found)
+        const rows = await sql.unsafe<Explained[]>(`explain (analyze, format json) ${execute}`)
+        const nodes = rows.flatMap((row) => nodesOf(row['QUERY PLAN'][0].Plan))
+        t.strictSame(
+          nodes
+            .map((node) => node['Node Type'])
+            .filter((type) => !/^(Limit|Index (Only )?Scan|Aggregate|(Function|Subquery) Scan)$/.test(type)),
+          [],
+        )
+        t.match(
+          nodes.flatMap((node) => node['Index Name'] ?? []),
+          [index],
+        )
+        const removed = nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0)
+        t.ok(removed <= removedMax, `${removed} rows removed by filters`)
+      })
+    }
+  })
+}
+
+t.test('simultaneous calls get their own pages, by few statements', async (t) => {
+  const sql = await createDatabase(t)
+  await addPets(sql)
+  const { reads } = await openPools(t, sql)
+  const statements = countStatements(reads)
+  const asked = Array.from({ length: 40 }, (_, i) => ({
+    afterId: BigInt(i * 1_000),
+    status: i % 2 === 0 ? undefined : common,
+    limit: i + 1,
+  }))
+  const pages = await Promise.all(asked.map((each) => listPets(reads.sql, each)))
+  for (const [i, { afterId, status, limit }] of asked.entries()) {
+    const rows = await sql`
+      select id from pets where id > ${afterId} and (${status ?? null}::text is null or status = ${status ?? null})
+      order by id limit ${limit}`
+    t.strictSame(
+      pages[i]?.map(({ id }) => id),
+      rows.map(({ id }) => id),
+    )
+  }
+  t.equal(statements.count, 4)
+})
+
+t.test('the integers and strings of a page are exact', async (t) => {
+  const sql = await createDatabase(t)
+  const max = 2n ** 63n - 1n
+  const pets = [
+    { id: 2n ** 53n - 1n, name: '9007199254740993', categoryId: -(2n ** 53n) - 1n },
+    {
+      id: 2n ** 53n + 1n,
+      name: 'quotes " and \\ and \u0001 and 🐾',
+      categoryId: 0n,
+      status: rare,
+    },
+    { id: max, name: '[1, "2"]', categoryId: -(2n ** 63n) },
+  ]
+  for (const { id, name, categoryId, status = null } of pets)
+    await sql`
+      insert into pets (id, name, category_id, status) overriding system value
+      values (${id}, ${name}, ${categoryId}, ${status})`
+  t.strictSame(await listPets(sql, { afterId: 0n, status: undefined, limit: 10 }), pets)
+  t.strictSame(await listPets(sql, { afterId: 0n, status: rare, limit: 10 }), [pets[1]])
+  t.strictSame(await listPets(sql, { afterId: max, status: undefined, limit: 10 }), [])
+})
+
+function literals(values: readonly unknown[]): string {
+  return values.map((value) => (typeof value === 'string' ? `'${value}'` : String(value))).join(', ')
+}

@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { adopt } from '../../../../scripts/adopt/adopt.js'
+import { checkTypes } from '../../../../scripts/dev/types.js'
+import { projectRoot } from '../../../../src/lib/paths.js'
+import { copyProjectTo, node } from '../../fixtures/copy.js'
+import { temporaryDirectory } from '../../../fixtures/directory.js'
+import { startProcess } from '../../../fixtures/process.js'
+import { send } from '../../../fixtures/service.js'
+
+const theirs = {
+  'toys.yaml': `openapi: 3.0.3
+info: { title: Toys, version: 1.0.0 }
+servers: [{ url: 'https://toys.example/api' }, { url: 'https://mock.example' }]
+paths:
+  /toys:
+    get:
+      operationId: listToys
+      parameters:
+        - { name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }
+        - { $ref: 'toy.yaml#/Page' }
+      responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
+    post:
+      operationId: createToy
+      security: [{ key: [] }]
+      requestBody: { required: true, content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } }
+      responses: { '201': { description: Made. }, '401': { description: No key. } }
+  /toys/{id}:
+    get:
+      parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: '#/components/schemas/Maybe' } } } } }
+    put:
+      operationId: replaceToy
+      parameters: [{ $ref: 'toy.yaml#/Page' }]
+      requestBody: { required: true, content: { application/xml: { schema: { $ref: 'toy.yaml#/Toy' } } } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
+components:
+  securitySchemes: { key: { type: http, scheme: bearer } }
+  schemas:
+    Maybe: { allOf: [{ $ref: '#/components/schemas/Named' }], required: [name] }
+    Named: { type: object, nullable: true, properties: { name: { type: string } } }
+`,
+  'toy.yaml': `Toys: { type: array, items: { $ref: '#/Toy/allOf/0' } }
+Toy:
+  allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' }, label: { $ref: './toys.yaml#/components/schemas/Named' } } }]
+  default: { weight: 9223372036854775807 }
+Page: { name: page, in: query, schema: { type: integer } }
+`,
+  'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
+  'wrong.yaml': `openapi: 3.0.3
+info: { title: Wrong, version: 1.0.0 }
+paths: { '/toys/*': { get: { responses: { '200': { description: A. } } } } }
+`,
+}
+
+// The project under git, with nothing to commit.
+function checkout(t: Test) {
+  const root = copyProjectTo(t, 'project')
+  for (const part of ['test', 'Dockerfile', '.gitignore', '.taprc'])
+    cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args], {
+      cwd: root,
+    }).toString()
+  git('init', '--quiet')
+  git('add', '--all')
+  git('commit', '--quiet', '--message', 'Begin')
+  const folder = temporaryDirectory(t, theirs)
+  const run = (script: string, ...args: string[]) =>
+    node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
+  return { root, folder, git, run }
+}
+
+// Modules of these folders that no other names.
+function unusedIn(root: string, folders: readonly string[]): string[] {
+  const modulesIn = (folder: string) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.join(folder, name))
+  const all = [...['scripts', 'src', 'test'].flatMap(modulesIn), '.taprc', 'package.json']
+  const texts = new Map(all.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+  const isUsed = (file: string) => {
+    const named = new RegExp(`[/'"]${path.basename(file, '.ts')}\\.[jt]s\\b`)
+    return all.some((other) => other !== file && named.test(texts.get(other) ?? ''))
+  }
+  return folders.flatMap(modulesIn).filter((file) => !isUsed(file))
+}
+
+t.test('a document that cannot be adopted changes nothing', async (t) => {
+  const { root, folder, git, run } = checkout(t)
+  for (const [name, message] of [
+    ['swagger.yaml', /Swagger 2\.0 is not supported/],
+    ['wrong.yaml', /^openapi\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
+    ['missing.yaml', /missing\.yaml/],
+  ] as const)
+    await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
+  t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
+  t.match(await run('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
+  t.equal(git('status', '--porcelain'), '')
+  writeFileSync(path.join(root, 'src/new.ts'), '')
+  t.match(await run('adopt', path.join(folder, 'toys.yaml')), {
+    code: 1,
+    stderr: /uncommitted changes/,
+  })
+  t.equal(git('status', '--porcelain'), '?? src/new.ts\n')
+})
+
+t.test('an adopted document generates, compiles, starts, and responds with 501', async (t) => {
+  const { root, folder, run } = checkout(t)
+  const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
+  t.match(adopted, { code: 0, stdout: /4 operations/ })
+  t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: the server uses getToysById/)
+  const unread =
+    'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
+  t.match(adopted.stderr, new RegExp(`warning: ${unread}: it can only respond with 501\n`))
+  t.match(adopted.stderr, /servers: the path \/ is ignored: all operations are served under \/api/)
+  t.strictSame(readdirSync(path.join(root, 'src/handlers')).sort(), [
+    'createToy.ts',
+    'getToysById.ts',
+    'handler.ts',
+    'listToys.ts',
+    'replaceToy.ts',
+  ])
+  t.equal(readFileSync(path.join(root, 'openapi.yaml'), 'utf8'), theirs['toys.yaml'])
+  t.equal(
+    readFileSync(path.join(root, 'toy.yaml'), 'utf8'),
+    theirs['toy.yaml'].replace('./toys.yaml#', 'openapi.yaml#'),
+  )
+  for (const gone of [
+    'src/handlers/pets/pets.ts',
+    'scripts/bench',
+    'test/pets/handlers/getPet.ts',
+    'test/pets/fixtures/facts.ts',
+  ])
+    t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
+  t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
+  t.strictSame(
+    unusedIn(root, ['scripts/lib', 'src/database', 'test/fixtures']),
+    [],
+    'nothing is left without a use',
+  )
+  t.match(await run('generate', '--check'), { code: 0 })
+  t.strictSame(await checkTypes(root), { server: [], others: [] })
+
+  const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
+  const auth = { authorization: `Bearer ${/ask_\w+/.exec(welcome)?.[0]}` }
+  const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
+  t.match(await send(`${base}/toys`), notWritten)
+  t.match(await send(`${base}/toys/1`), notWritten)
+  t.match(await send(`${base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
+  t.match(await send(`${base}/toys`, 'POST', auth), notWritten)
+  t.match(await stop(), { code: 0 })
+
+  const handler = path.join(root, 'src/handlers/listToys.ts')
+  writeFileSync(handler, 'export const listToys = async () => ({ status: 200, body: [] })\n')
+  t.match(await run('generate'), { code: 1, stderr: new RegExp(`^${unread}\n$`) })
+})

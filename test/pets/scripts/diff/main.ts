@@ -1,0 +1,443 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { toGithub } from '../../../../scripts/diff/annotations.js'
+import { readArguments } from '../../../../scripts/diff/arguments.js'
+import { diffContracts } from '../../../../scripts/diff/contract.js'
+import { lineOf, toText } from '../../../../scripts/diff/report.js'
+import { diffSince } from '../../../../scripts/diff/since.js'
+import { checkVersion } from '../../../../scripts/diff/version.js'
+import { projectRoot } from '../../../../src/lib/paths.js'
+import { readSource } from '../../../../src/openapi/index.js'
+import { copyProject } from '../../fixtures/copy.js'
+import { temporaryDirectory } from '../../../fixtures/process.js'
+
+// A fixed copy of version 1.0.0 of the contract, so that these tests do not depend on its changes.
+const contract = readFileSync(path.join(projectRoot, 'test/fixtures/contract-1.0.0.yaml'), 'utf8')
+
+type Edit = readonly [from: string, to: string]
+
+function edited(...edits: readonly Edit[]): string {
+  return edits.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`not in the contract: ${from}`)
+    return text.replaceAll(from, to)
+  }, contract)
+}
+
+// Parsing a contract takes longer than comparing it, and each is compared in both directions.
+const documents = new Map<string, ReturnType<typeof parse>>()
+function documentOf(text: string) {
+  if (!documents.has(text)) documents.set(text, parse(text))
+  return documents.get(text)
+}
+
+const linesOf = (before: string, after: string) =>
+  diffContracts(documentOf(before), documentOf(after)).map(lineOf)
+
+interface Tables {
+  readonly edits: readonly { readonly title: string; readonly edits: Edit[]; readonly lines: string[] }[]
+  readonly schemas: readonly Readonly<Record<'before' | 'after' | 'sent' | 'read', string>>[]
+}
+
+const tables: Tables = parse(readFileSync(path.join(import.meta.dirname, 'edits.yaml'), 'utf8'))
+const rows = tables.edits.map(({ title, edits, lines }) => {
+  const whole = edits.map(
+    ([from, to]): Edit => [from.replace(/^OPERATION (\w+)$/, (_, id) => operation(id)), to],
+  )
+  return [title, whole, lines] as const
+})
+
+// An operation's lines, with its path if it is the only one there.
+function operation(id: string): string {
+  const [, item] =
+    new RegExp(`\\n( {2}/[^ ]+:\\n {4}\\w+:\\n {6}operationId: ${id}\\n[^]*?)\\n(?=components:|  /)`).exec(
+      contract,
+    ) ?? []
+  if (item === undefined) throw new Error(`the contract has no ${id}`)
+  return item
+}
+
+t.test('each edit of the contract is reported by its effect on clients', async (t) => {
+  for (const [title, edits, lines] of rows) {
+    t.strictSame(linesOf(contract, edited(...edits)), lines, title)
+  }
+})
+
+t.test('each edit is also reported in the opposite direction', async (t) => {
+  for (const [title, edits, lines] of rows) {
+    t.equal(linesOf(edited(...edits), contract).length > 0, lines.length > 0, title)
+  }
+})
+
+t.test('removing a request body or a security alternative is breaking', async (t) => {
+  const given = edited(
+    ['\nsecurity:\n  - apiKey: []\n', '\nsecurity:\n  - apiKey: []\n  - session: []\n'],
+    ['operationId: getPet\n', 'operationId: getPet\n      requestBody: { content: { text/plain: {} } }\n'],
+  )
+  t.strictSame(linesOf(contract, given), [
+    'minor     GET /pets  security apiKey -> apiKey or session',
+    'minor     GET /pets/{petId}  security apiKey -> apiKey or session',
+    'minor     GET /pets/{petId}  body: added',
+    'minor     POST /pets  security apiKey -> apiKey or session',
+  ])
+  t.strictSame(linesOf(given, contract), [
+    'breaking  GET /pets  security apiKey or session -> apiKey',
+    'breaking  GET /pets/{petId}  security apiKey or session -> apiKey',
+    'breaking  GET /pets/{petId}  body: removed',
+    'breaking  POST /pets  security apiKey or session -> apiKey',
+  ])
+})
+
+const api = (schema: string, more = '') => `
+openapi: 3.1.0
+info: { version: 1.0.0 }
+paths:
+  /things:
+    post:
+      requestBody: { content: { application/json: { schema: &it ${schema} } } }
+      responses: { '200': { content: { application/json: { schema: ${schema} } } } }
+components:
+  schemas:
+    A: { maximum: 9 }
+${more}`
+
+t.test('a request schema must not narrow, a response schema must not widen', async (t) => {
+  const expected = (where: string, line: string) => {
+    if (line === '') return []
+    const [, mark, what = ''] = /^(! )?(.*)$/.exec(line) ?? []
+    const place = /^[.[(]/.test(what) ? `${where}${what}` : `${where}: ${what}`
+    return [`${mark ? 'breaking' : 'minor   '}  POST /things  ${place}`]
+  }
+  for (const { before, after, sent, read } of tables.schemas) {
+    const lines = linesOf(api(before), api(after)).filter((line) => !line.startsWith('patch'))
+    t.strictSame(
+      lines.sort(),
+      [...expected('body', sent), ...expected('200 body', read)].sort(),
+      `${before} -> ${after}`,
+    )
+  }
+})
+
+t.test('integers beyond 2^53 are reported exactly', async (t) => {
+  const parsed = (id: object) => ({
+    openapi: '3.1.0',
+    paths: {
+      '/pets': {
+        get: {
+          parameters: [{ name: 'id', in: 'query', schema: { type: 'integer', format: 'int64', ...id } }],
+          responses: {},
+        },
+      },
+    },
+  })
+  const [one, three] = [2n ** 53n + 1n, 2n ** 53n + 3n]
+  const lines = (before: object, after: object) => diffContracts(parsed(before), parsed(after)).map(lineOf)
+  t.strictSame(lines({ enum: [1, one], default: one }, { enum: [1] }), [
+    'breaking  GET /pets  query.id: default 9007199254740993 removed',
+    'breaking  GET /pets  query.id: enum value 9007199254740993 removed',
+  ])
+  t.strictSame(lines({ maximum: three }, { maximum: one }), [
+    'breaking  GET /pets  query.id: maximum 9007199254740995 -> 9007199254740993',
+  ])
+})
+
+t.test('recursive schemas are compared completely', async (t) => {
+  const tree = (maximum: number) =>
+    api(
+      '{ $ref: "#/components/schemas/Tree" }',
+      `    Tree:
+      properties:
+        size: { type: integer, maximum: ${maximum} }
+        branches: { type: array, items: { $ref: "#/components/schemas/Tree" } }
+        trunk: { $ref: "#/components/schemas/Tree", description: The trunk. }
+`,
+    )
+  t.strictSame(linesOf(tree(9), tree(9)), [])
+  t.strictSame(
+    linesOf(tree(9), tree(8)).filter((line) => /body\.size/.test(line)),
+    [
+      'breaking  POST /things  body.size: maximum 9 -> 8',
+      'minor     POST /things  200 body.size: maximum 9 -> 8',
+    ],
+  )
+  t.strictSame(
+    linesOf(api('{}'), tree(9)).filter((line) => line.startsWith('breaking')),
+    [],
+  )
+})
+
+t.test('a missing or circular $ref is named', async (t) => {
+  t.throws(() => linesOf(api('{}'), api('{ $ref: "#/components/schemas/B" }')), {
+    message: '$ref #/components/schemas/B does not exist',
+  })
+  t.throws(() => linesOf(api('{}'), api('{ $ref: other.yaml }')), {
+    message: '$ref other.yaml does not exist',
+  })
+  const circle = api('{ $ref: "#/components/schemas/B" }', '    B: { $ref: "#/components/schemas/B" }\n')
+  t.throws(() => linesOf(circle, circle), { message: '$ref #/components/schemas/B is circular' })
+})
+
+t.test('an annotation has the line in the new document, and is escaped', async (t) => {
+  const annotate = async (before: string, after: string, file = 'openapi.yaml') => {
+    const documents = [documentOf(before), documentOf(after)] as const
+    const changes = diffContracts(...documents)
+    const { locate } = await readSource('openapi.yaml', async () => after)
+    return toGithub({ file, locate }, changes, checkVersion(...documents, changes))
+      .trimEnd()
+      .split('\n')
+      .filter((line) => !line.includes('title=Version'))
+  }
+  const lineOfText = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length
+
+  // Each edit is annotated at its line; a removal at the line of its parent.
+  const places: readonly (readonly [edit: Edit, at: string])[] = [
+    [['            maximum: 100\n', '            maximum: 50\n'], '            maximum: 50'],
+    [
+      ["        '413':\n          $ref: '#/components/responses/BodyTooLarge'\n", ''],
+      "      responses:\n        '201'",
+    ],
+    [['- name: cursor\n          in: query', '- name: page\n          in: query'], '- name: page'],
+    [['      scheme: bearer', '      scheme: basic'], '      scheme: basic'],
+    [['enum: [available, pending, sold]', 'enum: [available, pending]'], '      enum: [available, pending]'],
+    [['operationId: listPets\n', 'operationId: listPets\n      security: []\n'], '      security: []'],
+    [['required: [id, name, categoryId]', 'required: [id, name]'], '      required: [id, name]'],
+    [['    enterprise: custom', ''], '  plans:'],
+    [[operation('getPet'), ''], 'paths:'],
+    [['summary: List animals', 'summary: List all animals'], '      summary: List all'],
+  ]
+  for (const [edit, at] of places) {
+    const after = edited(edit)
+    const lines = (await annotate(contract, after)).map((line) => /,line=(\d+),/.exec(line)?.[1])
+    t.ok(lines.includes(String(lineOfText(after, at))), `${at}: ${lines}`)
+  }
+
+  const broken = api('{ pattern: "50%\\r\\n" }')
+  const [sent] = await annotate(api('{}'), broken, 'a,b:c%.yaml')
+  t.equal(
+    sent,
+    '::error file=a%2Cb%3Ac%25.yaml,line=7,col=67,title=Breaking change::POST /things  body: pattern 50%25%0D%0A added',
+  )
+  const [raised, more] = [api('{ maximum: 9 }'), api('{ maximum: 8 }').replace('1.0.0', '2.0.0')]
+  t.match(await annotate(raised, more), [
+    /^::warning .*,title=Breaking change::/,
+    /^::notice .*,title=Addition::/,
+  ])
+})
+
+t.test('the version is enough if it was raised as far as the changes require', async (t) => {
+  const table = [
+    ['major', '1.2.3', '2.0.0', true],
+    ['major', '1.2.3', '1.3.0', false],
+    ['major', '9.0.0', '10.0.0', true],
+    ['major', '2.0.0', '1.0.0', false],
+    ['minor', '1.2.3', '1.3.0', true],
+    ['minor', '1.2.3', '2.0.0', true],
+    ['minor', '1.2.3', '1.2.4', false],
+    ['patch', '1.2.3', '1.2.4', true],
+    ['patch', '1.2.3', '1.2.3', false],
+    ['major', '2026-01', '2027-01', false],
+  ] as const
+  for (const [bump, before, after, isEnough] of table) {
+    const changes = [{ bump, place: '', where: '', what: '', at: [] }]
+    t.match(
+      checkVersion({ info: { version: before } }, { info: { version: after } }, changes),
+      { bump, before, after, isEnough },
+      `${bump}: ${before} -> ${after}`,
+    )
+  }
+  t.match(checkVersion({}, {}, []), { bump: 'none', isEnough: true })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function run(cwd: string, program: string, ...args: string[]): Promise<Outcome> {
+  // Without the user's git configuration and the NODE_OPTIONS of the test runner.
+  const env = { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  try {
+    return { code: 0, ...(await promisify(execFile)(program, args, { cwd, env })) }
+  } catch (error) {
+    const { code, stdout, stderr } = error as Outcome // execFile rejects with the output and the exit code
+    return { code, stdout, stderr }
+  }
+}
+
+// Writes a contract to a folder in a temporary directory.
+function contractIn(t: Test, ...folders: string[]): string {
+  const folder = path.join(temporaryDirectory(t), ...folders)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(path.join(folder, 'openapi.yaml'), contract)
+  return path.join(folder, 'openapi.yaml')
+}
+
+async function commit(file: string, root = path.dirname(file)): Promise<void> {
+  await git(root, 'init', '--quiet')
+  await git(root, 'add', path.relative(root, file))
+  await git(root, 'commit', '--quiet', '--message', 'Begin')
+}
+
+async function git(cwd: string, ...args: string[]): Promise<void> {
+  const { code, stderr } = await run(cwd, 'git', '-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args)
+  if (code !== 0) throw new Error(stderr)
+}
+
+const lower: Edit = ['            maximum: 100\n', '            maximum: 50\n']
+const higher: Edit = ['            maximum: 100\n', '            maximum: 200\n']
+
+t.test('changes since a commit are reported; a breaking change requires a new major version', async (t) => {
+  const file = contractIn(t)
+  await commit(file)
+  const table: readonly (readonly [edits: readonly Edit[], isEnough: boolean, text: string])[] = [
+    [[], true, 'No changes since HEAD: no new version is required.\n'],
+    [
+      [['version: 1.0.0', 'version: 1.1.0']],
+      true,
+      'No changes since HEAD except the version, 1.0.0 -> 1.1.0: no new version is required.\n',
+    ],
+    [
+      [higher],
+      false,
+      `minor     GET /pets  query.limit: maximum 100 -> 200
+
+0 breaking, 1 minor, 0 patch: requires a minor version; 1.0.0 (unchanged) is not enough.
+`,
+    ],
+    [
+      [lower, ['summary: List animals', 'summary: List all animals'], ['version: 1.0.0', 'version: 1.1.0']],
+      false,
+      `breaking  GET /pets  query.limit: maximum 100 -> 50
+patch     GET /pets  summary List animals -> List all animals
+
+1 breaking, 0 minor, 1 patch: requires a major version; 1.0.0 -> 1.1.0 is not enough.
+`,
+    ],
+    [
+      [lower, ['version: 1.0.0', 'version: 2.0.0']],
+      true,
+      `breaking  GET /pets  query.limit: maximum 100 -> 50
+
+1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 -> 2.0.0 is enough.
+`,
+    ],
+    [
+      [lower, ['/v1\n', '/v2\n']],
+      true,
+      `breaking  GET /pets  query.limit: maximum 100 -> 50
+breaking  servers  path /v1 -> /v2
+
+2 breaking, 0 minor, 0 patch: requires a major version; the new server path is enough.
+`,
+    ],
+  ]
+  for (const [edits, isEnough, text] of table) {
+    writeFileSync(file, edited(...edits))
+    const { changes, version } = await diffSince('HEAD', file)
+    t.equal(
+      toText('HEAD', changes, version, (_, plain) => plain),
+      text,
+    )
+    t.equal(version.isEnough, isEnough)
+  }
+})
+
+t.test('a contract in a folder of the repository can be compared with any commit', async (t) => {
+  const file = contractIn(t, 'repository', 'project')
+  await commit(file, path.join(file, '../..'))
+  await git(path.dirname(file), 'tag', 'v1.0.0')
+  writeFileSync(file, edited(lower))
+  await git(path.dirname(file), 'commit', '--quiet', '--all', '--message', 'Lower')
+  t.strictSame((await diffSince('HEAD', file)).changes, [])
+  for (const ref of ['HEAD~1', 'v1.0.0']) {
+    t.match((await diffSince(ref, file)).changes, [{ what: 'maximum 100 -> 50' }], ref)
+  }
+})
+
+t.test('errors are reported in one line', async (t) => {
+  const file = contractIn(t)
+  const rejects = (ref: string, message: string | RegExp) =>
+    t.rejects(diffSince(ref, file), { name: 'DiffError', message })
+  await rejects('HEAD', /^fatal: not a git repository.*$/)
+  await commit(file)
+  for (const ref of ['nowhere', 'HEAD:openapi.yaml', '--all']) await rejects(ref, `unknown commit ${ref}`)
+  writeFileSync(file, 'paths: [')
+  await rejects('HEAD', /^[^\n]*openapi\.yaml:\d+:\d+: .+$/)
+  writeFileSync(file, '[]')
+  await rejects('HEAD', 'the contract is not a mapping')
+  writeFileSync(file, '')
+  await rejects('HEAD', /openapi\.yaml: the file must contain a mapping$/)
+  await git(path.dirname(file), 'rm', '--quiet', '--cached', 'openapi.yaml')
+  await git(path.dirname(file), 'commit', '--quiet', '--message', 'Remove')
+  await rejects('HEAD', 'no openapi.yaml at HEAD')
+})
+
+t.test(
+  'the command exits 1 for a breaking change and 2 for wrong usage, and prints JSON and annotations',
+  async (t) => {
+    const copy = copyProject(t)
+    const file = path.join(copy, 'openapi.yaml')
+    const diff = (...args: string[]) =>
+      run(copy, process.execPath, '--import', 'tsx', 'scripts/diff/main.ts', ...args)
+    writeFileSync(file, contract)
+    await commit(file)
+    writeFileSync(file, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
+    t.match(await diff('--format', 'text', 'HEAD'), { code: 1, stdout: /maximum 100 -> 50/, stderr: '' })
+    const { code, stdout, stderr } = await diff('--json', 'HEAD')
+    t.equal(code, 1)
+    t.equal(stderr, '')
+    t.strictSame(JSON.parse(stdout), {
+      ref: 'HEAD',
+      version: { before: '1.0.0', after: '1.0.1', isEnough: false, isNewPath: false },
+      bump: 'major',
+      changes: [
+        {
+          breaking: true,
+          bump: 'major',
+          place: 'GET /pets',
+          where: 'query.limit',
+          what: 'maximum 100 -> 50',
+        },
+      ],
+    })
+
+    const annotations = await diff('--format', 'github', 'HEAD')
+    t.match(annotations, { code: 1, stderr: '' })
+    const line = (text: string) => readFileSync(file, 'utf8').split('\n').indexOf(text) + 1
+    t.equal(
+      annotations.stdout,
+      `::error file=openapi.yaml,line=${line('            maximum: 50')},col=13,title=Breaking change::GET /pets  query.limit: maximum 100 -> 50
+::warning file=openapi.yaml,line=${line('  version: 1.0.1')},col=3,title=Version::1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 -> 1.0.1 is not enough.
+`,
+    )
+
+    writeFileSync(file, contract)
+    t.match(await diff('HEAD'), { code: 0, stdout: /^No changes/ })
+    const wrong = /^contract:diff: Unknown option '--jsn'.*; see --help\n$/
+    t.match(await diff('--jsn', 'HEAD'), { code: 2, stdout: '', stderr: wrong })
+  },
+)
+
+t.test('without changes, there are no annotations', async (t) => {
+  const { locate } = await readSource('openapi.yaml', async () => contract)
+  const document = documentOf(contract)
+  t.equal(toGithub({ file: 'openapi.yaml', locate }, [], checkVersion(document, document, [])), '')
+})
+
+t.test('the arguments are a ref and a format', async (t) => {
+  t.strictSame(readArguments(['HEAD']), { ref: 'HEAD', format: 'text' })
+  t.strictSame(readArguments(['HEAD', '--format=github']), { ref: 'HEAD', format: 'github' })
+  t.strictSame(readArguments(['--json', 'HEAD']), { ref: 'HEAD', format: 'json' })
+  t.equal(readArguments(['-h']), 'help')
+  const wrong: [args: string[], message: string][] = [
+    [[], 'exactly one git ref is required, such as HEAD; see --help'],
+    [['HEAD', 'HEAD'], 'exactly one git ref is required, such as HEAD; see --help'],
+    [['--format', 'gitlab', 'HEAD'], 'unknown format gitlab; the formats are text and github'],
+    [['--format', 'github', '--json', 'HEAD'], '--json and --format are mutually exclusive'],
+  ]
+  for (const [args, message] of wrong) t.throws(() => readArguments(args), { name: 'DiffError', message })
+})

@@ -1,0 +1,29 @@
+// Each feature has the outcome that its row expects, and the page is up to date.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import t from 'tap'
+import { expectedOf, type Result, readFeatures, runFeature } from '../../../../scripts/features/features.js'
+import { toPage, withoutPlace } from '../../../../scripts/features/page.js'
+import { projectRoot } from '../../../../src/lib/paths.js'
+import '../../../fixtures/compile-once.js'
+
+const features = await readFeatures()
+const results: Result[] = []
+
+for (const feature of features) {
+  t.test(`${feature.area}: ${feature.feature}`, async (t) => {
+    const result = await runFeature(feature)
+    results.push(result)
+    const { refused, outcomes } = result
+    t.same(refused?.map(withoutPlace).join('\n'), feature.refused)
+    for (const line of refused ?? []) t.match(line, /^\S+\.yaml(:\d+:\d+|: )/, 'it names the location')
+    if (feature.refused === undefined) t.not(outcomes.length, 0, 'it has calls')
+    t.strictSame(outcomes, feature.calls?.map(expectedOf) ?? [])
+  })
+}
+
+t.test('docs/openapi-features.md is up to date', async (t) => {
+  const page = await readFile(path.join(projectRoot, 'docs', 'openapi-features.md'), 'utf8')
+  t.ok(page === toPage(features, results), 'run npm run features')
+})

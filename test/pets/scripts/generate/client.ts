@@ -1,0 +1,76 @@
+import t from 'tap'
+import { clientTable } from '../../../../scripts/generate/client.js'
+import type { ClientOperation } from '../../../../src/client/table.js'
+import { toContract } from '../../../../src/openapi/index.js'
+
+const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
+
+// The operations of the client, by name, of a contract with a POST for each of these.
+function operationsOf(...operations: object[]): Readonly<Record<string, ClientOperation>> {
+  const paths = Object.fromEntries(operations.map((post, i) => [`/${i}`, { post }]))
+  const document = { openapi: '3.1.0', info: { title: 'Post', version: '1.0.0' }, paths }
+  return clientTable(toContract({ document, text: '' }).contract).operations
+}
+
+// Only the mark means that the server does it once: with the header alone, a retry could take effect twice.
+for (const isIdempotent of [true, false]) {
+  t.test(
+    `the client ${isIdempotent ? 'repeats' : 'does not repeat'} a POST that is ${isIdempotent ? '' : 'not '}x-idempotent`,
+    async (t) => {
+      const post = { operationId: 'x', parameters: [key], responses: {}, 'x-idempotent': isIdempotent }
+      t.equal(operationsOf(post).x?.idempotent === true, isIdempotent)
+    },
+  )
+}
+
+t.test(
+  'int64 are found in the answers of a status, of a class, and in the default for all others',
+  async (t) => {
+    const answer = { content: { 'application/json': { schema: { type: 'integer', format: 'int64' } } } }
+    const of = (responses: object) => operationsOf({ operationId: 'x', responses }).x?.int64
+    t.strictSame(of({ '2XX': answer, default: answer }), { '2xx': 'int64', default: 'int64' })
+    t.strictSame(of({ '404': answer, default: answer }), { '404': 'int64', default: 'int64' })
+    t.strictSame(of({ '200': {}, '404': {}, default: answer }), { '200': {}, '404': {}, default: 'int64' })
+    t.strictSame(of({ '200': answer, '4XX': answer, '404': {} }), {
+      '200': 'int64',
+      '404': {},
+      '4xx': 'int64',
+    })
+    t.strictSame(of({ '204': {}, default: answer }), { '204': {}, default: 'int64' })
+    t.strictSame(of({ '204': {}, default: {} }), undefined)
+  },
+)
+
+t.test('the declared errors are known, with their media types where those are not only JSON', async (t) => {
+  const text = { content: { 'text/plain': { schema: { type: 'string' } } } }
+  const problem = { content: { 'application/problem+json': { schema: { type: 'object' } } } }
+  const of = (responses: object) => {
+    const { errors, contents } = operationsOf({ operationId: 'x', responses }).x ?? {}
+    return { errors, contents }
+  }
+  t.strictSame(of({ 200: problem }), { errors: undefined, contents: undefined })
+  t.strictSame(of({ 200: problem, 409: problem, 412: {} }), { errors: ['409', '412'], contents: { 412: {} } })
+  t.strictSame(of({ 204: {}, 409: problem, default: text }), {
+    errors: ['default'],
+    contents: { 204: {}, 409: { 'application/problem+json': 'json' }, default: { 'text/plain': 'text' } },
+  })
+})
+
+const named: [title: string, ids: readonly string[], names: readonly string[]][] = [
+  [
+    'no name that the client has already',
+    ['items', 'then', 'constructor', '__proto__'],
+    ['__proto__Operation', 'constructorOperation', 'itemsOperation', 'thenOperation'],
+  ],
+  [
+    'the name that its id is, or that its module has',
+    ['find-pet', 'then!', 'delete', 'größe', 'find_2'],
+    ['delete', 'findPet', 'find_2', 'größe', 'thenOperation'],
+  ],
+]
+for (const [title, ids, names] of named) {
+  t.test(`an operation has ${title}`, async (t) => {
+    const operations = operationsOf(...ids.map((operationId) => ({ operationId, responses: {} })))
+    t.strictSame(Object.keys(operations).sort(), names)
+  })
+}

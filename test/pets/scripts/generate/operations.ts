@@ -1,0 +1,352 @@
+// The types of handlers for every kind of body and response, as the compiler checks them.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { checkTypes } from '../../../../scripts/dev/types.js'
+import { findDifferences, writeDifferences } from '../../../../scripts/generate/differences.js'
+import { generateOperations } from '../../../../scripts/generate/operations.js'
+import { contractFile } from '../../../../src/lib/paths.js'
+import { readContract } from '../../../../src/openapi/index.js'
+import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
+import '../../../fixtures/compile-once.js'
+
+// In place of `components:`, the line before which it goes.
+const operation = (name: string, rest: string) => `  /${name}:
+    post:
+      operationId: ${name}
+      summary: Do ${name}
+${rest.replace(/^/gm, '      ')}
+`
+
+const done = "responses: {'204': {description: Done.}, 4XX: {$ref: '#/components/responses/UnexpectedError'}}"
+const taking = (content: string, required = true) =>
+  `requestBody: {required: ${required}, content: ${content}}\n${done}`
+const answering = (responses: string) => `responses: {${responses}}`
+const one = (content: string) => `{description: It., content: ${content}}`
+const pet = "{application/json: {schema: {$ref: '#/components/schemas/Pet'}}}"
+
+// Of each: what a handler takes or gives, rightly and wrongly.
+const rows: readonly (readonly [
+  name: string,
+  rest: string,
+  right: string,
+  wrong: string,
+  problem: RegExp,
+])[] = [
+  [
+    'text',
+    taking('{text/plain: {schema: {type: string, enum: [a, b]}}}'),
+    "async ({ body }) => { body satisfies 'a' | 'b'; return { status: 204 } }",
+    "async ({ body }) => { body satisfies 'a'; return { status: 204 } }",
+    /'"a" \| "b"' does not satisfy/,
+  ],
+  [
+    'anyText',
+    taking('{text/plain: {}}'),
+    'async ({ body }) => { body satisfies string; return { status: 204 } }',
+    'async ({ body }) => { body satisfies Uint8Array; return { status: 204 } }',
+    /'string' does not satisfy the expected type 'Uint8Array/,
+  ],
+  [
+    'optionalText',
+    taking('{text/plain: {schema: {type: string}}}', false),
+    'async ({ body }) => { body satisfies string | undefined; return { status: 204 } }',
+    'async ({ body }) => { body satisfies string; return { status: 204 } }',
+    /undefined/,
+  ],
+  [
+    'form',
+    taking(
+      '{application/x-www-form-urlencoded: {schema: {type: object, required: [id], properties: {id: {type: integer, format: int64}, u: {type: integer, format: uint64}, tags: {type: array, items: {type: string}}}}}}',
+    ),
+    'async ({ body }) => { body satisfies { id: bigint; u?: bigint; tags?: string[] }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { id: bigint; tags: string[] }; return { status: 204 } }',
+    /tags/,
+  ],
+  [
+    'upload',
+    taking(
+      '{multipart/form-data: {schema: {type: object, required: [photo], properties: {photo: {type: string, format: binary}, scans: {type: array, items: {type: string, contentMediaType: image/png}}, name: {type: string}}}}}',
+    ),
+    'async ({ body }) => { body satisfies { photo: Uint8Array; scans?: Uint8Array[]; name?: string }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { photo: string }; return { status: 204 } }',
+    /WithFiles.*does not satisfy/,
+  ],
+  [
+    'oddName',
+    taking(
+      String.raw`{multipart/form-data: {schema: {type: object, properties: {"a'\n\\b\"": {type: string, format: binary}}}}}`,
+    ),
+    String.raw`async ({ body }) => { body satisfies { "a'\n\\b\""?: Uint8Array }; return { status: 204 } }`,
+    String.raw`async ({ body }) => { body satisfies { "a'\n\\b\""?: string }; return { status: 204 } }`,
+    /WithFiles.*does not satisfy/,
+  ],
+  [
+    'several',
+    taking(
+      `{application/json: {schema: {$ref: '#/components/schemas/Pet'}}, text/csv: {}, application/pdf: {}}`,
+    ),
+    'async ({ body }) => { body satisfies string | Uint8Array | { name: string }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies string | { name: string }; return { status: 204 } }',
+    /Uint8Array/,
+  ],
+  [
+    'onlyDefault',
+    answering(`default: ${one(pet)}`),
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
+    'async () => ({ status: 200, body: { id: 1n } })',
+    /Type '\{ id: bigint; \}' is missing/,
+  ],
+  [
+    'goodOnes',
+    answering(`2XX: ${one(pet)}, '202': ${one('{text/plain: {}}')}`),
+    "async () => Math.random() > 1 ? { status: 202, body: 'later' } : { status: 226, body: { id: 1n, name: '', categoryId: 1n } }",
+    "async () => ({ status: 202, body: { id: 1n, name: '', categoryId: 1n } })",
+    /not assignable/,
+  ],
+  [
+    'otherClass',
+    answering(`2XX: ${one(pet)}, default: ${one(pet)}`),
+    "async () => ({ status: 299, body: { id: 1n, name: '', categoryId: 1n } })",
+    "async () => ({ status: 300, body: { id: 1n, name: '', categoryId: 1n } })",
+    /300/,
+  ],
+  [
+    'image',
+    answering(`'200': ${one('{image/*: {schema: {type: string, format: binary}}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, body: new Uint8Array() })",
+    'async () => ({ status: 200, body: new Uint8Array() })',
+    /headers/,
+  ],
+  [
+    'wrongImage',
+    answering(`'200': ${one('{image/*: {}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/x.y' }, body: 'x' })",
+    "async () => ({ status: 200, headers: { 'Content-Type': 'text/plain' }, body: 'x' })",
+    /text\/plain/,
+  ],
+  [
+    'eitherImage',
+    answering(`'200': ${one('{image/png: {}, image/webp: {schema: {type: string, format: binary}}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': Math.random() > 1 ? 'image/png' : 'image/webp' }, body: 'x' })",
+    "async () => ({ status: 200, headers: { 'Content-Type': Math.random() > 1 ? 'image/png' : 'image/gif' }, body: 'x' })",
+    /image\/gif/,
+  ],
+  [
+    'chosen',
+    answering(
+      `'200': ${one(`{application/json: {schema: {type: array, items: {type: string}}}, text/csv: {}}`)}`,
+    ),
+    "async () => Math.random() > 1 ? { status: 200, body: ['a'] } : { status: 200, headers: { 'Content-Type': 'text/csv' }, body: 'a' }",
+    "async () => ({ status: 200, body: 'a' })",
+    /not assignable/,
+  ],
+  [
+    'tuple',
+    taking(
+      '{application/json: {schema: {type: array, prefixItems: [{type: string}, {type: integer}], minItems: 1, items: {type: integer, format: int64}}}}',
+    ),
+    'async ({ body }) => { body satisfies [string, number?, ...bigint[]]; return { status: 204 } }',
+    'async ({ body }) => { body satisfies [string, number, ...bigint[]]; return { status: 204 } }',
+    /does not satisfy/,
+  ],
+  [
+    'closedTuple',
+    taking('{application/json: {schema: {type: array, prefixItems: [{type: string}], items: false}}}'),
+    'async ({ body }) => { body satisfies [string?]; return { status: 204 } }',
+    'async ({ body }) => { body satisfies [string]; return { status: 204 } }',
+    /does not satisfy/,
+  ],
+  [
+    'anyFields',
+    answering(`'200': ${one('{application/json: {schema: {type: object}}}')}`),
+    'async () => ({ status: 200, body: { a: 1, b: [2n] } })',
+    'async () => ({ status: 200, body: 1 })',
+    /number/,
+  ],
+  [
+    'noFields',
+    answering(`'200': ${one('{application/json: {schema: {type: object, additionalProperties: false}}}')}`),
+    'async () => ({ status: 200, body: {} })',
+    'async () => ({ status: 200, body: { a: 1 } })',
+    /number/,
+  ],
+  [
+    'namedKinds',
+    taking(
+      "{application/json: {schema: {oneOf: [{$ref: '#/components/schemas/Ball'}, {$ref: '#/components/schemas/Rope'}], discriminator: {propertyName: kind, mapping: {round: Ball, long: Rope}}}}}",
+    ),
+    "async ({ body }) => { body.kind satisfies 'round' | 'long'; return { status: 204 } }",
+    "async ({ body }) => { body.kind satisfies 'Ball' | 'Rope'; return { status: 204 } }",
+    /does not satisfy/,
+  ],
+  [
+    'completed',
+    taking(
+      "{application/json: {schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer, default: 1}, cage: {$ref: '#/components/schemas/Cage'}}}}}",
+    ),
+    'async ({ body }) => { body satisfies { name: string; size: number; cage?: { doors: bigint } }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { cage: object }; return { status: 204 } }',
+    /cage/,
+  ],
+  [
+    'chained',
+    "responses: {'200': {$ref: '#/components/responses/First'}, x-note: 1}",
+    "async () => ({ status: 200, body: 'a' })",
+    'async () => ({ status: 200, body: 1 })',
+    /number/,
+  ],
+  [
+    'conflicting',
+    `responses: {'204': {description: Done.}, '409': ${one('{application/json: {schema: {type: object, required: [holder], properties: {holder: {type: integer, format: int64}}}}}')}, '422': ${one('{text/plain: {schema: {type: string}}}')}, 4XX: {$ref: '#/components/responses/UnexpectedError'}, default: {$ref: '#/components/responses/UnexpectedError'}}`,
+    'async () => ({ status: 409, body: { holder: 1n } })',
+    'async () => ({ status: 409, body: { holder: 1 } })',
+    /bigint/,
+  ],
+  [
+    'ownField',
+    answering(`'200': ${one(pet)}`),
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
+    "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n, grams: 1 } })",
+    /TS2353: .*'grams' does not exist in type 'Pet'/,
+  ],
+  [
+    'ownHeader',
+    answering(`'204': {description: Done., headers: {X-A: {schema: {type: string}}}}`),
+    "async () => ({ status: 204, headers: { 'X-A': 'a' } })",
+    "async () => ({ status: 204, headers: { 'X-A': 'a', 'X-B': 'b' } })",
+    /TS2353: .*''X-B'' does not exist in type '\{ 'X-A'\?: string; \}'/,
+  ],
+  [
+    'bodiless',
+    answering(`'204': ${one(pet)}`),
+    'async () => ({ status: 204 })',
+    'async () => ({ status: 200 })',
+    /200/,
+  ],
+]
+
+const chain = `    First: {$ref: '#/components/responses/Second'}
+    Second: {description: It., content: {application/json: {schema: {type: string}}}}
+`
+const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {type: string}}}
+    Rope: {type: object, required: [kind], properties: {kind: {type: string}}}
+    Cage: {type: object, properties: {doors: {$ref: '#/components/schemas/Doors'}, inner: {type: array, items: {$ref: '#/components/schemas/Cage'}}}}
+    Doors: {type: integer, format: int64, default: 1}
+`
+
+// The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
+const calls = `import type { Calls } from '../../generated/client.js'
+import { type ErrorOf, isErrorOf } from './index.js'
+
+export async function call(client: Calls): Promise<void> {
+  await client.text({ body: 'a' })
+  await client.optionalText()
+  await client.form({ body: { id: 1n, tags: ['a'] } })
+  await client.upload({ body: { photo: new Uint8Array(), scans: [new Blob([])] } })
+  await client.several({ body: { id: 1n, name: '', categoryId: 1n } })
+  await client.completed({ body: { name: '', cage: { inner: [{}, { doors: 2n }] } } })
+  // @ts-expect-error: it has no default
+  await client.completed({ body: { size: 1 } })
+  // @ts-expect-error: an int64 is a bigint, whether or not it may be left out
+  await client.completed({ body: { name: '', cage: { doors: 1 } } })
+  // @ts-expect-error: one of two texts
+  await client.text({ body: 'c' })
+  // @ts-expect-error: it is required
+  await client.anyText()
+  // @ts-expect-error: an int64 is a bigint
+  await client.form({ body: { id: 1 } })
+  // @ts-expect-error: a file
+  await client.upload({ body: { photo: 'x' } })
+  // @ts-expect-error: of several types JSON
+  await client.several({ body: 'a,b' })
+}
+
+// Errors are told apart by their status: by its own, that of its class, or the rest.
+export function told(error: ErrorOf<'conflicting'> | ErrorOf<'text'>): bigint | string {
+  if (!isErrorOf(error, 'conflicting')) return ''
+  if (error.status === 409) return error.body.holder
+  if (error.status === 422) return error.body
+  if (error.status === 404 || error.status === 503) return error.body.code ?? ''
+  // @ts-expect-error: the standard body
+  return error.body
+}
+`
+
+t.test('handlers of bodies and responses', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
+  const operations = rows.map(([name, rest]) => operation(name, rest)).join('')
+  edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
+  edit(copy, 'openapi.yaml', '\n  responses:\n', `\n  responses:\n${chain}`)
+  edit(copy, 'openapi.yaml', '\n  schemas:\n', `\n  schemas:\n${kinds}`)
+  editContract(copy, (document) => {
+    const [get, post] = ['getShared', 'addShared'].map((operationId) => ({
+      operationId,
+      summary: operationId,
+      responses: {
+        204: { description: 'Done.' },
+        default: { $ref: '#/components/responses/UnexpectedError' },
+      },
+    }))
+    document.setIn(['components', 'pathItems'], document.createNode({ Shared: { get } }))
+    const item = { $ref: '#/components/pathItems/Shared', post }
+    document.setIn(['paths', '/shared'], document.createNode(item))
+  })
+  editContract(copy, (document) => document.deleteIn(['components', 'schemas', 'Error', 'required']))
+  const { differences, warnings } = await findDifferences(copy)
+  t.strictSame(
+    warnings.filter((line) => line.startsWith('warning: ')),
+    ['warning: POST /bodiless: the response 204 cannot have a body: its content is ignored'],
+  )
+  await writeDifferences(copy, differences)
+
+  await t.test('compile where they are right', async (t) => {
+    for (const [name, , right] of rows) write(copy, name, right)
+    writeFileSync(path.join(copy, 'src/client/calls.ts'), calls)
+    t.strictSame(await checkTypes(copy), { server: [], others: [] })
+  })
+  await t.test('do not where they are wrong', async (t) => {
+    for (const [name, , , wrong] of rows) write(copy, name, wrong)
+    const { server } = await checkTypes(copy)
+    for (const [name, , , , problem] of rows) named(t, server, name, problem)
+  })
+})
+
+function write(copy: string, name: string, handler: string): void {
+  writeFileSync(path.join(copy, 'src/handlers', `${name}.ts`), handlerText(name, handler))
+}
+
+function named(t: Test, lines: readonly string[], name: string, problem: RegExp): void {
+  t.match(lines.filter((line) => line.startsWith(`src/handlers/${name}.ts`)).join('\n'), problem, name)
+}
+
+t.test('an ApiError whose status the operation does not declare stops generate', async (t) => {
+  const copy = copyProject(t)
+  const file = path.join(copy, 'openapi.yaml')
+  const text = readFileSync(file, 'utf8')
+  const [before = '', after = ''] = text.split('      operationId: getPet\n')
+  const [own = '', components = ''] = after.split('\ncomponents:\n')
+  const without = own.replace(/ {8}'404':\n.*\n/, '').replace(/ {8}default:\n.*\n/, '')
+  writeFileSync(file, `${before}      operationId: getPet\n${without}\ncomponents:\n${components}`)
+  await t.rejects(findDifferences(copy), {
+    name: 'ContractError',
+    message: 'src/handlers/getPet.ts: throws ApiError pet_not_found, but getPet declares no 404 response',
+  })
+})
+
+t.test('only used types are imported', async (t) => {
+  const bare = `openapi: 3.1.0
+info: { title: Bare, version: 1.0.0 }
+paths:
+  /a: { post: { operationId: a, responses: { '204': { description: Done } } } }
+`
+  const importsOf = async (text: string) => {
+    const contract = await readContract(contractFile, async () => text)
+    return /^import .*/m.exec(generateOperations(contract))?.[0]
+  }
+  t.equal(await importsOf(bare), undefined)
+  const query = 'parameters: [{ name: q, in: query, schema: { type: string } }], responses'
+  t.equal(await importsOf(bare.replace('responses', query)), "import type { operations } from './types.js'")
+})

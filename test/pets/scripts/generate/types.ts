@@ -1,0 +1,69 @@
+// The types of schemas, as the compiler checks them.
+
+import { readFileSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { checkTypes } from '../../../../scripts/dev/types.js'
+import { generateTypes } from '../../../../scripts/generate/types.js'
+import { projectRoot } from '../../../../src/lib/paths.js'
+import { toContract } from '../../../../src/openapi/index.js'
+import { temporaryDirectory } from '../../../fixtures/directory.js'
+
+const schemas = {
+  Marked: { type: 'object', properties: { id: { type: 'integer', readOnly: true } } },
+  OnlyNull: { type: 'object', required: ['a'], properties: { a: { type: 'null' } } },
+  Pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], minItems: 2, items: false },
+  Defining: {
+    type: 'object',
+    required: ['a'],
+    properties: { a: { $ref: '#/components/schemas/Defining/$defs/A' } },
+    $defs: { A: { type: 'string' } },
+  },
+  Largest: { const: 9223372036854775807n },
+  Ends: { enum: [-9223372036854775808n, 1, 'a'] },
+  Coded: {
+    type: 'object',
+    properties: { const: { type: 'integer' }, enum: { type: 'array', items: { type: 'integer' } } },
+    default: { const: 9223372036854775807n },
+    example: { enum: [9223372036854775807n] },
+    examples: [{ const: 9223372036854775807n }],
+  },
+  Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
+}
+
+// Each line compiles only if the type is right.
+const right = `import type { Coded, Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Writable } from './types.js'
+export const written: Writable<OnlyNull> = { a: null }
+export const read: Readable<OnlyNull> = { a: null }
+export const pair: Readable<Pair> = ['a', 1]
+// @ts-expect-error a tuple has its own number of items
+export const triple: Writable<Pair> = ['a', 1, 2]
+// @ts-expect-error and its own order
+export const reversed: Readable<Pair> = [1, 'a']
+export const defining: Defining = { a: 'a' }
+export const largest: Largest = 9223372036854775807n
+// @ts-expect-error the neighbour, which a double does not tell apart
+export const neighbour: Largest = 9223372036854775806n
+export const ends: Ends[] = [-9223372036854775808n, 1, 'a']
+export const coded: Coded = { const: 1, enum: [1] }
+export const reporting: Reporting = { responses: ['a'] }
+// @ts-expect-error an item of another type
+export const misreporting: Reporting = { responses: [1] }
+`
+
+t.test('schemas have the types of their values', async (t) => {
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Types', version: '1.0.0' },
+    paths: { '/': { get: { operationId: 'get', responses: { 204: { description: 'Done.' } } } } },
+    components: { schemas },
+  }
+  const types = generateTypes(toContract({ document, text: '' }).contract)
+  const root = temporaryDirectory(t, {
+    'package.json': '{"type":"module"}',
+    'tsconfig.json': readFileSync(path.join(projectRoot, 'tsconfig.json'), 'utf8'),
+    src: { 'check.ts': right, 'types.ts': types },
+  })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(root, 'node_modules'))
+  t.strictSame(await checkTypes(root), { server: [], others: [] })
+})
