@@ -28,7 +28,7 @@ const animalParts = [
   ...['pgbouncer', 'processes', 'replication'].map((name) => `scripts/lib/${name}.ts`),
   ...[
     ...['browser', 'collector', 'copy', 'count', 'faults-program', 'locks', 'log-program'],
-    ...['operations', 'pages', 'pgbouncer', 'registry', 'shell'],
+    ...['operations', 'pages', 'pgbouncer', 'registry', 'sample', 'shell'],
   ].map((name) => `test/fixtures/${name}.ts`),
 ]
 // Tests that pass with any contract. All others depend on the animal contract.
