@@ -116,11 +116,15 @@ async function animalPartsOf(root: string): Promise<string[]> {
   return [...animalFolders, ...handlers.map((name) => `${handlersFolder}/${name}`)]
 }
 
-// Removes references to the removed files from package.json and the Dockerfile.
+// Removes the commands of removed files from package.json and the Dockerfile.
 async function forgetRemoved(root: string): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
-    for (const name of animalScripts) delete manifest.scripts[name]
+    for (const name of Object.keys(manifest.scripts))
+      if (animalFolders.some((folder) => manifest.scripts[name].includes(`${folder}/`))) {
+        delete manifest.scripts[name]
+        delete manifest.scripts[`pre${name}`]
+      }
     return `${JSON.stringify(manifest, null, 2)}\n`
   })
   await edit(root, 'Dockerfile', (text) => text.replace('keys migrate seed', 'keys migrate'))

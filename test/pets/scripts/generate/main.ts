@@ -61,12 +61,6 @@ t.test('the command writes, and with --check only reports', async (t) => {
   const { stdout, ...others } = await run('--check', '--json')
   t.equal(stdout, toJson({ files: [], sunsets: [] }))
   t.match(others, { code: 0, stderr: warnings })
-  editContract(copy, (document) => document.setIn([...getPet, 'x-sunset'], '2000-01-01'))
-  t.match(await run(), {
-    code: 1,
-    stdout: '',
-    stderr: /^openapi\.yaml:\d+:\d+: GET \/pets\/\{petId\}: x-sunset is before x-deprecated-at\n$/,
-  })
 })
 
 t.test('findings and changes are reported one per line', async (t) => {
@@ -226,7 +220,6 @@ async function takeAway(t: Test, copy: string): Promise<void> {
   ])
   writeFileSync(path.join(copy, 'openapi.yaml'), before)
   await generate(copy)
-  t.strictSame(await checkTypes(copy), { server: [], others: [] })
 }
 
 async function breakHandlers(t: Test, copy: string): Promise<void> {
@@ -302,7 +295,11 @@ t.test('mistakes in the contract are reported with their locations', async (t) =
     `openapi\\.yaml:${lineOf('sumary:')}:7 error .*sumary.* Did you mean summary`,
     `openapi\\.yaml:${lineOf('name: petId')}:\\d+ error .*petId.* is not used in the path`,
   ]
-  for (const problem of problems) await t.rejects(findDifferences(copy), { message: new RegExp(problem) })
+  const refused: Error = await findDifferences(copy).then(
+    () => t.fail(),
+    (error) => error,
+  )
+  for (const problem of problems) t.match(refused.message, new RegExp(problem))
 })
 
 const slips: [title: string, schema: string, problem: RegExp][] = [
@@ -318,10 +315,13 @@ const slips: [title: string, schema: string, problem: RegExp][] = [
     /`name` is not expected here\. \(struct, by the \$ref at .*openapi\.yaml:\d+:\d+\)/,
   ],
 ]
-for (const [title, schema, message] of slips) {
-  t.test(`${title} is reported as such`, async (t) => {
-    const copy = copyProject(t)
-    edit(copy, 'openapi.yaml', '\n    PetName:\n', `\n    Slip: ${schema}\n    PetName:\n`)
-    await t.rejects(findDifferences(copy), { message })
-  })
-}
+t.test('common slips are reported as such', async (t) => {
+  const copy = copyProject(t)
+  const schemas = slips.map(([, schema], i) => `    Slip${i}: ${schema}\n`).join('')
+  edit(copy, 'openapi.yaml', '\n    PetName:\n', `\n${schemas}    PetName:\n`)
+  const refused: Error = await findDifferences(copy).then(
+    () => t.fail(),
+    (error) => error,
+  )
+  for (const [title, , message] of slips) t.match(refused.message, message, title)
+})
