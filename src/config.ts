@@ -55,6 +55,8 @@ export interface Config {
   readonly misspelt: readonly string[]
 }
 
+// libpq's variables, which postgres.js reads for what a URL leaves out.
+const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE']
 const workersMax = 64
 const databaseConnectionsMax = 10_000
 // Per process: one for API keys, one for reads, one for writes.
@@ -120,7 +122,7 @@ export function readConfig(environment: Environment): Config {
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: misspelt(Object.keys(environment), names), // last, when `names` is complete
+    misspelt: misspelt(Object.keys(environment), [...names, ...urlParts]), // last, when `names` is complete
   }
   if (problems.length > 0) throw new OperatorError([...problems, ...config.misspelt].join('\n'))
   return Object.freeze(config)

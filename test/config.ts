@@ -153,6 +153,7 @@ const rejected: [variable: string, ...texts: string[]][] = [
       'mysql://db/x',
       'postgres',
       'postgres://u:%zz@db/x',
+      'postgres://db/x#y',
       'postgres://db:port/x',
       'postgres://:5432/x',
     ],
@@ -238,6 +239,16 @@ t.test('an error does not repeat a URL, which may contain a password', async (t)
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
     t.notMatch(message, 'hunter2')
   }
+  // Otherwise their parts become hosts, ports and databases, which errors and the log name.
+  for (const password of ['p@ss/w#rd%?', 'a/b', '5/b', '5?b', '5?b=1', '5#b', '5/b?c=1#d', '%zz']) {
+    const [problem] = problemsOf({ DATABASE_URL: `postgres://u:${password}@db:5432/x` })
+    t.match(
+      problem,
+      /^DATABASE_URL must be a (valid URL|URL with @ # \/ \? % encoded .* PGPASSWORD)/,
+      password,
+    )
+  }
+  t.match(readConfig({ DATABASE_URL: 'postgres://u:p@ss@db/x' }), { databaseUrl: 'postgres://u:p@ss@db/x' })
 })
 
 t.test('an error includes warnings about misspelt variables', async (t) => {
@@ -250,11 +261,12 @@ t.test('an error includes warnings about misspelt variables', async (t) => {
 t.test('misspelt variables are reported', async (t) => {
   const misspelt = (...names: string[]) =>
     readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt
-  t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI'), [
+  t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI', 'PGPASSWRD'), [
     'DATABSE_URL is unknown: did you mean DATABASE_URL?',
     'DATADIR is unknown: did you mean DATA_DIR?',
     'LOG_LEVLE is unknown: did you mean LOG_LEVEL?',
     'REDIS_URI is unknown: did you mean REDIS_URL?',
+    'PGPASSWRD is unknown: did you mean PGPASSWORD?',
   ])
   t.strictSame(misspelt('HOME', 'POST', 'PATH', 'DATABASE', 'PGDATABASE', 'NODE_ENV', 'LANG'), [])
 })

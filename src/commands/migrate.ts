@@ -9,13 +9,14 @@ import type { RootSql } from '../database/database.js'
 import { type Login, prepareServiceRole } from '../database/roles.js'
 import { unlessAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { readPostgresUrl } from '../lib/postgres-url.js'
+import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
-Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's role with its
-password, or updates it: the role may only read and write rows, and its statement timeout follows from HANDLER_TIMEOUT_MS.
+Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's
+role with its password, or updates it: the role may only read and write rows, and its statement timeout follows from
+HANDLER_TIMEOUT_MS. A password that a URL leaves out is the owner's in PGPASSWORD, the role's in SERVICE_PASSWORD.
 
   --help  prints this help
 
@@ -33,8 +34,8 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     throw new UsageError(
       'DATABASE_URL is required. The embedded database is migrated when the service starts.',
     )
-  const { SERVICE_DATABASE_URL } = process.env
-  const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL) : undefined
+  const { SERVICE_DATABASE_URL, SERVICE_PASSWORD } = process.env
+  const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL, SERVICE_PASSWORD) : undefined
   const log = pino({ level: 'info', base: null })
   const database = await connect(config, log, interruption)
   try {
@@ -60,12 +61,21 @@ async function prepareRole(
   log.info({ role: login.name }, 'service role is ready: it may read and write rows')
 }
 
-function readLogin(text: string): Login {
+function readLogin(text: string, servicePassword = ''): Login {
+  const { username, password } = readServiceUrl(text)
+  const login = { name: username, password: password || servicePassword }
+  if (login.name !== '' && login.password !== '') return login
+  throw new OperatorError(
+    'SERVICE_DATABASE_URL must be a URL with a user and a password; the password can be in SERVICE_PASSWORD.',
+  )
+}
+
+function readServiceUrl(text: string): PostgresUrl {
   try {
-    const { username, password } = readPostgresUrl(text)
-    if (username !== '' && password !== '') return { name: username, password }
-  } catch {} // the message below covers an invalid URL, too
-  throw new OperatorError('SERVICE_DATABASE_URL must be a PostgreSQL URL with a user and a password.')
+    return readPostgresUrl(text)
+  } catch (error) {
+    throw new OperatorError(`SERVICE_DATABASE_URL ${(error as Error).message}`)
+  }
 }
 
 runCommand(usage, main)

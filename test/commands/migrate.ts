@@ -174,9 +174,10 @@ t.test('wrong usage fails with what is expected', async (t) => {
     [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
     [
       { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },
-      /a user and a password/,
+      /a user and a password; .* SERVICE_PASSWORD/,
       1,
     ],
+    [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'x' }, /^SERVICE_DATABASE_URL must be a valid URL/, 1],
   ]
   for (const [env, message, code] of cases) {
     t.match(await runProgram('src/commands/migrate.ts', [], env), { code, stderr: message })

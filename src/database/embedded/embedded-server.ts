@@ -14,7 +14,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { socketOption } from '../driver/socket.js'
 import { connectionOptions } from '../pools.js'
 import { codeOf } from '../unavailable.js'
-import { binaries } from './binaries.js'
+import { binaries, installed } from './binaries.js'
 import { defaultDirectory, elsewhere, prepareDirectory, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
 import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
@@ -55,11 +55,12 @@ export async function startEmbedded(
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<EmbeddedServer> {
   // A subdirectory, because its owner changes when root runs the server as another user.
+  const programs = await installed()
   const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
   await removeDrafts(directory, programTimeoutMs)
-  const run = programRunner(await binaries(directory, identity), directory, identity)
-  await initializeData(directory, run, log, interruption)
+  const run = programRunner(await binaries(programs, directory, identity), directory, identity)
+  await initializeData(directory, programs.version, run, log, interruption)
   const server = new Server(directory, run, log)
   try {
     await server.join(interruption)
