@@ -25,8 +25,9 @@ COPY --from=build /app/src/database/migrations src/database/migrations
 COPY --from=build /app/src/openapi/documents/static src/openapi/documents/static
 COPY package.json openapi.yaml ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
-RUN for name in keys migrate seed; do \
-    printf '#!/bin/sh\nexec node /app/dist/src/commands/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
+RUN for command in keys migrate seed/seed; do \
+    program=/usr/local/bin/${command##*/}; \
+    printf '#!/bin/sh\nexec node /app/dist/src/commands/%s.js "$@"\n' $command > $program && chmod 755 $program; \
   done
 USER node
 EXPOSE 3000
