@@ -56,6 +56,12 @@ module.exports = {
       to: { path: '^src/(database|http|auth|rate-limit)/', reachable: true },
     },
     {
+      name: 'tests-of-the-engine-run-it-alone',
+      severity: 'error',
+      from: { path: '^test/openapi/' },
+      to: { path: '^(src/(app|database|http|auth|rate-limit|handlers)|generated)[/.]', reachable: true },
+    },
+    {
       name: 'src-not-to-scripts-or-test',
       severity: 'error',
       from: { path: '^src/' },

@@ -1,8 +1,17 @@
 // Generated from openapi.yaml by `npm run generate`. Do not edit.
 
-import type { Call } from '../src/client/call.js'
+import type { Call, RequestOf, StatusOf } from '../src/client/call.js'
 import type { ClientTable } from '../src/client/table.js'
-import type { Pet, operations } from './types.js'
+import type { Error, NewPet, Pet, operations } from './types.js'
+
+/** The request of `createPet`. */
+export interface CreatePetRequest extends RequestOf<operations["createPet"], { readonly body: NewPet }> {}
+
+/** The request of `getPet`. */
+export interface GetPetRequest extends RequestOf<operations["getPet"], { readonly body?: never }> {}
+
+/** The request of `listPets`. */
+export interface ListPetsRequest extends RequestOf<operations["listPets"], { readonly body?: never }> {}
 
 /** A function for each operation of the contract. */
 export interface Calls {
@@ -12,7 +21,7 @@ export interface Calls {
    * Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
    * default: if omitted, it stays absent.
    */
-  readonly createPet: Call<operations["createPet"], Pet>
+  readonly createPet: Call<CreatePetRequest, Pet>
   /**
    * Get an animal
    *
@@ -20,7 +29,7 @@ export interface Calls {
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
-  readonly getPet: Call<operations["getPet"], Pet>
+  readonly getPet: Call<GetPetRequest, Pet>
   /**
    * List animals
    *
@@ -29,16 +38,31 @@ export interface Calls {
    * costs the same at any depth, and animals added while you page do not cause others to be repeated or
    * skipped.
    */
-  readonly listPets: Call<operations["listPets"], Pet[]>
+  readonly listPets: Call<ListPetsRequest, Pet[]>
+}
+
+/** The error responses that the contract declares for each operation. */
+export interface Errors {
+  readonly createPet:
+    | { readonly status: 400 | 401 | 409 | 413 | 415 | 422 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 409 | 413 | 415 | 422 | 429 | 500 | 503>; readonly body: Error }
+  readonly getPet:
+    | { readonly status: 400 | 401 | 404 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 404 | 429 | 500 | 503>; readonly body: Error }
+  readonly listPets:
+    | { readonly status: 400 | 401 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 429 | 500 | 503>; readonly body: Error }
 }
 
 /** What of the contract the client needs at run time. */
 export const table: ClientTable = {
+  "agent": "animal-store-client/1.0.0",
+  "prefix": "/v1",
   "operations": {
     "createPet": {
       "method": "POST",
       "path": "/pets",
       "idempotent": true,
+      "errors": [
+        "default"
+      ],
       "int64": {
         "201": "#/components/schemas/Pet"
       }
@@ -46,13 +70,20 @@ export const table: ClientTable = {
     "getPet": {
       "method": "GET",
       "path": "/pets/{petId}",
+      "errors": [
+        "default"
+      ],
       "int64": {
         "200": "#/components/schemas/Pet"
-      }
+      },
+      "successor": "listPets"
     },
     "listPets": {
       "method": "GET",
       "path": "/pets",
+      "errors": [
+        "default"
+      ],
       "int64": {
         "200": {
           "items": "#/components/schemas/Pet"

@@ -1,18 +1,25 @@
-// Compiles the service into dist/, incrementally.
+// Compiles the service into dist/, incrementally. A production install runs the build that it finds there.
 'use strict'
 
-require('./check-setup.cjs')
+const { canBuild } = require('./check-setup.cjs')
 
 const { spawnSync } = require('node:child_process')
 const { existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
-if (process.version.startsWith('v20.'))
+if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'prestart')
   console.error(
     'Node 20 is no longer maintained. On Node 26, a request takes about a quarter less of the processor.',
   )
 const root = path.join(__dirname, '..')
-if (!existsSync(path.join(root, 'dist/src/main.js'))) {
+const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
+if (!canBuild) {
+  const missing = 'The development dependencies, which build the service, are not installed'
+  if (isBuilt) console.error(`${missing}: running the existing build in dist/.`)
+  else console.error(`${missing}, and there is no build in dist/.\nRun: npm ci --include=dev`)
+  process.exit(isBuilt ? 0 : 1)
+}
+if (!isBuilt) {
   console.error('Building the service …') // a full build takes a few seconds
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }

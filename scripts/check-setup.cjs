@@ -12,11 +12,28 @@ if (isOlder(process.version.slice(1), required)) {
   process.exit(1)
 }
 
-try {
-  require.resolve('@typescript/native/package.json') // every command uses it
-} catch (_) {
+// The compiler is a development dependency, which `npm ci` omits with NODE_ENV=production or --omit=dev.
+const canBuild = isInstalled('@typescript/native')
+
+if (!canBuild && !isInstalled('fastify')) {
   console.error('The dependencies are not installed. Run: npm ci')
   process.exit(1)
+}
+
+if (!canBuild && require.main === module) {
+  console.error('The development dependencies are not installed. Run: npm ci --include=dev')
+  process.exit(1)
+}
+
+module.exports = { canBuild }
+
+function isInstalled(name) {
+  try {
+    require.resolve(`${name}/package.json`)
+    return true
+  } catch (_) {
+    return false
+  }
 }
 
 function isOlder(version, than) {

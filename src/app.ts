@@ -3,7 +3,7 @@
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { createAuthenticate, type FindClient } from './auth/authentication.js'
+import { Authentication, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
@@ -55,7 +55,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
   const { handlerTimeoutMs } = config
   const timeouts = { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
-  const lifetimes = new Lifetimes(timeouts, contract)
+  const lifetimes = new Lifetimes(timeouts)
   const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
 
@@ -74,7 +74,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,
-    authenticate: createAuthenticate(clientFinder(pools.keys.sql, contract), contract.title),
+    authentication: new Authentication(clientFinder(pools.keys.sql, contract), contract.title),
     rateLimiter: contract.hasRateLimits
       ? createRateLimiter(counters, contract.rateLimits.anonymous)
       : unlimited,
@@ -92,17 +92,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
-  const callerOf = ({ client }: FastifyRequest) => client?.keyId
   await mount<Sql>(app, {
     contract,
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [
-      shed(loadShedder),
-      idempotent(pools.writes, keepHours, callerOf),
-      coalesced(pools.reads, callerOf),
-    ],
+    around: [shed(loadShedder), idempotent(pools.writes, keepHours), coalesced(pools.reads)],
     context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
     additions: additionsTo(contract),
   })

@@ -1,6 +1,7 @@
 // The configuration, from environment variables. Only this file reads them. It contains what an operator chooses; what the API
 // promises its clients is in the contract.
 
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
@@ -19,6 +20,10 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
   readonly databaseReadUrl: string | undefined
+  /** `DATABASE_URL` of the service whose role `migrate` creates; it has a user. */
+  readonly serviceDatabaseUrl: string | undefined
+  /** The role's password, if that URL leaves it out; else empty. */
+  readonly servicePassword: string
   /** Database connections for requests, of all processes together. */
   readonly databaseConnections: number
   /** Undefined: requests are counted in memory. */
@@ -55,8 +60,8 @@ export interface Config {
   readonly misspelt: readonly string[]
 }
 
-// libpq's variables, which postgres.js reads for what a URL leaves out.
-const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE']
+// What URLs leave out: libpq's variables, which postgres.js reads, and one of `migrate`.
+const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'SERVICE_PASSWORD']
 const workersMax = 64
 const databaseConnectionsMax = 10_000
 // Per process: one for API keys, one for reads, one for writes.
@@ -79,8 +84,8 @@ export function readConfig(environment: Environment): Config {
     if (text === undefined || text === '') return fallback
     const value = parse(text)
     if (!(value instanceof Problem)) return value
-    // A URL may contain a password.
-    const isSecret = /_(URL|ENDPOINT)$/.test(name)
+    // A URL may contain a password, and a header a key.
+    const isSecret = /_(URL|ENDPOINT|HEADERS)$/.test(name)
     problems.push(`${name} ${value.message}${isSecret ? '' : `, got ${JSON.stringify(text)}`}`)
     return fallback
   }
@@ -89,6 +94,7 @@ export function readConfig(environment: Environment): Config {
   // postgres.js would read it, and throw for a value of libpq's that it does not know.
   if (environment.PGTARGETSESSIONATTRS)
     problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
+  for (const [name, parse] of openTelemetryVariables) optional<unknown>(name, parse)
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
   const config: Config = {
@@ -97,6 +103,8 @@ export function readConfig(environment: Environment): Config {
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
     databaseUrl: optional('DATABASE_URL', postgresUrl),
     databaseReadUrl: optional('DATABASE_READ_URL', readUrlFor(environment.DATABASE_URL)),
+    serviceDatabaseUrl: optional('SERVICE_DATABASE_URL', loginUrlWith(environment.SERVICE_PASSWORD)),
+    servicePassword: environment.SERVICE_PASSWORD ?? '', // with its spaces
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnectionsDefault : workers * workerConnectionsDefault,
@@ -158,12 +166,48 @@ function httpUrl(text: string): string | Problem {
     : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
 }
 
+// Variables that OpenTelemetry reads itself, and of which it would neither report nor honour a wrong value: the exports would fail one
+// by one, and with batches of 0 spans the last one would never end. Of the others it reports wrong values and uses the defaults.
+const openTelemetryVariables: readonly [name: string, parse: (text: string) => unknown][] = [
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', httpUrl],
+  ['OTEL_EXPORTER_OTLP_HEADERS', otlpHeaders],
+  ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', otlpHeaders],
+  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', integerBetween(1, 1_000_000)],
+  ['OTEL_BSP_MAX_QUEUE_SIZE', integerBetween(1, 1_000_000)],
+  ['OTEL_BSP_EXPORT_TIMEOUT', integerBetween(1, 3_600_000)],
+]
+
+// In the form of W3C Baggage, section 3.3.1, as OpenTelemetry reads it.
+function otlpHeaders(text: string): string | Problem {
+  try {
+    for (const pair of text.split(',').filter((each) => each.trim() !== '')) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]+)/.exec(pair.trim()) ?? []
+      validateHeaderName(decodeURIComponent(name.trim()))
+      validateHeaderValue(name, decodeURIComponent(value.trim()))
+    }
+    return text
+  } catch {
+    return new Problem('must be HTTP headers, such as api-key=secret,x-tenant=shop, percent-encoded')
+  }
+}
+
 function postgresUrl(text: string): string | Problem {
   try {
     readPostgresUrl(text)
     return text
   } catch (error) {
     return new Problem((error as Error).message)
+  }
+}
+
+function loginUrlWith(servicePassword: string | undefined) {
+  return (text: string): string | Problem => {
+    const url = postgresUrl(text)
+    if (url instanceof Problem) return url
+    const { username, password } = readPostgresUrl(url)
+    return username && (password || servicePassword)
+      ? url
+      : new Problem('must have a user and a password, which SERVICE_PASSWORD can hold')
   }
 }
 

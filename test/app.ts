@@ -1,7 +1,11 @@
 import t from 'tap'
+import { parse, parseDocument } from 'yaml'
 import { handlers } from '../generated/handlers.js'
 import { ApiError } from '../src/handlers/handler.js'
+import { contractFile } from '../src/lib/paths.js'
+import { type ErrorBody, readContract } from '../src/openapi/index.js'
 import { prefix } from './fixtures/facts.js'
+import { problemsOf } from './fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from './fixtures/service.js'
 
 t.test('the service apart from its operations', async (t) => {
@@ -17,6 +21,16 @@ t.test('the service apart from its operations', async (t) => {
     t.equal(yaml.text, contract.text)
     t.equal(yaml.headers.get('content-type'), 'application/yaml; charset=utf-8')
     t.strictSame((await send(`${origin}/openapi.json`)).body, JSON.parse(JSON.stringify(contract.document)))
+  })
+
+  t.test('serves it in OpenAPI 3.0, with the same operations', async (t) => {
+    const { status, headers, text } = await send(`${origin}/openapi-3.0.yaml`)
+    t.strictSame([status, headers.get('content-type')], [200, 'application/yaml; charset=utf-8'])
+    const document = parse(text, { intAsBigInt: true })
+    t.match(document.openapi, /^3\.0\./)
+    t.strictSame(await problemsOf(document), [])
+    const read = await readContract(contractFile, async () => text)
+    t.strictSame(read.operations, contract.operations)
   })
 
   t.test('distinguishes an unknown path from a wrong method', async (t) => {
@@ -147,33 +161,61 @@ t.test('the service apart from its operations', async (t) => {
   })
 })
 
-t.test(
-  'an operation that is not implemented responds 501 and any other error 500, without details',
-  async (t) => {
-    const faults = [
-      [
-        new ApiError('not_implemented', 'secret'),
-        { status: 501, body: { code: 'not_implemented', message: 'Not Implemented', status: 501 } },
-        { level: 40, reason: 'secret' },
-      ],
-      [
-        new Error('secret'),
-        { status: 500, body: { code: 'internal_error', message: 'Internal Server Error', status: 500 } },
-        { level: 50, err: { message: 'secret' } },
-      ],
-    ] as const
-    for (const [error, expected, logged] of faults) {
-      const listPets = async () => {
-        throw error
-      }
-      const service = await startService(t, { handlers: { ...handlers, listPets } })
-      const response = await service.call('GET', '/pets', { headers: { 'x-request-id': 'failing' } })
-      t.match(response, expected)
+t.test('a handler that fails', async (t) => {
+  let fail: () => unknown = () => undefined
+  const { call, log } = await startService(t, {
+    handlers: { ...handlers, listPets: async () => fail() as never },
+  })
+  const thrown = (error: Error) => () => {
+    throw error
+  }
+  const ofServer = { code: 'internal_error', message: 'Internal Server Error', status: 500 }
+  const faults: [title: string, fail: () => unknown, body: ErrorBody, logged: object][] = [
+    [
+      'is not implemented: 501',
+      thrown(new ApiError('not_implemented', 'secret')),
+      { code: 'not_implemented', message: 'Not Implemented', status: 501 },
+      { level: 40, reason: 'secret' },
+    ],
+    ['throws: 500', thrown(new Error('secret')), ofServer, { level: 50, err: { message: 'secret' } }],
+    [
+      'violates the contract: 500',
+      () => ({ status: 200, body: 'secret' }),
+      ofServer,
+      { level: 50, err: { type: 'ResponseError', message: 'listPets 200: body at "" must be array' } },
+    ],
+  ]
+  for (const [title, way, body, logged] of faults) {
+    t.test(`${title}, without details`, async (t) => {
+      fail = way
+      log.length = 0
+      const response = await call('GET', '/pets', { headers: { 'x-request-id': 'failing' } })
+      t.match(response, { status: body.status, body })
       t.notMatch(response.text, /secret/)
-      const lines = service.log.filter(
-        ({ requestId, level }) => requestId === 'failing' && Number(level) > 30,
-      )
+      const lines = log.filter(({ requestId, level }) => requestId === 'failing' && Number(level) > 30)
       t.match(lines, [logged], 'the log has the details, with the request id')
-    }
-  },
-)
+    })
+  }
+})
+
+t.test('errors have the media type that the contract declares', async (t) => {
+  const document = parseDocument(contract.text)
+  const names = Object.keys(document.toJS().components.responses)
+  for (const name of names) {
+    const place = ['components', 'responses', name, 'content']
+    const json = document.getIn([...place, 'application/json'])
+    document.setIn(place, document.createNode({}))
+    document.setIn([...place, 'application/problem+json'], json)
+  }
+  const service = await startService(t, {
+    contract: await readContract('pets.yaml', async () => String(document)),
+  })
+  const typeOf = ({ headers }: { headers: Headers }) => headers.get('content-type')
+  const problem = 'application/problem+json; charset=utf-8'
+  t.equal(typeOf(await service.call('GET', '/pets?limit=x')), problem)
+  t.equal(typeOf(await service.call('GET', '/pets/1')), problem, 'a refusal of a handler')
+  t.equal(typeOf(await service.call('GET', '/nothing')), problem)
+  t.equal(typeOf(await send(`${service.base}/pets`)), problem)
+  t.match(await sendRaw(service.origin, 'nonsense\r\n\r\n'), `Content-Type: ${problem}`)
+  t.equal(typeOf(await service.call('GET', '/pets')), 'application/json; charset=utf-8')
+})

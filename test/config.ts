@@ -21,6 +21,8 @@ const defaults = {
   metricsPort: undefined,
   databaseUrl: undefined,
   databaseReadUrl: undefined,
+  serviceDatabaseUrl: undefined,
+  servicePassword: '',
   databaseConnections: 11,
   redisUrl: undefined,
   redisTimeoutMs: 500,
@@ -60,6 +62,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['PORT', ' 8080 ', 'port', 8080],
   ['METRICS_PORT', '9464', 'metricsPort', 9464],
   ['DATABASE_URL', 'postgres://u:p@db/x', 'databaseUrl', 'postgres://u:p@db/x'],
+  ['SERVICE_DATABASE_URL', 'postgres://u:p@db,b/x', 'serviceDatabaseUrl', 'postgres://u:p@db,b/x'],
   ['REDIS_URL', 'redis://counters:6379/2', 'redisUrl', 'redis://counters:6379/2'],
   ['REDIS_URL', 'rediss://u:p@counters', 'redisUrl', 'rediss://u:p@counters'],
   ['REDIS_URL', 'redis+cluster://a,b:7001', 'redisUrl', 'redis+cluster://a,b:7001'],
@@ -132,6 +135,13 @@ t.test('DATABASE_READ_URL requires DATABASE_URL, and may name any server', async
   ] as const
   for (const [environment, message] of refused)
     t.strictSame(problemsOf(environment), [`DATABASE_READ_URL ${message}`])
+})
+
+t.test('SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold', async (t) => {
+  for (const url of ['postgres://db/x', 'postgres://u@db/x'])
+    t.strictSame(problemsOf({ SERVICE_DATABASE_URL: url }), [
+      'SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold',
+    ])
 })
 
 t.test('the number of connections follows the number of workers', async (t) => {
@@ -209,6 +219,12 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['CONNECTIONS_PER_ADDRESS_MAX', '0', '1000001'],
   ['LOG_ADDRESS', '1', 'yes', 'TRUE'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318', 'grpc://localhost:4317', 'http://'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'localhost:4318', 'ftp://localhost'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'a', 'a=', '=b', 'x y=1', 'a=%ZZ', 'a=1%0A2', 'a=€', 'a=1,b'],
+  ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'x y=1'],
+  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', '-1', '1.5'],
+  ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+  ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
   ['WORK_MAX', '0', '1000001'],
   ['WORKERS', '0', '65', '2.5', 'all'],
   ['PGTARGETSESSIONATTRS', 'any', 'primary'],
@@ -233,7 +249,13 @@ t.test('one error reports all problems', async (t) => {
   t.equal(problems[0], 'PORT must be an integer from 0 to 65535, got "x"')
 })
 
-t.test('an error does not repeat a URL, which may contain a password', async (t) => {
+t.test('headers for OpenTelemetry are accepted as it reads them', async (t) => {
+  const headers = 'Authorization=Basic%20dTpw==,x-tenant = shop;meta, ,'
+  t.strictSame(readConfig({ OTEL_EXPORTER_OTLP_HEADERS: headers }), defaults)
+})
+
+t.test('an error repeats no URL and no header, which may contain a secret', async (t) => {
+  t.notMatch(problemsOf({ OTEL_EXPORTER_OTLP_HEADERS: 'api key=hunter2' }).join(), 'hunter2')
   for (const url of ['mysql://u:hunter2@db/x', 'u:hunter2@db', 'postgres://u:hunter2@ db/x']) {
     const message = problemsOf({ DATABASE_URL: url }).join('\n')
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)

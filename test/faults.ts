@@ -1,7 +1,9 @@
-// Each scenario of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks the documented ones.
+// The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks the documented ones. That of a
+// frozen worker, which cannot be shorter, is in test/workers.ts.
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
+import { leaveUnread } from '../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -16,7 +18,7 @@ import { forgetConnections, losePackets } from '../scripts/faults/scenarios/netw
 import { restartPooler } from '../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../scripts/faults/scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate } from '../scripts/faults/scenarios/replication.js'
-import { deploy, killService, killWorkers, stopService } from '../scripts/faults/scenarios/service.js'
+import { deploy, killService, killWorkers, refuseSpans } from '../scripts/faults/scenarios/service.js'
 import { canMeasureProcesses } from '../scripts/lib/processes.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from './fixtures/redis.js'
@@ -63,11 +65,12 @@ const scenarios: [
     (environment) => restartPooler(environment, 'transaction', 1),
     pgBouncerIsMissing,
   ],
-  ['the service shuts down', (environment) => stopService(environment, 1)],
+  ['the service shuts down, and its collector refuses spans', (environment) => refuseSpans(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
   ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
   ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
+  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { access, readdir, writeFile } from 'node:fs/promises'
@@ -13,10 +13,12 @@ import { createApiKey, hashApiKey } from '../src/auth/api-key.js'
 import { insertApiKey } from '../src/database/api-keys.js'
 import { connect } from '../src/database/connect.js'
 import { startEmbedded } from '../src/database/embedded/embedded-server.js'
+import { projectRoot } from '../src/lib/paths.js'
 import { silent } from './fixtures/cluster.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from './fixtures/data-directory.js'
 import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
+import { isRunning } from './fixtures/leftovers.js'
 import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
@@ -246,7 +248,7 @@ t.test('a service with a closed standard error serves', async (t) => {
   t.match(await ended, { code: 0 })
 })
 
-t.test('Ctrl-C during the first startup, once or twice, leaves no files behind', async (t) => {
+t.test('Ctrl-C during the first startup, once or twice, leaves an empty log behind', async (t) => {
   for (const signals of [['SIGINT'], ['SIGINT', 'SIGTERM']] as const) {
     const dataDir = await temporaryDirectory(t)
     const env = { DATA_DIR: dataDir, PORT: '0' }
@@ -261,9 +263,25 @@ t.test('Ctrl-C during the first startup, once or twice, leaves no files behind',
     const names = await readdir(path.join(dataDir, 'postgresql'))
     t.strictSame(
       names.filter((name) => !name.startsWith('programs-')),
-      [],
+      ['server.log'],
     )
   }
+})
+
+t.test('a signal to npm start reaches the service, and leaves nothing running', async (t) => {
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, PORT: '0', DATA_DIR: sharedDir, npm_config_update_notifier: 'false' }
+  const npm = spawn('npm', ['start'], { cwd: projectRoot, env, detached: true })
+  t.teardown(() => isRunning(-(npm.pid ?? 0)) && signalGroup(npm, 'SIGKILL'))
+  let output = ''
+  npm.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  for await (const line of createInterface({ input: npm.stderr })) if (line.includes('http://')) break
+  npm.kill('SIGTERM')
+  t.strictSame(await once(npm, 'exit'), [0, null])
+  t.match(output, /"signal":"SIGTERM","msg":"stopping"[\s\S]*"msg":"stopped"/)
+  t.notOk(isRunning(-(npm.pid ?? 0)), 'no process of its group')
 })
 
 t.test('a signal ends a startup whose database is unresponsive', async (t) => {

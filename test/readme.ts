@@ -93,11 +93,12 @@ t.test(
   },
 )
 
-// A fresh checkout that shares this one's node_modules.
+// A fresh checkout that shares this one's node_modules, after the first `npm start`, which builds.
 function copyProject(scratch: string): string {
   const project = path.join(scratch, 'project')
   cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(project, 'node_modules'))
+  cpSync(path.join(projectRoot, 'dist'), path.join(project, 'dist'), { recursive: true })
   writeFileSync(path.join(scratch, '.gitconfig'), '[user]\nname = Reader\nemail = reader@localhost\n')
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: project, env: environment(scratch), stdio: 'pipe' })

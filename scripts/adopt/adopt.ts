@@ -15,8 +15,8 @@ import { inTemporaryDirectory } from '../lib/directory.js'
 // Removed, in addition to the handlers and all tests but contractIndependentTests.
 const animalParts = [
   'src/handlers/pets/pets.ts',
-  'src/database/migrations/0001-pets.sql',
-  'src/commands/seed.ts',
+  'src/database/migrations/pets',
+  'src/commands/seed/seed.ts',
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
@@ -36,23 +36,23 @@ const contractIndependentTests = [
   ...['deprecation', 'exchange', 'json', 'links', 'retry'].map((name) => `test/client/${name}.ts`),
   'test/commands/terminal.ts',
   'test/config.ts',
-  'test/contract/files.ts',
   'test/database/api-keys.ts',
   'test/database/driver/transaction.ts',
   'test/database/driver/values.ts',
-  'test/database/embedded/server.ts',
+  'test/database/embedded/embedded-server.ts',
   'test/database/tls.ts',
   'test/deploy',
   'test/http/health.ts',
+  'test/lib/shutdown.ts',
+  'test/openapi',
   'test/rate-limit/redis.ts',
   'test/runs.ts',
-  'test/schemas',
   'test/scripts/dev/watch.ts',
   'test/scripts/build-server.ts',
   'test/scripts/check-setup.ts',
   'test/scripts/fuzz',
   'test/scripts/generate/server.ts',
-  'test/shutdown.ts',
+  'test/suites',
 ]
 const animalScripts = ['seed', 'bench', 'faults', 'generated-clients'].flatMap((name) => [`pre${name}`, name])
 
@@ -81,7 +81,7 @@ export async function adopt(root: string, document: string): Promise<Adopted> {
   const { contract, differences, warnings } = await generateInStage(places)
   for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
   await copyTo(root, places)
-  await forgetRemoved(root, removed)
+  await forgetRemoved(root)
   const kept = new Set(differences.map(({ file }) => file))
   for (const name of await readdir(path.join(root, 'generated')))
     if (!kept.has(`generated/${name}`)) await rm(path.join(root, 'generated', name))
@@ -158,20 +158,14 @@ function isContractIndependent(file: string): boolean {
   return contractIndependentTests.some((each) => file === each || file.startsWith(`${each}/`))
 }
 
-// Removes references to the removed files from package.json, the Dockerfile and the list of quick tests.
-async function forgetRemoved(root: string, removed: readonly string[]): Promise<void> {
+// Removes references to the removed files from package.json and the Dockerfile.
+async function forgetRemoved(root: string): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
     for (const name of animalScripts) delete manifest.scripts[name]
     return `${JSON.stringify(manifest, null, 2)}\n`
   })
   await edit(root, 'Dockerfile', (text) => text.replace('keys migrate seed', 'keys migrate'))
-  await edit(root, 'test/fixtures/quick.ts', (text) =>
-    text
-      .split('\n')
-      .filter((line) => !removed.includes(`test/${/'\.\.\/(.*)\.js'/.exec(line)?.[1]}.ts`))
-      .join('\n'),
-  )
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

@@ -33,20 +33,22 @@ export function buildPackage(root: string, folder: string): string[] {
   return []
 }
 
-/** The compile errors of a program, one line each. */
-export function problemsOf(program: ts.Program): string[] {
-  return ts.getPreEmitDiagnostics(program).map(toLine)
+/** The compile errors of a program, one line each. @param compiler the version of TypeScript that made it */
+export function problemsOf(program: ts.Program, compiler = ts): string[] {
+  return compiler.getPreEmitDiagnostics(program).map(toLine)
 }
 
 // The options of the server without Node's types, because the client also runs in browsers.
 function optionsFor(root: string): ts.CompilerOptions {
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  const { tsBuildInfoFile: _, ...others } = options
   return {
-    ...options,
+    ...others,
     types: [],
     lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts'],
     noEmit: false,
+    incremental: false, // its record would be a file of the package
     declaration: true,
     sourceMap: true,
     inlineSources: true,

@@ -1,10 +1,10 @@
 // Reports the changes of the contract between a git ref and the working tree by their effect on clients, and checks that its version was
 // raised accordingly.
 
-import { parseArgs } from 'node:util'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { toGithub } from './annotations.js'
+import { readArguments } from './arguments.js'
 import { DiffError } from './diff-error.js'
 import { toJson, toText } from './report.js'
 import { diffSince } from './since.js'
@@ -33,40 +33,17 @@ the path of the servers), 2 wrong usage or an error.
 `
 
 async function main(): Promise<number> {
-  const { values, positionals } = parse()
-  const [ref = '', ...rest] = positionals
-  if (values.help) {
+  const asked = readArguments(process.argv.slice(2))
+  if (asked === 'help') {
     await print(usage)
     return 0
   }
-  if (ref === '' || rest.length > 0)
-    throw new DiffError('exactly one git ref is required, such as HEAD; see --help')
-  const format = values.json ? 'json' : (values.format ?? 'text')
-  if (values.json && values.format !== undefined)
-    throw new DiffError('--json and --format are mutually exclusive')
-  if (!values.json && !['text', 'github'].includes(format)) {
-    throw new DiffError(`unknown format ${format}; the formats are text and github`)
-  }
+  const { ref, format } = asked
   const { changes, version, source } = await diffSince(ref, contractFile)
   if (format === 'github') await print(toGithub(source, changes, version))
   else if (format === 'json') await print(toJson(ref, changes, version))
   else await print(toText(ref, changes, version, paintFor(process.stdout)))
   return version.bump === 'major' && !version.isEnough ? 1 : 0
-}
-
-function parse() {
-  try {
-    return parseArgs({
-      options: {
-        format: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-      allowPositionals: true,
-    })
-  } catch (error) {
-    throw new DiffError(`${(error as Error).message}; see --help`)
-  }
 }
 
 // Exit code 1 means a breaking change, so that every error exits with 2.

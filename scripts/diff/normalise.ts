@@ -1,7 +1,7 @@
-// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them, so that equivalent
-// documents have no difference. Documentation is not changed.
+// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
+// so that equivalent documents have no difference. Documentation is not changed.
 
-import { essence, isOpenApi30, toSchema31 } from '../../src/openapi/index.js'
+import { essence, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/index.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 
@@ -42,15 +42,14 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
   media: { schema: 'schema', encoding: 'encoding*' },
   encoding: { headers: 'namedHeader*' },
-  schema: {
-    ...keyed('properties patternProperties dependentSchemas $defs', 'schema*'),
-    ...keyed('allOf anyOf oneOf not if then else prefixItems items contains unevaluatedItems', 'schema'),
-    ...keyed('additionalProperties unevaluatedProperties propertyNames', 'schema'),
-  },
+  schema: Object.fromEntries(
+    [...schemaKeywords].map(([keyword, { holds }]) => [keyword, holds === 'map' ? 'schema*' : 'schema']),
+  ),
 }
 
 /**
- * Normalises a document, and records in the tables where its parts came from. Documents to be compared share the tables.
+ * Normalises a document, and records in the tables where its parts came from. Documents to be compared share
+ * the tables.
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function normalise(document: Node, tables: Tables): Node {
@@ -232,8 +231,8 @@ function renamed(node: Node, rename: (key: string) => string): Node {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [nameOf(key), value]))
 }
 
-// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of other text it is UTF-8 by
-// default.
+// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of
+// other text it is UTF-8 by default.
 function mediaType(type: string): string {
   const [, ...parameters] = type.split(';').map((part) => part.trim())
   const name = essence(type)

@@ -7,6 +7,7 @@ import { hasPgBouncer } from '../lib/pgbouncer.js'
 import { canMeasureProcesses } from '../lib/processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
+import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,
   cutConnections,
@@ -21,7 +22,14 @@ import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate } from './scenarios/replication.js'
-import { deploy, killService, killWorkers, stopService } from './scenarios/service.js'
+import {
+  deploy,
+  freezeWorker,
+  killService,
+  killWorkers,
+  refuseSpans,
+  stopService,
+} from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
 
@@ -74,6 +82,9 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await floodWithoutKey(environment, 6_000))
     await report(await holdMigrationLock(environment, 3))
     await report(await migrateBehindReader(environment, 5_000))
+    await report(await leaveUnread(environment, 100, 1_000))
+    await report(await refuseSpans(environment, 4))
+    if (canMeasureProcesses) await report(await freezeWorker(environment))
   } finally {
     await environment.close()
   }

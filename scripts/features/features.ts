@@ -2,8 +2,9 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyBaseLogger, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
+import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import {
@@ -11,6 +12,7 @@ import {
   ContractError,
   notImplemented,
   type Operation,
+  readContract,
   unsupportedSecurity,
 } from '../../src/openapi/index.js'
 import { checkContract } from '../generate/contract.js'
@@ -25,7 +27,7 @@ export interface Feature {
   readonly area: string
   readonly feature: string
   /** A section of OpenAPI 3.1.1 or of JSON Schema. */
-  readonly section: string
+  readonly section?: string
   /** Fields that replace those of the smallest contract. */
   readonly document?: Node
   /** The whole contract, if its notation matters. */
@@ -46,6 +48,8 @@ export interface Feature {
   readonly isUnwritten?: boolean
   /** The lines of generate, without their locations. */
   readonly refused?: string
+  /** What the contract is warned of, if that matters. */
+  readonly warnings?: readonly string[]
 }
 
 /** A request, and the expected outcome. */
@@ -68,10 +72,12 @@ export interface Call {
   readonly message?: string
   /** By default 200, or 400 with a message. */
   readonly status?: number
+  /** The message of the error that the server logs. */
+  readonly logged?: string
 }
 
 /** The outcome of a call, in the fields that the call expects. */
-export type Outcome = Pick<Call, 'received' | 'responseBody' | 'responseHeaders' | 'message' | 'status'>
+export type Outcome = Omit<Call, 'request' | 'headers' | 'body' | 'text' | 'response'>
 
 /** The outcome of a feature. */
 export interface Result {
@@ -79,11 +85,15 @@ export interface Result {
   readonly refused?: readonly string[]
   /** One for each call. */
   readonly outcomes: readonly Outcome[]
+  /** Of the contract. */
+  readonly warnings?: readonly string[]
 }
 
-/** Reads features.yaml. */
-export async function readFeatures(): Promise<Feature[]> {
-  const text = await readFile(path.join(import.meta.dirname, 'features.yaml'), 'utf8')
+const featuresFile = path.join(import.meta.dirname, 'features.yaml')
+
+/** Reads features.yaml, or another file of its form. */
+export async function readFeatures(file = featuresFile): Promise<Feature[]> {
+  const text = await readFile(file, 'utf8')
   // Bigints only for integers that a number would round.
   const exact = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
   const areas: Record<string, Omit<Feature, 'area'>[]> = parse(text, exact, {
@@ -153,17 +163,37 @@ export function runFeature(feature: Feature): Promise<Result> {
   })
 }
 
+/** Runs a feature with the engine alone, without what only generate checks. */
+export async function runCase(feature: Feature): Promise<Result> {
+  const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
+  const readText = async (file: string) => {
+    const text = texts[path.basename(file)]
+    return text ?? Promise.reject(new Error(file))
+  }
+  try {
+    const contract = await readContract('openapi.yaml', readText)
+    return { outcomes: await runCalls(feature, contract), warnings: contract.warnings }
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    return { refused: error.message.split('\n'), outcomes: [] }
+  }
+}
+
 async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
   let response: Node | undefined
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unsupportedSecurity(operation, contract) !== undefined
       ? notImplemented(operation.name)
       : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
-  const app = await readyServer(contract, handlerOf)
+  const logged: string[] = []
+  const write = (line: string) => void logged.push(JSON.parse(line).err?.message)
+  const app = await readyServer(contract, handlerOf, pino({ level: 'error' }, { write }) as FastifyBaseLogger)
   const outcomes: Outcome[] = []
   for (const each of feature.calls ?? []) {
     response = each.response
-    outcomes.push(outcomeOf(each, await app.inject(requestOf(each, feature))))
+    const outcome = outcomeOf(each, await app.inject(requestOf(each, feature)))
+    const found = logged.splice(0).join()
+    outcomes.push({ ...outcome, ...(each.logged !== undefined && { logged: found }) })
   }
   await app.close()
   return outcomes
@@ -208,15 +238,22 @@ function outcomeOf(
       : (parseJson(payload, undefined, { parseNumber: exactNumber }) as Node)
   return {
     ...(statusCode !== (isRefused ? 400 : 200) && { status: statusCode }),
-    ...(isRefused && { message: String((JSON.parse(payload) as Node).message) }),
+    ...(isRefused && messageOf(payload)),
     ...(received && !isRefused && { received: picked(read, Object.keys(received)) }),
     ...(responseBody !== undefined && { responseBody: payload }),
     ...(responseHeaders && { responseHeaders: picked(headers, Object.keys(responseHeaders)) }),
   }
 }
 
+// A response to HEAD has no body, and an error of a handler may have another one.
+function messageOf(payload: string): Pick<Outcome, 'message'> {
+  const { message } = payload === '' ? {} : (JSON.parse(payload) as { message?: string })
+  return message === undefined ? {} : { message }
+}
+
+// Null for what is missing.
 function picked(node: Node, names: readonly string[]): Node {
-  return Object.fromEntries(names.map((name) => [name, node[name]]))
+  return Object.fromEntries(names.map((name) => [name, node[name] ?? null]))
 }
 
 /** Returns the outcome that a call expects. */

@@ -24,7 +24,7 @@ export function toPage(features: readonly Feature[], results: readonly Result[])
 
 function row({ feature, section }: Feature, result: Result | undefined): string {
   const lines = result?.refused?.map((line) => `refused: ${code(withoutPlace(line))}`)
-  return `| ${escaped(feature)} | ${section} | ${lines?.join('<br>') ?? 'works'} |\n`
+  return `| ${escaped(feature)} | ${section ?? ''} | ${lines?.join('<br>') ?? 'works'} |\n`
 }
 
 /** Removes the location from a line of generate. */

@@ -1,6 +1,9 @@
-// generated/client.ts: the type of the client, with a function per operation, and the table it needs at run time: how to call each
-// operation, and where int64 values are in its responses.
+// generated/client.ts: the type of the client, with a function, a request and the error responses of each
+// operation, and the table it needs at run time: how to call each operation, and where int64 values are in
+// its responses.
 
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import type {
   ClientBody,
   ClientField,
@@ -10,6 +13,7 @@ import type {
   Places,
 } from '../../src/client/table.js'
 import { isBig } from '../../src/lib/exact-number.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import {
   type AnySchema,
   type Content,
@@ -18,13 +22,13 @@ import {
   type Field,
   isJson,
   isRange,
-  mapSchemas,
   type Node,
   nodeOf,
   type Operation,
   Reader,
   type Response,
   resolvePointer,
+  schemasIn,
 } from '../../src/openapi/index.js'
 import { header, importOf } from './header.js'
 import { type Notation, namedType, notationOf } from './notation.js'
@@ -33,36 +37,60 @@ import { generateTypes, hasDefault } from './types.js'
 
 /** The text of generated/client.ts. @param types the text of generated/types.ts */
 export function generateClient(contract: Contract, types = generateTypes(contract)): string {
-  const notation = notationOf(contract, types)
-  const calls = sorted(contract.operations)
-    .map((operation) => callType(operation, contract.document, notation))
+  const operations = sorted(contract.operations)
+  const names = requestNames(operations)
+  const notation = notationOf(contract, types, [...names.values()])
+  const requests = operations
+    .map((each) => requestInterface(each, names.get(each) ?? '', contract.document, notation))
     .join('\n')
-  const imports = [
-    importOf(['Call', 'Unfilled'], calls, '../src/client/call.js'),
-    "import type { ClientTable } from '../src/client/table.js'\n",
-    importOf(['WithFiles'], calls, './operations.js'),
-    importOf(['operations', 'Readable', 'Writable'], calls, './types.js', [...notation.used].sort()),
-  ]
-  return `${header}${imports.join('')}
+  const calls = operations.map((each) => callType(each, names.get(each) ?? '', notation)).join('\n')
+  const errors = operations.map((each) => errorsType(each, notation)).join('\n')
+  const text = `${requests}
 /** A function for each operation of the contract. */
 export interface Calls {
 ${calls}
 }
 
+/** The error responses that the contract declares for each operation. */
+export interface Errors {
+${errors}
+}
+`
+  const imports = [
+    importOf(['Call', 'RequestOf', 'StatusOf', 'Unfilled'], text, '../src/client/call.js'),
+    "import type { ClientTable } from '../src/client/table.js'\n",
+    importOf(['WithFiles'], text, './operations.js'),
+    importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
+  ]
+  return `${header}${imports.join('')}
+${text}
 /** What of the contract the client needs at run time. */
 export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)} as const
 `
 }
 
 /** The operations of the contract, and the places of int64 values in their responses. */
-export function clientTable({ document, operations }: Contract): ClientTable {
+export function clientTable({ document, operations, prefix }: Contract): ClientTable {
   const places = new Int64Places(new Reader(document))
-  const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, places)])
+  const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, operations, places)])
   const schemas = [...places.schemas].flatMap(([ref, place]) =>
     place === undefined ? [] : [[ref, place] as const],
   )
   schemas.sort(([a], [b]) => (a < b ? -1 : 1))
-  return { operations: Object.fromEntries(entries), schemas: Object.fromEntries(schemas) }
+  return {
+    agent: packageAgent(),
+    prefix,
+    operations: Object.fromEntries(entries),
+    schemas: Object.fromEntries(schemas),
+  }
+}
+
+// The name and version of the client's package (RFC 9110, section 10.1.5); a scope is no part of a product's
+// name.
+function packageAgent(): string {
+  const file = path.join(projectRoot, 'src/client/package.json')
+  const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string }
+  return `${name.replace(/^@.*\//, '')}/${version}`
 }
 
 function sorted(operations: Contract['operations']): Operation[] {
@@ -78,21 +106,71 @@ function clientName({ id, name }: Operation): string {
   return taken.includes(own) ? `${own}Operation` : own
 }
 
-function callType(operation: Operation, document: object, notation: Notation): string {
-  const { id } = operation
-  const name = clientName(operation)
-  const answers = goodAnswers(operation).flatMap(({ key, contents }) => {
-    const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
-    const types = contents.map((content) => dataType(content, at, notation))
-    return types.length > 0 ? types : ['undefined']
-  })
-  const data = [...new Set(answers)].join(' | ') || 'unknown'
+// By operation: `ListPetsRequest`. Names that differ only in the case of their first letter stay as they are.
+function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, string> {
+  const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1)
+  const names = operations.map(clientName)
+  const isShared = (name: string) => names.filter((other) => capital(other) === capital(name)).length > 1
+  return new Map(
+    operations.map((each, i) => {
+      const name = names[i] ?? ''
+      return [each, `${isShared(name) ? name : capital(name)}Request`]
+    }),
+  )
+}
+
+// A named type, so that editors show its name.
+function requestInterface(operation: Operation, name: string, document: object, notation: Notation): string {
   const body = sentType(operation, document, notation)
+  return `/** The request of \`${clientName(operation)}\`. */
+export interface ${name} extends RequestOf<operations[${JSON.stringify(operation.id)}], ${body}> {}
+`
+}
+
+function callType(operation: Operation, request: string, notation: Notation): string {
+  const answers = goodAnswers(operation).flatMap((answer) => bodyTypes(operation, answer, notation))
+  const data = [...new Set(answers)].join(' | ') || 'unknown'
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
    */
-  readonly ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: Call<operations[${JSON.stringify(id)}], ${data}${body}>`
+  readonly ${memberName(operation)}: Call<${request}, ${data}>`
+}
+
+// The statuses with the same body share a line.
+function errorsType(operation: Operation, notation: Notation): string {
+  const errors = errorAnswers(operation)
+  const statuses = new Map<string, string[]>()
+  for (const answer of errors) {
+    const body = bodyTypes(operation, answer, notation).join(' | ')
+    statuses.set(body, [...(statuses.get(body) ?? []), errorStatus(answer, errors)])
+  }
+  const types = [...statuses].map(
+    ([body, alike]) => `\n    | { readonly status: ${alike.join(' | ')}; readonly body: ${body} }`,
+  )
+  return `  readonly ${memberName(operation)}:${types.join('') || ' never'}`
+}
+
+// A status, or those of a class or of `default` that are not declared by themselves.
+function errorStatus({ status }: Response, errors: readonly Response[]): string {
+  const typeOf = (each: string) => (each.endsWith('xx') ? `StatusOf<${each.charAt(0)}>` : each)
+  if (/^\d{3}$/.test(status)) return status
+  const others = errors.filter((each) => each.status !== status && each.status !== 'default')
+  const all = status === 'default' ? 'StatusOf<4 | 5>' : typeOf(status)
+  const taken = others.map((each) => typeOf(each.status))
+  return taken.length > 0 ? `Exclude<${all}, ${taken.join(' | ')}>` : all
+}
+
+// The types of a response's body, one for each media type.
+function bodyTypes({ id }: Operation, { key, contents }: Response, notation: Notation): string[] {
+  const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
+  const types = contents.map((content) => dataType(content, at, notation))
+  return types.length > 0 ? [...new Set(types)] : ['undefined']
+}
+
+function memberName(operation: Operation): string {
+  const name = clientName(operation)
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }
 
 function dataType(content: Content, at: string, notation: Notation): string {
@@ -101,16 +179,15 @@ function dataType(content: Content, at: string, notation: Notation): string {
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
-// The body type if it differs from openapi-fetch's own: several media types, one other than JSON, or properties with defaults.
+// The body of a request; properties with a default may be absent.
 function sentType(operation: Operation, document: object, notation: Notation): string {
   const { id, body } = operation
+  if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
-  if (body === undefined || sent === undefined) return ''
-  const filled = filledNames(document, sent.schema).map((name) => JSON.stringify(name))
-  if (body.contents.length === 1 && isPlainJson(sent.mediaType) && filled.length === 0) return ''
-  const type = requestType(id, sent, notation, 'Uint8Array | Blob')
+  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, 'Uint8Array | Blob')
+  const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
-  return `, { body${body.required ? '' : '?'}: ${whole} }`
+  return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
 }
 
 // The names of properties that have a default everywhere in a body.
@@ -118,17 +195,16 @@ function filledNames(document: object, schema: AnySchema | undefined): string[] 
   const reader = new Reader(document)
   const isFilled = new Map<string, boolean>()
   const seen = new Set<string>()
-  const look = (from: AnySchema): unknown =>
-    mapSchemas(from, (each) => {
+  const look = (from: AnySchema): void => {
+    for (const each of schemasIn(from)) {
       for (const [name, field] of Object.entries(nodeOf(each.properties)))
         isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
       const { $ref } = each
-      if (typeof $ref === 'string' && !seen.has($ref)) {
-        seen.add($ref)
-        look(reader.node(each))
-      }
-      return each
-    })
+      if (typeof $ref !== 'string' || seen.has($ref)) continue
+      seen.add($ref)
+      look(reader.node(each))
+    }
+  }
   look(schema ?? {})
   return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
 }
@@ -175,38 +251,87 @@ function goodAnswers({ responses }: Operation): Response[] {
   return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
 }
 
-function tableEntry(operation: Operation, places: Int64Places): ClientOperation {
-  const { method, path, parameters: declared } = operation
+function errorAnswers({ responses }: Operation): Response[] {
+  return [...responses.values()].filter(({ status }) => /^([45]|default$)/.test(status))
+}
+
+function tableEntry(
+  operation: Operation,
+  operations: Contract['operations'],
+  places: Int64Places,
+): ClientOperation {
+  const { method, path, parameters: declared, deprecation } = operation
   const formed = declared.flatMap(({ name, in: location, form }) => {
     return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
   })
-  const int64 = int64Of(operation, places)
-  const answers = goodAnswers(operation)
-  const isJsonAlone = answers.every(({ contents }) => contents.every(({ kind }) => kind === 'json'))
+  const errors = errorAnswers(operation)
+  const answers = [...new Set([...goodAnswers(operation), ...errors])]
+  const int64 = int64Of(operation, answers, places)
+  const contents = contentsOf(answers)
+  const successor = operations.get(deprecation?.successor ?? '')
   return {
     method,
     path,
     ...(operation.isIdempotent && { idempotent: true }),
     ...(formed.length > 0 && { parameters: formed }),
     ...bodyOf(sentContent(operation)),
-    ...(!isJsonAlone && { contents: Object.fromEntries(answers.map(contentsOf)) }),
+    ...(errors.length > 0 && { errors: errorStatuses(errors) }),
+    ...(Object.keys(contents).length > 0 && { contents }),
     ...(Object.keys(int64).length > 0 && { int64 }),
+    ...(successor !== undefined && { successor: clientName(successor) }),
   }
 }
 
-function int64Of(operation: Operation, places: Int64Places): Record<string, Place> {
+// `default` covers all others.
+function errorStatuses(errors: readonly Response[]): string[] {
+  const statuses = errors.map(({ status }) => status)
+  return statuses.includes('default') ? ['default'] : statuses
+}
+
+function int64Of(
+  operation: Operation,
+  answers: readonly Response[],
+  places: Int64Places,
+): Readonly<Record<string, Place>> {
   const { reader } = places
   const item = reader.node(reader.node(reader.document.paths)[operation.path])
   const responses = reader.node(reader.node(item[operation.method.toLowerCase()]).responses)
-  const found = goodAnswers(operation).map(({ status, key }) => {
+  const found = answers.map(({ status, key }) => {
     const contents = Object.entries(reader.node(reader.node(responses[key]).content))
     const [, media] = contents.find(([mediaType]) => isJson(mediaType)) ?? []
     return [status, places.of(reader.node(media).schema)] as const
   })
-  // A status without int64 needs an entry if its class has one.
-  const isInClass = found.some(([status, place]) => status === '2xx' && place !== undefined)
-  const kept = found.filter(([, place]) => place !== undefined || isInClass)
-  return Object.fromEntries(kept.map(([status, place]) => [status, place ?? {}]))
+  const special = ofSpecial(found, (place) => place !== undefined)
+  return Object.fromEntries(special.map(([status, place]) => [status, place ?? {}]))
+}
+
+// The kinds of the media types of each response, where they are not only JSON, or there are none.
+function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['contents']> {
+  const found = answers.map(({ status, contents }) => [status, contents] as const)
+  const special = ofSpecial(
+    found,
+    (contents) => contents.length === 0 || contents.some(({ kind }) => kind !== 'json'),
+  )
+  return Object.fromEntries(special.map(([status, contents]) => [status, kindsOf(contents)]))
+}
+
+// The statuses with something special, and if a class or `default` has it, all that would match it.
+function ofSpecial<Each>(
+  found: readonly (readonly [status: string, each: Each])[],
+  isSpecial: (each: Each) => boolean,
+): (readonly [status: string, each: Each])[] {
+  const ranges = found.filter(([status, each]) => /xx|default/.test(status) && isSpecial(each))
+  const isIn = (status: string) =>
+    ranges.some(([range]) => range === 'default' || range.charAt(0) === status.charAt(0))
+  return found.filter(([status, each]) => isSpecial(each) || isIn(status))
+}
+
+function kindsOf(contents: readonly Content[]): Record<string, 'json' | 'text' | 'bytes'> {
+  const kinds = contents.map(({ mediaType, kind }): [string, 'json' | 'text' | 'bytes'] => [
+    essence(mediaType),
+    kind === 'json' || kind === 'text' ? kind : 'bytes',
+  ])
+  return Object.fromEntries(kinds)
 }
 
 class Int64Places {
@@ -215,7 +340,10 @@ class Int64Places {
 
   constructor(readonly reader: Reader) {}
 
-  /** Undefined for a schema without int64, to keep the table small. */
+  /**
+   * Undefined for a schema without int64, to keep the table small. Only by the keywords that
+   * openapi-typescript reads: a value that the types do not have as bigint must not become one.
+   */
   of(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node
@@ -241,7 +369,8 @@ class Int64Places {
     return Object.keys(places).length > 0 ? places : undefined
   }
 
-  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of their schemas.
+  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of
+  // their schemas.
   #additional(schema: Node): Place | undefined {
     const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
     const each = others.flatMap((one) => this.of(one) ?? [])
@@ -257,14 +386,6 @@ class Int64Places {
     }
     return this.schemas.get(ref) && ref
   }
-}
-
-function contentsOf({ status, contents }: Response) {
-  const kinds = contents.map(({ mediaType, kind }) => [
-    essence(mediaType),
-    kind === 'json' || kind === 'text' ? kind : 'bytes',
-  ])
-  return [status, Object.fromEntries(kinds)] as const
 }
 
 function bodyOf(content: Content | undefined): { readonly body?: ClientBody } {

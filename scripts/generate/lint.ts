@@ -12,8 +12,9 @@ import {
 import { oneLine } from '../../src/lib/one-line.js'
 import {
   ContractError,
-  dataKeywords,
-  mapKeywords,
+  contextIn,
+  dataFields,
+  outermost,
   pathParameterNames,
   readContract,
   readSource,
@@ -44,8 +45,8 @@ const warned = [
   'no-enum-type-mismatch', // rejected by the validators of implemented operations
 ]
 const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
-// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The router prefers the more
-// specific of two ambiguous paths.
+// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The
+// router prefers the more specific of two ambiguous paths.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxBytes = 2_000_000
 
@@ -56,7 +57,8 @@ export async function isLarge(file: string): Promise<boolean> {
 }
 
 /**
- * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared within a process.
+ * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared
+ * within a process.
  * @throws {ContractError} if the document is not a contract or cannot be linted
  */
 export async function lintFile(file: string): Promise<LintResult> {
@@ -103,7 +105,8 @@ function summarised(problems: readonly NormalizedProblem[], file: string): strin
   )
 }
 
-// A finding about the document's structure is an error if the server would do something other than the author meant.
+// A finding about the document's structure is an error if the server would do something other than the author
+// meant.
 function severityOf({
   ruleId,
   severity,
@@ -111,13 +114,14 @@ function severityOf({
   location: [place],
 }: NormalizedProblem): 'error' | 'warn' | 'off' {
   const pointer = place?.pointer ?? ''
-  if (isInExtension(pointer)) return 'off' // an extension may contain anything
+  const fields = fieldsOf(pointer)
+  if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // the server adds it
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
-  if (ruleId === 'no-unresolved-refs' && isInData(pointer)) return 'warn'
+  if (ruleId === 'no-unresolved-refs' && fields.some((field) => dataFields.has(field))) return 'warn'
   if (ruleId !== 'struct') return severity
-  if (isForReaders(pointer)) return 'warn'
+  if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // supported without a type
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
@@ -130,22 +134,14 @@ function isInPath(message: string): boolean {
   return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
-function isInExtension(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => key.startsWith('x-'))
-}
-
-function isInData(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => dataKeywords.has(key))
-}
-
-function isForReaders(pointer: string): boolean {
-  return hasKeyword(pointer, (key) => ['externalDocs', 'contact', 'license'].includes(key))
-}
-
-// Not a name in a map, such as a header's.
-function hasKeyword(pointer: string, isThat: (key: string) => boolean): boolean {
-  const keys = pointer.split('/')
-  return keys.some((key, i) => isThat(key) && !mapKeywords.has(keys[i - 1] ?? ''))
+// The fields and keywords that a pointer passes, without the names in maps, such as a header's.
+function fieldsOf(pointer: string): string[] {
+  let context = outermost
+  return pointer.split('/').filter((key) => {
+    const isField = !context.isMap
+    context = contextIn(context, key)
+    return isField
+  })
 }
 
 function lineOf(
@@ -161,7 +157,8 @@ function lineOf(
 
 const guessesMax = 3
 
-// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three suggestions do not help.
+// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three
+// suggestions do not help.
 function hintOf(message: string, suggest: readonly string[]): string {
   if (/^Property `\$ref` is not expected/.test(message))
     return ' It must be a text, in quotes where it begins with #.'

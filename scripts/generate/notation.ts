@@ -15,17 +15,26 @@ export interface Notation {
 // What generated/ itself declares, imports or uses.
 const reserved = new Set(
   [
-    'Call Calls ClientTable Digit ErrorBody ErrorCode Exclude FileOf LowerCase Lowercase NonNullable NumberOf Omit',
-    'OperationId Operations Pick Record Required StatusOf Uint8Array Blob Unfilled WithDefaults WithFiles',
+    'Blob Call Calls ClientTable Digit ErrorBody ErrorCode Errors Exclude FileOf LowerCase Lowercase',
+    'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
+    'Unfilled WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 
-/** The notation of a contract. @param types the text of generated/types.ts */
-export function notationOf({ hasReadOrWriteOnly }: Contract, types: string): Notation {
+/**
+ * The notation of a contract.
+ * @param types the text of generated/types.ts
+ * @param taken names of other types
+ */
+export function notationOf(
+  { hasReadOrWriteOnly }: Contract,
+  types: string,
+  taken: readonly string[] = [],
+): Notation {
   const exported = [...types.matchAll(/^export type (\w+) = /gm)].map(([, name = '']) => name)
   return {
     hasReadOrWriteOnly,
-    names: new Set(exported.filter((name) => !reserved.has(name))),
+    names: new Set(exported.filter((name) => !reserved.has(name) && !taken.includes(name))),
     used: new Set(),
   }
 }

@@ -1,6 +1,6 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import {
   type Contract,
   ContractError,
@@ -44,9 +44,10 @@ export async function checkServer(
 export async function readyServer(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
+  log?: FastifyBaseLogger,
 ): Promise<FastifyInstance> {
   try {
-    const app = await buildServer(contract, handlerOf)
+    const app = await buildServer(contract, handlerOf, log)
     await app.ready()
     return app
   } catch (error) {

@@ -1,25 +1,27 @@
-// generated/types.ts: the schemas as types, by openapi-typescript, each exported under its own name. An int64 is a bigint, because a number
-// would round it.
+// generated/types.ts: the schemas as types, by openapi-typescript, each exported under its own name. An int64
+// is a bigint, because a number would round it.
 
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isBig } from '../../src/lib/exact-number.js'
 import {
+  type Context,
   type Contract,
-  dataKeywords,
-  holdsPathItems,
   isIgnoredParameter,
-  mapKeywords,
+  mapMembers,
   nodeOf,
+  outermost,
+  pathItemFields,
   Reader,
-  referenceObjectKeywords,
+  referenceFields,
   resolvePointer,
   rounded,
 } from '../../src/openapi/index.js'
 import { header } from './header.js'
 
-// Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a second of every run.
+// Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
+// second of every run.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 const {
@@ -46,7 +48,8 @@ export function generateTypes(contract: Contract): string {
 // openapi-typescript's helper types, corrected:
 // - `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
 // - `Readable` and `Writable` make a tuple an array.
-// - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends everything.
+// - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends
+//   everything.
 function withCorrectHelpers(text: string): string {
   return text
     .replace(
@@ -63,8 +66,9 @@ function withCorrectHelpers(text: string): string {
     )
 }
 
-// Exports each schema as a type, so that editors and the compiler show `Pet` and not `components["schemas"]["Pet"]`. A schema whose name is
-// not a valid type name, or is used by the module, is left as it is.
+// Exports each schema as a type, so that editors and the compiler show `Pet` and not
+// `components["schemas"]["Pet"]`. A schema whose name is not a valid type name, or is used by the module, is
+// left as it is.
 function withNamedSchemas(nodes: readonly Node[]): Node[] {
   const used = usedNames(nodes)
   const isFree = (name: string) => {
@@ -133,8 +137,8 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// Its main function would lint and bundle the document again, with stricter rules. Its types make some properties with a default optional,
-// but handlers always get a value.
+// Its main function would lint and bundle the document again, with stricter rules. Its types make some
+// properties with a default optional, but handlers always get a value.
 function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
   const reader = new Reader(document)
@@ -210,11 +214,12 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 }
 
 // What openapi-typescript does not understand, in other words:
-// - The target of a `$ref` into an `allOf`, a media type or the parameters of a path has no type. It is copied to a schema or parameter of
-//   its own, and the `$ref` changed to that.
+// - The target of a `$ref` into an `allOf`, a media type or the parameters of a path has no type. It is
+//   copied to a schema or parameter of its own, and the `$ref` changed to that.
 // - `$defs` would be a property of the type; what refers to a definition refers to its copy.
 // - The JSON of a parameter's `content` would be a string.
-// - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a response.
+// - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
+//   response.
 // - A discriminator's mapping may only have references, not names of schemas.
 // - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
 function withTypedParts(document: object): object {
@@ -230,33 +235,33 @@ function withTypedParts(document: object): object {
     const made = `#/components/${kind}/${name}`
     refs.set(ref, made) // before copying, because it may refer to itself
     parts[kind][name] = {}
-    parts[kind][name] = typed(resolvePointer(document, ref), kind)
+    parts[kind][name] = typed(resolvePointer(document, ref), { ...outermost, of: kind })
     return made
   }
-  const typed = (value: unknown, of = '', isMap = false): unknown => {
-    if (Array.isArray(value)) {
-      const isIgnored = (each: unknown) => of === 'parameters' && isIgnoredParameter(reader.node(each))
-      return value.filter((each) => !isIgnored(each)).map((each) => typed(each, of))
-    }
-    if (typeof value !== 'object' || value === null) return rounded(value)
-    const entries = Object.entries(value).map(([key, each]): [string, unknown] => {
-      if (isMap) return [key, typed(each, of)]
-      if (key === 'const' || key === 'enum') return [key, each]
-      if (dataKeywords.has(key) || key.startsWith('x-')) return [key, rounded(each)]
-      const kind = key === '$ref' ? kindOfPart(String(each), of) : undefined
-      return [key, kind === undefined ? typed(each, key, mapKeywords.has(key)) : partOf(String(each), kind)]
+  const typed = (value: unknown, context = outermost): unknown => {
+    const { of, isMap, isData } = context
+    if (of === 'const' || of === 'enum') return value
+    if (isData || typeof value !== 'object' || value === null) return rounded(value)
+    const copy = mapMembers(typable(reader, value, context), context, (each, inner, key) => {
+      const kind = key === '$ref' && !isMap ? kindOfPart(String(each), of) : undefined
+      return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
     })
-    if (isMap) {
-      const isResponse = (each: unknown) => typeof each === 'object' && each !== null
-      return Object.fromEntries(entries.filter(([, each]) => of !== 'responses' || isResponse(each)))
-    }
-    return corrected(Object.fromEntries(entries))
+    return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
   }
   const copy = typed(document) as { readonly components?: Components }
   if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
   return { ...copy, components: { ...copy.components, schemas, parameters } }
+}
+
+function typable(reader: Reader, value: object, { of, isMap }: Context): object {
+  if (of === 'parameters' && Array.isArray(value))
+    return value.filter((each) => !isIgnoredParameter(reader.node(each)))
+  if (of !== 'responses' || !isMap) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
+  )
 }
 
 function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
@@ -272,7 +277,8 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
   return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
-// openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path item's `$ref`.
+// openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path
+// item's `$ref`.
 function withoutAliases(document: object): object {
   const reader = new Reader(document)
   const { components, paths } = document as { readonly components?: object; readonly paths?: object }
@@ -308,7 +314,7 @@ type Components = { readonly [kind in Kind]?: object }
 function kindOfPart(ref: string, of: string): Kind | undefined {
   if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
   if (of === 'parameters') return of
-  return referenceObjectKeywords.includes(of) || holdsPathItems(of) ? undefined : 'schemas'
+  return referenceFields.has(of) || pathItemFields.has(of) ? undefined : 'schemas'
 }
 
 function freeName(name: string, taken: object): string {

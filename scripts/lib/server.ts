@@ -1,6 +1,6 @@
 // A server of any contract, without the parts of the service: for tools that examine a contract.
 
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { additionsTo, healthPaths, missingKey } from '../../src/middleware/additions.js'
 import {
   addContractFiles,
@@ -15,13 +15,16 @@ import {
 
 /**
  * Mounts a contract with these handlers. The server does not listen, and any key may pass.
+ * @param log none by default
  * @throws {ContractError} when startup of the service would fail
  */
 export async function buildServer(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
+  log?: FastifyBaseLogger,
 ): Promise<FastifyInstance> {
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
+    ...(log && { loggerInstance: log }),
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
   })
@@ -29,6 +32,11 @@ export async function buildServer(
   const allowedMethods = collectMethods(app)
   app.setNotFoundHandler((request) => {
     throw notFound(request, allowedMethods)
+  })
+  // Those of a deprecated operation, with every response: errors, too.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(request.routeOptions.config.headers ?? {})
+    done()
   })
   // The service's own paths, which an operation may not have.
   for (const path of Object.values(healthPaths)) app.get(path, async () => {})
@@ -41,6 +49,7 @@ export async function buildServer(
     authorize: ({ headers }) => {
       if (headers.authorization === undefined) throw missingKey(contract.title)
     },
+    context: ({ mediaType }) => ({ contentType: mediaType }),
     additions: additionsTo(contract),
   })
   return app

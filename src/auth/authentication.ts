@@ -10,88 +10,111 @@ import type { Client } from './client.js'
 /** Finds the client of a key that is not revoked, by the hash of the key. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
-/**
- * Returns the client of a bearer token, or a look-up to run if the key is not in the cache.
- * @throws {RequestError} `missing_api_key` or `invalid_api_key`
- */
-export interface Authenticate {
-  (authorization: string | undefined): Client | LookUp
-  /** The client from the last look-up, however old. For rate-limit headers only: the key may be revoked by now. */
-  recall(authorization: string | undefined): Client | undefined
-}
-
-/** A look-up that has not started. */
-export interface LookUp {
-  /** Whether this process has found the key before. Any other may be a guess. */
-  readonly isKnown: boolean
-  /** Looks the key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
-  run(): Promise<Client>
-}
-
 // A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot get lost. It costs each
 // instance one indexed query a second for each key in use.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
-/**
- * Creates the authentication of bearer keys.
- * @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5)
- */
-export function createAuthenticate(findClient: FindClient, realm: string): Authenticate {
-  // Only valid keys are cached, so guesses cannot evict them, and a new key works at once. The age counts from before the query,
-  // because its result may have been outdated when it arrived.
-  const cache = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
-  const pending = new Map<string, { readonly lookup: Promise<Client | undefined>; readonly readAt: number }>()
-  const fresh = <Entry extends { readonly readAt: number }>(entry: Entry | undefined) =>
-    entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs ? entry : undefined
-  const known = (keyHash: string) => fresh(cache.get(keyHash))?.client
-  const inFlight = (keyHash: string) => fresh(pending.get(keyHash))?.lookup
+/** The authentication of bearer keys. */
+export class Authentication {
+  readonly #keys: KeyCache
 
-  async function findAndCache(keyHash: string, readAt: number): Promise<Client | undefined> {
-    const client = await findClient(keyHash)
-    if (client === undefined) cache.delete(keyHash)
-    else cache.set(keyHash, { client, readAt })
-    return client
+  /** @param realm the protected space in `WWW-Authenticate` (RFC 9110, section 11.5) */
+  constructor(
+    findClient: FindClient,
+    readonly realm: string,
+  ) {
+    this.#keys = new KeyCache(findClient)
   }
 
-  function start(keyHash: string): Promise<Client | undefined> {
+  /**
+   * The client of a key that was looked up recently; undefined for a key that must be looked up.
+   * @throws {RequestError} `missing_api_key` or `invalid_api_key`
+   */
+  known(authorization: string | undefined): Client | undefined {
+    const key = bearerToken(authorization)
+    if (key === undefined) throw missingKey(this.realm)
+    const client = this.#keys.fresh(hashApiKey(key))
+    if (client !== undefined) return this.#valid(client)
+    // A cached key has the right format; only compute the checksum of others.
+    if (!isApiKey(key)) throw invalidKey(this.realm)
+    return undefined
+  }
+
+  /** Looks a key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
+  async lookUp(authorization: string | undefined): Promise<Client> {
+    return this.#valid(await this.#keys.find(hashOf(authorization)))
+  }
+
+  /** The client from the last look-up, however old. For what needs no valid key: it may be revoked by now. */
+  recall(authorization: string | undefined): Client | undefined {
+    return this.#keys.recall(hashOf(authorization))
+  }
+
+  #valid(client: Client | undefined): Client {
+    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
+    if (client === undefined || expired) throw invalidKey(this.realm)
+    return client
+  }
+}
+
+// Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at once. The age counts from
+// before the query, because its result may have been outdated when it arrived.
+class KeyCache {
+  readonly #found = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
+  readonly #pending = new Map<
+    string,
+    { readonly lookup: Promise<Client | undefined>; readonly readAt: number }
+  >()
+
+  constructor(readonly findClient: FindClient) {}
+
+  /** The client of a key, if it was read recently. */
+  fresh(keyHash: string): Client | undefined {
+    const entry = this.#found.get(keyHash)
+    return isFresh(entry) ? entry.client : undefined
+  }
+
+  /** The client of a key, however old. */
+  recall(keyHash: string): Client | undefined {
+    return this.#found.get(keyHash)?.client
+  }
+
+  /** Looks a key up, unless it was read recently or such a look-up is in flight. */
+  async find(keyHash: string): Promise<Client | undefined> {
+    const known = this.fresh(keyHash)
+    if (known !== undefined) return known
+    const pending = this.#pending.get(keyHash)
+    return isFresh(pending) ? pending.lookup : this.#lookUp(keyHash)
+  }
+
+  #lookUp(keyHash: string): Promise<Client | undefined> {
     const readAt = elapsedMs()
-    const lookup = findAndCache(keyHash, readAt).finally(() => {
-      if (pending.get(keyHash) === entry) pending.delete(keyHash)
+    const lookup = this.#findAndKeep(keyHash, readAt).finally(() => {
+      if (this.#pending.get(keyHash) === entry) this.#pending.delete(keyHash)
     })
     const entry = { lookup, readAt }
-    pending.set(keyHash, entry)
+    this.#pending.set(keyHash, entry)
     return lookup
   }
 
-  function valid(client: Client | undefined): Client {
-    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
-    if (client === undefined || expired) throw invalidKey(realm)
+  async #findAndKeep(keyHash: string, readAt: number): Promise<Client | undefined> {
+    const client = await this.findClient(keyHash)
+    if (client === undefined) this.#found.delete(keyHash)
+    else this.#found.set(keyHash, { client, readAt })
     return client
   }
+}
 
-  function authenticate(authorization: string | undefined): Client | LookUp {
-    const key = bearerToken(authorization)
-    if (key === undefined) throw missingKey(realm)
-    const keyHash = hashApiKey(key)
-    // A cached key has the right format; only compute the checksum of others.
-    const client = known(keyHash)
-    if (client !== undefined || !isApiKey(key)) return valid(client)
-    return {
-      isKnown: cache.has(keyHash), // a stale entry
-      run: async () => valid(known(keyHash) ?? (await (inFlight(keyHash) ?? start(keyHash)))),
-    }
-  }
-
-  function recall(authorization: string | undefined): Client | undefined {
-    const key = bearerToken(authorization)
-    return key === undefined ? undefined : cache.get(hashApiKey(key))?.client
-  }
-
-  return Object.assign(authenticate, { recall })
+function isFresh<Entry extends { readonly readAt: number }>(entry: Entry | undefined): entry is Entry {
+  return entry !== undefined && elapsedMs() - entry.readAt < cacheAgeMs
 }
 
 // RFC 9110, section 11.1: the scheme is case-insensitive.
 function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+}
+
+function hashOf(authorization: string | undefined): string {
+  return hashApiKey(bearerToken(authorization) ?? '')
 }

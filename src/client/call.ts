@@ -1,11 +1,19 @@
 // The types of a call: its arguments and its result.
 
-import type { RequestBodyOption } from 'openapi-fetch'
+import type { RateLimit } from './rate-limit.js'
 
 /** Options of a single call. */
 export interface CallOptions {
   /** Aborts the call, at any point. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
+  /** The API key of this call, instead of the client's. */
+  readonly key?: string | undefined
+  /** Time limit of one attempt in milliseconds, instead of the client's. */
+  readonly timeoutMs?: number | undefined
+  /** Maximum number of attempts, instead of the client's. */
+  readonly attemptsMax?: number | undefined
+  /** The longest `Retry-After` that the call waits for, in milliseconds, instead of the client's. */
+  readonly waitMaxMs?: number | undefined
 }
 
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
@@ -29,13 +37,26 @@ export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly un
 /** The arguments of a call: the request is optional if nothing in it is required. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
 
-/** The result of a call: the decoded body, and the response with its status and headers. */
+/** The result of a call. */
 export interface CallResult<Data> {
+  /** The decoded body. */
   readonly data: Data
+  /** The response with its status and headers; its body has been read. */
   readonly response: Response
+  /** The quota that is closest to its end, if the response tells. */
+  readonly rateLimit: RateLimit | undefined
+  /**
+   * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
+   * on the last page.
+   */
+  readonly next: ((options?: CallOptions) => Promise<CallResult<Data>>) | undefined
 }
 
-/** Calls an operation. Rejects only with an ApiError. `Body` is given if the request body is not plain JSON. */
-export type Call<Operation, Data, Body = RequestBodyOption<Operation>> = (
-  ...args: Arguments<RequestOf<Operation, Body>>
-) => Promise<CallResult<Data>>
+/** Calls an operation. Rejects with an ApiError, or a TypeError if the request cannot be written. */
+export type Call<Request, Data> = (...args: Arguments<Request>) => Promise<CallResult<Data>>
+
+type Digit = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
+type NumberOf<Text> = Text extends `${infer Value extends number}` ? Value : never
+
+/** The statuses of a class: `StatusOf<4>` are those from 400 to 499. */
+export type StatusOf<Class extends number> = NumberOf<`${Class}${Digit}${Digit}`>

@@ -1,20 +1,24 @@
 // Warns about deprecated operations.
 
 import { linkTo } from './links.js'
+import type { CalledOperation } from './table.js'
 
-/** Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and successor. */
+/**
+ * Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and
+ * successor.
+ */
 export function createDeprecationWarner(
   warn: (message: string) => void,
-): (operation: string, headers: Headers) => void {
+): (operation: Pick<CalledOperation, 'id' | 'successor'>, headers: Headers) => void {
   const warned = new Set<string>()
-  return (operation, headers) => {
+  return ({ id, successor: known }, headers) => {
     const since = /^@(-?\d+)/.exec(headers.get('Deprecation') ?? '')?.[1]
-    if (since === undefined || warned.has(operation)) return
-    warned.add(operation)
+    if (since === undefined || warned.has(id)) return
+    warned.add(id)
     const sunset = Date.parse(headers.get('Sunset') ?? '')
-    const successor = linkTo('successor-version', headers.get('Link'))
+    const successor = known ?? linkTo('successor-version', headers.get('Link'))
     const parts = [
-      `${operation} has been deprecated since ${day(Number(since) * 1000)}`,
+      `${id} has been deprecated since ${day(Number(since) * 1000)}`,
       Number.isNaN(sunset) ? '' : ` and will be removed on ${day(sunset)}`,
       successor === undefined ? '' : `; use ${successor} instead`,
     ]

@@ -1,6 +1,7 @@
 // The error of the client.
 
-import type { ErrorBody, ErrorCode } from '../../generated/operations.js'
+import type { ErrorCode } from '../../generated/operations.js'
+import { type RateLimit, readRateLimit, readRetryAfter } from './rate-limit.js'
 
 /** Errors that the client detects. */
 export type ClientErrorCode =
@@ -8,30 +9,49 @@ export type ClientErrorCode =
   | 'aborted'
   /** No response within `timeoutMs`. */
   | 'timeout'
-  /** The connection failed or broke. */
+  /** The connection failed or broke, or a browser refused the request because of CORS. */
   | 'unreachable'
   /** 304: the representation has not changed, in response to a conditional request (`If-None-Match`). */
   | 'not_modified'
   /** Another 3xx response, which `fetch` did not follow, for example because it has no `Location`. */
   | 'redirect'
+  /** An error response with a body of its own, without a code: `status` and `body` tell. */
+  | 'http_error'
   /** A response that the contract does not declare, for example from a proxy. */
   | 'unexpected_answer'
 
 /** A code of the contract or of the client, or one added to the contract later. */
 export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
-/** Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with a line break). */
+interface Details {
+  readonly operation: string
+  readonly response?: Response
+  readonly body?: unknown
+  readonly cause?: unknown
+}
+
+/**
+ * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
+ * a line break).
+ */
 export class ApiError extends Error {
   override name = 'ApiError'
+  /** The name of the operation. */
+  readonly operation: string
+  /** The response, if there was one; its body has been read. */
+  readonly response: Response | undefined
+  /** The decoded body of an error response; undefined if it has none, or not the declared one. */
+  readonly body: unknown
 
   constructor(
     readonly code: ApiErrorCode,
     message: string,
-    /** The response, if there was one; its body has been read. */
-    readonly response?: Response,
-    cause?: unknown,
+    { operation, response, body, cause }: Details,
   ) {
     super(message, { cause })
+    this.operation = operation
+    this.response = response
+    this.body = body
   }
 
   /** The HTTP status, if there was a response. */
@@ -43,28 +63,20 @@ export class ApiError extends Error {
   get requestId(): string | undefined {
     return this.response?.headers.get('X-Request-Id') ?? undefined
   }
-}
 
-/** Converts an error response. */
-export function errorOf(response: Response, text: string): ApiError {
-  const body = parseError(text)
-  if (body !== undefined) return new ApiError(body.code, body.message, response)
-  if (response.status === 304) return new ApiError('not_modified', 'Not modified.', response)
-  if (response.status >= 300 && response.status < 400)
-    return new ApiError(
-      'redirect',
-      `HTTP status ${response.status}: a redirect that was not followed.`,
-      response,
-    )
-  return new ApiError('unexpected_answer', `HTTP status ${response.status}, without an error body.`, response)
-}
+  /** The quota that is closest to its end, if the response tells. */
+  get rateLimit(): RateLimit | undefined {
+    return this.response && readRateLimit(this.response.headers)
+  }
 
-function parseError(text: string): ErrorBody | undefined {
-  try {
-    const body: unknown = JSON.parse(text)
-    const { code, message } = (body ?? {}) as Partial<ErrorBody>
-    return typeof code === 'string' && typeof message === 'string' ? (body as ErrorBody) : undefined
-  } catch {
-    return undefined
+  /** The wait that the response asks for (`Retry-After`), in milliseconds from now. */
+  get retryAfterMs(): number | undefined {
+    return readRetryAfter(this.response?.headers.get('Retry-After'), Date.now())
+  }
+
+  /** For logs: without the response and the cause, which may contain personal data. */
+  toJSON(): object {
+    const { name, code, message, operation, status, requestId } = this
+    return { name, code, message, operation, status, requestId }
   }
 }

@@ -1,15 +1,15 @@
 // One call over HTTP: attempts with a time limit each, until one succeeds or the call fails.
 
-import { ApiError, errorOf } from './error.js'
-import { asksForRetry, type Clock, isRepeatable, type RetryLimits, waitBefore } from './retry.js'
-import type { ClientOperation } from './table.js'
+import { startTimer } from './clock.js'
+import { ApiError } from './error.js'
+import { readError } from './error-response.js'
+import type { Settings } from './options.js'
+import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
+import type { CalledOperation } from './table.js'
+import { mayRecover, unreachable } from './unreachable.js'
 
-/** Options of every exchange of a client. */
-export interface ExchangeOptions extends RetryLimits {
-  readonly fetch: (request: Request) => Promise<Response>
-  readonly timeoutMs: number
-  readonly clock: Clock
-}
+/** What an exchange needs of the settings. */
+export type ExchangeOptions = Omit<Settings, 'baseUrl' | 'headers'>
 
 /**
  * Sends a request, with retries, and returns the successful response. Its body has been buffered.
@@ -17,59 +17,67 @@ export interface ExchangeOptions extends RetryLimits {
  */
 export async function exchange(
   request: Request,
-  operation: ClientOperation,
+  operation: CalledOperation,
   options: ExchangeOptions,
 ): Promise<Response> {
-  for (let attempts = 1; ; attempts++) {
-    const outcome = await attempt(request.clone(), options)
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await send(request, operation, options)
+    const response = outcome instanceof ApiError ? outcome.response : outcome
+    // Errors have the headers, too.
+    if (response !== undefined) options.warnIfDeprecated(operation, response.headers)
     if (!(outcome instanceof ApiError)) return outcome
-    const wait = isRepeatable(operation) ? waitAfter(outcome, attempts, options) : undefined
-    if (wait === undefined) throw outcome
-    await options.clock.wait(wait, request.signal).catch((reason) => {
-      throw aborted(reason)
+    const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
+    if (waitMs === undefined) throw outcome
+    options.onRetry({ operation: operation.id, attempt, waitMs, error: outcome })
+    await options.clock.wait(waitMs, request.signal).catch((reason) => {
+      throw aborted(operation, reason)
     })
   }
 }
 
-function waitAfter({ code, response }: ApiError, attempts: number, options: ExchangeOptions) {
-  const isTransient = response === undefined ? code === 'unreachable' : asksForRetry(response)
+function waitAfter(error: ApiError, url: string, attempt: number, options: ExchangeOptions) {
+  const { code, response } = error
+  const isTransient =
+    response === undefined ? code === 'timeout' || mayRecover(error, url) : asksForRetry(response)
   return isTransient
-    ? waitBefore(attempts, response?.headers.get('Retry-After'), options, options.clock)
+    ? waitBefore(attempt, response?.headers.get('Retry-After'), options, options.clock)
     : undefined
 }
 
-// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported versions of Node may
-// garbage-collect the latter before it fires.
-async function attempt(
+// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported
+// versions of Node may garbage-collect the latter before it fires.
+async function send(
   request: Request,
+  operation: CalledOperation,
   { fetch, timeoutMs }: ExchangeOptions,
 ): Promise<Response | ApiError> {
   const controller = new AbortController()
   const forwardAbort = () => controller.abort(request.signal.reason)
-  if (request.signal.aborted) return aborted(request.signal.reason)
+  if (request.signal.aborted) return aborted(operation, request.signal.reason)
   request.signal.addEventListener('abort', forwardAbort)
-  const timer = setTimeout(() => controller.abort(), timeoutMs)
+  const cancelTimer = startTimer(timeoutMs, () => controller.abort())
   try {
-    const response = await fetch(new Request(request, { signal: controller.signal }))
+    const response = await fetch(new Request(request.clone(), { signal: controller.signal }))
     const body = await response.arrayBuffer()
-    const copy = copyOf(response, body)
-    return response.ok ? copy : errorOf(copy, new TextDecoder().decode(body))
-  } catch (error) {
-    if (request.signal.aborted) return aborted(request.signal.reason)
-    if (controller.signal.aborted)
-      return new ApiError('timeout', `No response within ${timeoutMs} ms.`, undefined, error)
-    return new ApiError('unreachable', 'The service cannot be reached.', undefined, error)
+    const copy = copyOf(response, body, request.url)
+    return response.ok ? copy : readError(operation, copy, body)
+  } catch (cause) {
+    if (request.signal.aborted) return aborted(operation, request.signal.reason)
+    if (!controller.signal.aborted) return unreachable(operation, request.url, cause)
+    return new ApiError('timeout', `No response within ${timeoutMs} ms.`, { operation: operation.id, cause })
   } finally {
-    clearTimeout(timer)
+    cancelTimer()
     request.signal.removeEventListener('abort', forwardAbort)
   }
 }
 
-// A response that can be read again. The constructor accepts no body for a status such as 204, not even an empty one.
-function copyOf({ status, statusText, headers }: Response, body: ArrayBuffer): Response {
-  return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
+// A response that can be read again, with the URL that it came from. The constructor accepts no body for a
+// status such as 204, not even an empty one.
+function copyOf({ status, statusText, headers, url }: Response, body: ArrayBuffer, asked: string): Response {
+  const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
+  return Object.defineProperty(copy, 'url', { value: url || asked })
 }
 
-function aborted(reason: unknown): ApiError {
-  return new ApiError('aborted', 'The call was aborted.', undefined, reason)
+function aborted({ id }: CalledOperation, cause: unknown): ApiError {
+  return new ApiError('aborted', 'The call was aborted.', { operation: id, cause })
 }

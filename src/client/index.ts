@@ -1,20 +1,25 @@
-// The typed client: `import { createClient } from 'animal-store-client'`. It uses code generated from the contract, and no code of
-// the server.
+// The typed client: `import { createClient } from 'animal-store-client'`. It uses code generated from the
+// contract, and no code of the server.
 
-import { type Calls, table } from '../../generated/client.js'
+import { type Calls, type Errors, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
 import type { Arguments, CallResult } from './call.js'
-import { buildClient, type ClientOptions } from './client.js'
+import { buildClient } from './client.js'
+import { ApiError } from './error.js'
+import { declaresError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
+import type { ClientOptions } from './options.js'
+import { operationOf } from './table.js'
 
 export type { Calls } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
 export type { CallOptions, CallResult } from './call.js'
-export type { ClientOptions } from './client.js'
 export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
 export { encode as stringify } from './json.js'
+export type { ClientOptions, Retry } from './options.js'
+export type { RateLimit } from './rate-limit.js'
 
 /** The names of the operations. */
 export type OperationId = keyof Calls
@@ -31,6 +36,16 @@ export type PagedId = {
   [Id in OperationId]: CallData<Id> extends readonly unknown[] ? Id : never
 }[OperationId]
 
+/**
+ * The error responses that the contract declares for an operation, distinguished by `status`, each with its
+ * `body`.
+ */
+export type ErrorOf<Id extends OperationId> = Errors[Id] extends infer Declared
+  ? Declared extends { readonly status: infer Status; readonly body: infer Body }
+    ? ApiError & { readonly status: Status; readonly body: Body }
+    : never
+  : never
+
 /** A function for each operation of the contract, and `pages` and `items` for lists. */
 export interface Client extends Calls {
   /** Iterates over the pages of a list. Each page is requested when the iteration reaches it. */
@@ -46,9 +61,11 @@ export interface Client extends Calls {
 }
 
 /**
- * Creates a client. On 429 and 503 a call waits for `Retry-After`, or with exponential backoff and jitter, and retries, unless a
- * repetition could take effect twice.
- * @throws {TypeError} if `baseUrl` is not an http or https URL, or `key` cannot be sent in a header
+ * Creates a client. After 408, 429, 500, 502, 503, 504, a timeout or a lost connection a call waits for
+ * `Retry-After`, or with exponential backoff and jitter, and retries, unless a repetition could take effect
+ * twice.
+ * @throws {TypeError} if an option is unknown or invalid: `baseUrl` without the contract's prefix, a `key`
+ * that cannot be sent in a header, a duration that is not a number
  */
 export function createClient(options: ClientOptions): Client {
   const { operations, pages, items } = buildClient(table, options)
@@ -56,11 +73,25 @@ export function createClient(options: ClientOptions): Client {
   return { ...operations, pages, items } as unknown as Client
 }
 
+/**
+ * Whether an error is a response that the contract declares for an operation. Its `status` then tells the
+ * type of its `body`.
+ */
+export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id): error is ErrorOf<Id> {
+  return (
+    error instanceof ApiError &&
+    error.operation === operation &&
+    error.code !== 'unexpected_answer' &&
+    error.cause === undefined &&
+    declaresError(operationOf(table, operation), error.status ?? 0)
+  )
+}
+
 type Schemas = components['schemas']
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Without, an integer is a bigint if
- * a number would round it.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Without,
+ * an integer is a bigint if a number would round it.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]

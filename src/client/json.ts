@@ -1,4 +1,5 @@
-// JSON without rounding. An int64 is always a bigint, so that its type does not depend on its value; any other number is a number.
+// JSON without rounding. An int64 is always a bigint, so that its type does not depend on its value; any
+// other number is a number.
 
 import { parse, stringify } from 'lossless-json'
 import { exactNumber } from '../lib/exact-number.js'

@@ -1,4 +1,7 @@
-// The `Link` header (RFC 8288).
+// The `Link` header (RFC 8288), and the next page that it names.
+
+import { ApiError } from './error.js'
+import type { CalledOperation } from './table.js'
 
 /** Returns the target of the link with a relation, unresolved. */
 export function linkTo(relation: string, header: string | null): string | undefined {
@@ -9,4 +12,24 @@ export function linkTo(relation: string, header: string | null): string | undefi
     if (relations.includes(relation)) return target
   }
   return undefined
+}
+
+/**
+ * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). The link is
+ * followed with the key, so it must not lead out of the base URL.
+ * @throws {ApiError} `unexpected_answer` if it does
+ */
+export function resolveLink(
+  target: string,
+  response: Response,
+  baseUrl: string,
+  operation: CalledOperation,
+): string {
+  const url = URL.canParse(target, response.url) ? new URL(target, response.url) : undefined
+  const base = new URL(baseUrl)
+  const isInside =
+    url?.origin === base.origin && `${url.pathname}/`.startsWith(`${base.pathname.replace(/\/+$/, '')}/`)
+  if (url !== undefined && isInside && url.username === '' && url.password === '') return url.href
+  const message = `The next page, ${url?.href ?? target}, is not under ${baseUrl}.`
+  throw new ApiError('unexpected_answer', message, { operation: operation.id, response })
 }

@@ -29,7 +29,8 @@ export function writeRequestBody(
   return { content: form, mediaType: undefined }
 }
 
-// The type of a Blob takes precedence: if the contract declares a range, such as `image/*`, only the Blob knows the type.
+// The type of a Blob takes precedence: if the contract declares a range, such as `image/*`, only the Blob
+// knows the type.
 function bytes(content: Uint8Array | Blob, mediaType = 'application/octet-stream'): EncodedBody {
   const own = content instanceof Blob ? content.type : ''
   return { content, mediaType: own || mediaType }

@@ -55,15 +55,44 @@ export interface ClientOperation {
   readonly idempotent?: true
   readonly parameters?: readonly ClientParameter[]
   readonly body?: ClientBody
-  /** If responses are not only JSON: the media types of the body, by status, `2xx` or `default`. */
+  /** The statuses of the declared error responses: `404` or `4xx`; `default` alone if it is declared. */
+  readonly errors?: readonly string[]
+  /** If responses are not only JSON, or have no body: its media types, by status, `2xx` or `default`. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** Where int64 occurs in the response body, by status, `2xx` or `default`. */
   readonly int64?: Readonly<Record<string, Place>>
+  /** The operation that replaces this one. */
+  readonly successor?: string
 }
 
 /** The operations of a contract, and its schemas that contain int64. */
 export interface ClientTable {
+  /** The name and version of the package, for `User-Agent`. */
+  readonly agent: string
+  /** The path that every operation's path continues: `/v1`. */
+  readonly prefix: string
   readonly operations: Readonly<Record<string, ClientOperation>>
   /** By `$ref`. */
   readonly schemas: Readonly<Record<string, Place>>
+}
+
+/** An operation with its name, and the schemas that its responses refer to. */
+export interface CalledOperation extends ClientOperation {
+  readonly id: string
+  readonly schemas: ClientTable['schemas']
+}
+
+/** Finds an operation. @throws {TypeError} if there is none of that name */
+export function operationOf({ operations, schemas }: ClientTable, id: string): CalledOperation {
+  const operation = Object.hasOwn(operations, id) ? operations[id] : undefined
+  if (operation === undefined) throw new TypeError(`unknown operation: ${id}`)
+  return { ...operation, id, schemas }
+}
+
+/** What is declared for a status: by itself, by its class, or by `default`. */
+export function ofStatus<Each>(
+  declared: Readonly<Record<string, Each>> = {},
+  status: number,
+): Each | undefined {
+  return declared[status] ?? declared[`${String(status)[0]}xx`] ?? declared.default
 }

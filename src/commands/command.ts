@@ -21,12 +21,13 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /**
- * Reads the configuration. Warns of misspelt variables: without DATABASE_URL, for example, a command would use the embedded database.
- * @throws {OperatorError} naming every invalid variable
+ * Reads the configuration. Unlike the service, a command refuses misspelt variables: it would use another database, or create no role,
+ * and exit 0.
+ * @throws {OperatorError} naming every invalid or misspelt variable
  */
 export function readEnvironment(): Config {
   const config = readConfig(process.env)
-  for (const text of config.misspelt) process.stderr.write(`${text}\n`)
+  if (config.misspelt.length > 0) throw new OperatorError(config.misspelt.join('\n'))
   return config
 }
 

@@ -6,10 +6,10 @@ import { type Logger, pino } from 'pino'
 import type { Config } from '../config.js'
 import { connect } from '../database/connect.js'
 import type { RootSql } from '../database/database.js'
-import { type Login, prepareServiceRole } from '../database/roles.js'
+import { prepareServiceRole } from '../database/roles.js'
 import { unlessAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
+import { readPostgresUrl } from '../lib/postgres-url.js'
 import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
@@ -34,13 +34,10 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     throw new UsageError(
       'DATABASE_URL is required. The embedded database is migrated when the service starts.',
     )
-  const { SERVICE_DATABASE_URL, SERVICE_PASSWORD } = process.env
-  const login = SERVICE_DATABASE_URL ? readLogin(SERVICE_DATABASE_URL, SERVICE_PASSWORD) : undefined
   const log = pino({ level: 'info', base: null })
   const database = await connect(config, log, interruption)
   try {
-    if (login !== undefined)
-      await unlessAborted(prepareRole(database.sql, login, config, { log, interruption }), interruption)
+    await unlessAborted(prepareRole(database.sql, config, { log, interruption }), interruption)
   } finally {
     await database.close(interruption)
   }
@@ -48,34 +45,19 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 
 async function prepareRole(
   sql: RootSql,
-  login: Login,
-  { handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
+  { serviceDatabaseUrl, servicePassword, handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
   { log, interruption }: { readonly log: Logger; readonly interruption: AbortSignal },
 ): Promise<void> {
+  if (serviceDatabaseUrl === undefined) return
+  const { username: name, password: inUrl } = readPostgresUrl(serviceDatabaseUrl)
+  const password = inUrl || servicePassword
   const [row] = await sql<{ name: string }[]>`select current_user as name`
-  if (row?.name === login.name)
+  if (row?.name === name)
     throw new OperatorError(
-      `SERVICE_DATABASE_URL must have a role other than ${login.name}, the owner in DATABASE_URL.`,
+      `SERVICE_DATABASE_URL must have a role other than ${name}, the owner in DATABASE_URL.`,
     )
-  await prepareServiceRole(sql, login, handlerTimeoutMs, { timeoutMs, log, interruption })
-  log.info({ role: login.name }, 'service role is ready: it may read and write rows')
-}
-
-function readLogin(text: string, servicePassword = ''): Login {
-  const { username, password } = readServiceUrl(text)
-  const login = { name: username, password: password || servicePassword }
-  if (login.name !== '' && login.password !== '') return login
-  throw new OperatorError(
-    'SERVICE_DATABASE_URL must be a URL with a user and a password; the password can be in SERVICE_PASSWORD.',
-  )
-}
-
-function readServiceUrl(text: string): PostgresUrl {
-  try {
-    return readPostgresUrl(text)
-  } catch (error) {
-    throw new OperatorError(`SERVICE_DATABASE_URL ${(error as Error).message}`)
-  }
+  await prepareServiceRole(sql, { name, password }, handlerTimeoutMs, { timeoutMs, log, interruption })
+  log.info({ role: name }, 'service role is ready: it may read and write rows')
 }
 
 runCommand(usage, main)

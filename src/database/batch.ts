@@ -43,7 +43,7 @@ export function batched<Input, Output>(
     const key = sql.pool ?? sql
     let queue = queues.get(key)
     if (queue === undefined) {
-      queue = new BatchQueue(holdOf(sql), run, sql.pool === undefined ? oneBatch : limits)
+      queue = new BatchQueue(sourceOf(sql), run, sql.pool === undefined ? oneBatch : limits)
       queues.set(key, queue)
       sql.probes?.add(probe)
     }
@@ -51,13 +51,15 @@ export function batched<Input, Output>(
   }
 }
 
-/** Calls `run` with the connection or the tag to send statements on. */
-type Hold<Target> = (run: (target: Target) => Promise<void>) => Promise<void>
+/** Lends what a batch sends its statements on. */
+interface Source<Target> {
+  hold(signal: undefined, run: (target: Target) => Promise<void>): Promise<void>
+}
 
-function holdOf(sql: Sql): Hold<Sql> {
+function sourceOf(sql: Sql): Source<Sql> {
   const { pool } = sql
-  if (pool === undefined) return (run) => run(sql)
-  return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
+  if (pool === undefined) return { hold: (_, run) => run(sql) }
+  return { hold: (signal, run) => pool.hold(signal, (held) => run(held.sqlUntil(undefined))) }
 }
 
 interface Caller<Input, Output> {
@@ -74,7 +76,7 @@ export class BatchQueue<Target, Input, Output> {
   #isScheduled = false
 
   constructor(
-    readonly hold: Hold<Target>,
+    readonly source: Source<Target>,
     readonly run: Batch<Target, Input, Output>,
     readonly limits = defaultLimits,
   ) {}
@@ -107,7 +109,7 @@ export class BatchQueue<Target, Input, Output> {
   async #send(): Promise<void> {
     this.#inFlight++
     try {
-      await this.hold((target) => this.#serveNext(target))
+      await this.source.hold(undefined, (target) => this.#serveNext(target))
     } catch (error) {
       // No connection is available.
       for (const { reject } of this.#waiting.splice(0)) reject(error)

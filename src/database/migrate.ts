@@ -77,18 +77,24 @@ async function appliedMigrations(sql: Sql): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, checksum }) => [name, checksum]))
 }
 
-/** The names of the folder's migrations, in the order in which they apply. */
+/** The names of the migrations in a folder and its subfolders, in the order in which they apply. */
 export async function migrationNames(folder: string): Promise<string[]> {
-  const names = await readdir(folder)
-  return names.filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort()
+  return (await migrationFiles(folder)).map((file) => path.basename(file))
+}
+
+async function migrationFiles(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true })
+  return files
+    .filter((file) => /^\d{4}-[\w-]+\.sql$/.test(path.basename(file)))
+    .sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1))
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const names = await migrationNames(folder)
+  const files = await migrationFiles(folder)
   return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(path.join(folder, name), 'utf8')
-      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    files.map(async (file) => {
+      const text = await readFile(path.join(folder, file), 'utf8')
+      return { name: path.basename(file), text, checksum: createHash('sha256').update(text).digest('hex') }
     }),
   )
 }

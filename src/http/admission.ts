@@ -2,7 +2,7 @@
 // request against the rate limits, and refuses one that is over a limit, malformed, or for no route.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Authenticate } from '../auth/authentication.js'
+import type { Authentication } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
 import { callbackify, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { requestPath } from '../lib/request-path.js'
@@ -43,7 +43,7 @@ export interface Admission {
 
 export interface AdmissionParts {
   readonly contract: Contract
-  readonly authenticate: Authenticate
+  readonly authentication: Authentication
   readonly rateLimiter: RateLimiter
   readonly loadShedder: LoadShedder
 }
@@ -73,37 +73,43 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.addHook('onRequest', (request, reply, done) => callbackify(() => receive(request, reply), done))
 }
 
-function createAdmission({ contract, authenticate, rateLimiter, loadShedder }: AdmissionParts): Admission {
-  function countClient(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
+function createAdmission({ contract, authentication, rateLimiter, loadShedder }: AdmissionParts): Admission {
+  const countClient = (request: FastifyRequest, reply: FastifyReply, client: Client) => {
     request.client = client
     return rateLimiter.count(request, reply)
   }
-
   // Not refused yet, because the operation may be public. An error other than a refusal fails the request without counting it.
-  function countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
+  const countAddress = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
     if (!(error instanceof RequestError)) throw error
     request.authenticationError = error
     return rateLimiter.count(request, reply)
+  }
+  const lookUp = (request: FastifyRequest, reply: FastifyReply, authorization: string | undefined) => {
+    // A key that this process has never found may be a guess.
+    const lane = authentication.recall(authorization) ? 'work' : 'unknown keys'
+    return loadShedder
+      .run(() => authentication.lookUp(authorization), lane)
+      .then(
+        (client) => countClient(request, reply, client),
+        (error) => countAddress(request, reply, error),
+      )
   }
 
   return {
     admit(request, reply) {
       if (!isCounted(request, contract)) return undefined
-      let found: ReturnType<Authenticate>
+      const { authorization } = request.headers
+      let known: Client | undefined
       try {
-        found = authenticate(request.headers.authorization)
+        known = authentication.known(authorization)
       } catch (error) {
         return countAddress(request, reply, error)
       }
-      if (!('run' in found)) return countClient(request, reply, found)
-      return loadShedder.run(found.run, found.isKnown ? 'work' : 'unknown keys').then(
-        (client) => countClient(request, reply, client),
-        (error) => countAddress(request, reply, error),
-      )
+      return known ? countClient(request, reply, known) : lookUp(request, reply, authorization)
     },
     setLastHeaders(request, reply) {
       if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
-      request.client = authenticate.recall(request.headers.authorization)
+      request.client = authentication.recall(request.headers.authorization)
       rateLimiter.setLastHeaders(request, reply)
     },
   }

@@ -1,6 +1,7 @@
 // Requests that a proxy in front of the service may have parsed differently (request smuggling).
 
 import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
 import { closeAfter } from './connections.js'
 
 /** Whether a request is ambiguous. If so, its response is the last of its connection. */
@@ -10,10 +11,10 @@ export function closeIfAmbiguous(request: IncomingMessage): boolean {
   return true
 }
 
-// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host. A transfer coding other than chunked, or any in HTTP/1.0, leaves
-// the end of the body unknown. (The RFC suggests 501 for an unknown coding, but a 5xx would count as an error of the service.) Of two
-// Authorization or Content-Type headers Node takes the first, and a proxy may take the other.
-function isAmbiguous({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host, and it must be valid. A transfer coding other than chunked, or any
+// in HTTP/1.0, leaves the end of the body unknown. (The RFC suggests 501 for an unknown coding, but a 5xx would count as an error of the
+// service.) Of two Authorization or Content-Type headers Node takes the first, and a proxy may take the other.
+function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   const seen = { host: 0, authorization: 0, 'content-type': 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? ''
@@ -22,5 +23,14 @@ function isAmbiguous({ rawHeaders, httpVersion }: IncomingMessage): boolean {
     if (name === 'host' || name === 'authorization' || name === 'content-type') seen[name]++
   }
   const isRepeated = seen.host > 1 || seen.authorization > 1 || seen['content-type'] > 1
-  return isRepeated || (seen.host === 0 && httpVersion === '1.1')
+  if (isRepeated || (seen.host === 0 && httpVersion === '1.1')) return true
+  return headers.host !== undefined && !isHost(headers.host)
+}
+
+// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name, which may be empty, or an address, and a port.
+const host = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i
+
+function isHost(text: string): boolean {
+  const [whole, ipv6] = host.exec(text) ?? []
+  return whole !== undefined && (ipv6 === undefined || isIPv6(ipv6))
 }

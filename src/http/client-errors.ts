@@ -2,7 +2,7 @@
 // body, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
@@ -16,69 +16,72 @@ import {
   requestFault,
   toRequestError,
 } from '../openapi/index.js'
-import { afterResponses, ifStillIncomplete, lingeringClose, responseHasStarted } from './connections.js'
+import {
+  afterResponses,
+  closeAfter,
+  ifStillIncomplete,
+  lingeringClose,
+  responseHasStarted,
+} from './connections.js'
 import type { Lifetimes } from './lifetime.js'
 
-/**
- * Creates the handlers of Node's `clientError` and `connect` events. A CONNECT gets 400, because this is not a proxy; Node's
- * default closes its connection without a response.
- */
-export function createClientErrorHandlers(
-  contract: Contract,
-  log: Logger,
-  lifetimes: Lifetimes,
-  { isAddressLogged }: Pick<Config, 'isAddressLogged'>,
-) {
+/** The handlers of Node's `clientError` and `connect` events. */
+export class ClientErrors {
   // Bytes after the first error cause more errors. Only the first gets a response.
-  const refused = new WeakSet<Socket>()
+  readonly #refused = new WeakSet<Socket>()
 
-  function clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (refused.has(socket)) return
+  constructor(
+    readonly contract: Contract,
+    readonly log: Logger,
+    readonly lifetimes: Lifetimes,
+    readonly config: Pick<Config, 'isAddressLogged'>,
+  ) {}
+
+  readonly clientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (this.#refused.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-      ifStillIncomplete(socket, () => refuseOnce(socket, error))
-    else refuseOnce(socket, error)
+      ifStillIncomplete(socket, () => this.#refuseOnce(socket, error))
+    else this.#refuseOnce(socket, error)
   }
 
-  function refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
-    if (refused.has(socket)) return
-    refused.add(socket)
+  /** A CONNECT gets 400, because this is not a proxy; Node's default closes its connection without a response. */
+  readonly connect = (request: IncomingMessage, stream: Duplex): void => {
+    const socket = stream as Socket // always, on an HTTP server
+    closeAfter(request) // Node has given the parser away
+    socket.on('error', () => socket.destroy()) // Node has removed its own listener
+    const fault = requestFault('malformed_request', this.contract)
+    afterResponses(socket, () => this.#respond(socket, fault, 'CONNECT'))
+  }
+
+  #refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
+    if (this.#refused.has(socket)) return
+    this.#refused.add(socket)
     // Earlier requests on the connection may still be running: their responses come first.
     afterResponses(socket, () => {
       // Writing into a response that has started would corrupt it.
       if (!socket.writable || responseHasStarted(socket)) socket.destroy()
-      else refuse(socket, error)
+      else this.#refuse(socket, error)
     })
   }
 
-  function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
-    const fault = clientFault(error, contract)
+  #refuse(socket: Socket, error: NodeJS.ErrnoException): void {
+    const fault = clientFault(error, this.contract)
     // If the headers have arrived, Fastify has the request: respond through it, with its headers and its log line.
-    const incomplete = lifetimes.incompleteOn(socket)
-    if (incomplete !== undefined) {
-      incomplete.fail(fault)
-      return
-    }
-    respond(socket, fault, error.code)
+    const incomplete = this.lifetimes.incompleteOn(socket)
+    if (incomplete === undefined) this.#respond(socket, fault, error.code)
+    else incomplete.fail(fault)
   }
 
-  function connect(_request: unknown, stream: Duplex): void {
-    const socket = stream as Socket // always, on an HTTP server
-    socket.on('error', () => socket.destroy()) // Node has removed its own listener
-    afterResponses(socket, () => respond(socket, requestFault('malformed_request', contract), 'CONNECT'))
-  }
-
-  function respond(socket: Socket, fault: RequestError<string>, reason: string | undefined): void {
+  #respond(socket: Socket, fault: RequestError<string>, reason: string | undefined): void {
     const requestId = randomUUID()
-    const body = errorBody(fault, contract)
-    const address = isAddressLogged ? readAddress(socket.remoteAddress) : undefined
-    log.info({ requestId, status: body.status, address, reason }, 'request refused')
+    const body = errorBody(fault, this.contract)
+    const address = this.config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
+    this.log.info({ requestId, status: body.status, address, reason }, 'request refused')
     // Node would run a request that timed out if the rest of it were read.
     const rest = body.code === 'request_timeout' ? 'unread' : 'discard'
-    lingeringClose(socket, lastResponse(requestId, body, contract), rest)
+    lingeringClose(socket, lastResponse(requestId, body, this.contract), rest)
   }
-
-  return { clientError, connect }
 }
 
 function lastResponse(

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/after-reading.js'
-import { closeUnusedConnections, followsLastRequest, mustClose, watchConnections } from './connections.js'
+import { closeAfterUpgrade, closeUnusedConnections, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,16 +12,16 @@ declare module 'fastify' {
 }
 
 /**
- * Defers each request to the next iteration of the event loop, and drops requests after the last of a connection. There are two reasons.
+ * Defers each request to the next iteration of the event loop. There are two reasons.
  * Node emits a request before it has read the rest of the packet: an early response would close the connection of a request that
  * has arrived completely, or precede a second response, when the body turns out to be malformed. And libuv keeps reading while more than a
  * thousand sockets are readable: clients that get an immediate response and send again would keep it there for seconds.
  */
 export function deferRequests(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) =>
+  app.addHook('onRequest', (request, _reply, done) =>
     afterReading(() => {
-      if (followsLastRequest(request.raw)) reply.hijack()
-      else done()
+      closeAfterUpgrade(request.raw)
+      done()
     }),
   )
 }

@@ -57,17 +57,26 @@ const lastRequests = new WeakMap<Socket, IncomingMessage>()
 
 /** Makes a request the last of its connection. */
 export function closeAfter(request: IncomingMessage): void {
-  if (!lastRequests.has(request.socket)) lastRequests.set(request.socket, request)
+  const { socket } = request
+  if (lastRequests.has(socket)) return
+  lastRequests.set(socket, request)
+  // Node calls this after the last response.
+  socket.destroySoon = () => lingeringClose(socket)
 }
 
-/** Whether a request follows the last one of its connection, and must be dropped: it may be part of that request's body. */
-export function followsLastRequest(request: IncomingMessage): boolean {
-  const last = lastRequests.get(request.socket)
-  return last !== undefined && last !== request
+/** Whether the last request of a connection has arrived completely: what follows is discarded (RFC 9112, section 9.6). */
+export function hasReceivedLast(socket: Socket): boolean {
+  const last = lastRequests.get(socket)
+  return last !== undefined && (last.complete || last.method === 'CONNECT')
 }
 
-// RFC 9112, section 6.3: a request without these headers has no body.
-function hasArrived({ complete, headers }: IncomingMessage): boolean {
+/** Makes a request with `Upgrade` the last: nothing upgrades (RFC 9110, section 7.8), but Node drops the bytes behind it. */
+export function closeAfterUpgrade(request: IncomingMessage): void {
+  if (request.headers.upgrade !== undefined) closeAfter(request)
+}
+
+/** Whether the whole request has arrived. One without these headers has no body (RFC 9112, section 6.3). */
+export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined)
 }
 
@@ -80,8 +89,6 @@ export function mustClose(request: IncomingMessage): boolean {
   if (lastRequests.get(socket) === request) return true
   if (hasArrived(request) || !socket.writable) return false
   closeAfter(request)
-  // Node calls this after the last response.
-  socket.destroySoon = () => lingeringClose(socket)
   return true
 }
 
@@ -123,8 +130,11 @@ export function responseHasStarted(socket: Socket): boolean {
   return currentResponse(socket)?.headersSent === true
 }
 
-// Node stores the current response on the socket. Its default clientError handler uses this property, which its types do not have.
-function currentResponse(socket: Socket): ServerResponse | undefined {
+/**
+ * The response that is being written, or the first that will be; undefined if no request of the connection is in flight. Node stores it on
+ * the socket. Its default clientError handler uses this property, which its types do not have.
+ */
+export function currentResponse(socket: Socket): ServerResponse | undefined {
   const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage
   return message instanceof ServerResponse ? message : undefined
 }

@@ -4,6 +4,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../openapi/index.js'
+import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
 
 // How long a browser caches a preflight response, in seconds.
@@ -44,8 +45,9 @@ export function addCors(app: FastifyInstance, origins: readonly string[], { oper
   function answerPreflight(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     const { 'access-control-request-method': method, 'access-control-request-headers': headers } =
       request.headers
-    if (request.method !== 'OPTIONS' || method === undefined || !isAllowed(request)) {
-      done()
+    const isPreflight = request.method === 'OPTIONS' && method !== undefined && isAllowed(request)
+    if (!isPreflight || closeIfAmbiguous(request.raw)) {
+      done() // admission refuses an ambiguous request
       return
     }
     setCommonHeaders(request, reply)

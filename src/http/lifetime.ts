@@ -6,7 +6,8 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
-import { type Contract, type RequestError, requestFault, unavailable } from '../openapi/index.js'
+import { type RequestError, unavailable } from '../openapi/index.js'
+import { hasArrived } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +17,7 @@ declare module 'fastify' {
 }
 
 export interface Timeouts {
-  /** From the headers of a request to its response. */
+  /** From the arrival of a whole request to its response. */
   readonly handlerTimeoutMs: number
   /** Of one statement. A request with less time left sends no more statements. */
   readonly statementTimeoutMs: number
@@ -30,17 +31,24 @@ const margin = 0.25
 
 /** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for the request. */
 export class Lifetime implements Signal {
-  readonly #timer: NodeJS.Timeout
-  readonly #lastStartMs: number
+  #timer: NodeJS.Timeout | undefined
+  #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
 
   constructor(
     readonly reply: FastifyReply,
-    { handlerTimeoutMs, statementTimeoutMs }: Timeouts,
-    onTimeout: (lifetime: Lifetime) => void,
+    readonly timeouts: Timeouts,
+    readonly onTimeout: (lifetime: Lifetime) => void,
   ) {
+    if (hasArrived(reply.request.raw)) this.start()
+  }
+
+  /** Starts the timer, unless it has started. Until then a request that is still arriving has Node's timeout, whose response is 408. */
+  start(): void {
+    if (this.#timer !== undefined) return
+    const { handlerTimeoutMs, statementTimeoutMs } = this.timeouts
     this.#lastStartMs = performance.now() + handlerTimeoutMs - statementTimeoutMs * (1 + margin)
-    this.#timer = setTimeout(onTimeout, handlerTimeoutMs, this).unref()
+    this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
   }
 
   /** The response is sent, or the client has disconnected. */
@@ -72,19 +80,20 @@ export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Set<Lifetime>>()
   readonly #onEnd: OnEnd[] = []
 
-  constructor(
-    readonly timeouts: Timeouts,
-    readonly contract: Contract,
-  ) {}
+  constructor(readonly timeouts: Timeouts) {}
 
   /**
-   * Adds the hooks that track every request. A request without a response in time gets 503, or 408 if it has not arrived completely:
-   * then the client is too slow.
+   * Adds the hooks that track every request. A request without a response in time gets 503.
    */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
     app.addHook('onRequest', (request, reply, done) => {
       request.lifetime = this.#begin(request.raw.socket, reply)
+      done()
+    })
+    // The body has been read.
+    app.addHook('preValidation', (request, _reply, done) => {
+      request.lifetime?.start()
       done()
     })
     app.addHook('onResponse', (request, reply, done) => {
@@ -107,7 +116,7 @@ export class Lifetimes {
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
     // In a busy process, the database's answer may have arrived and not been read yet: a request that was done must not get 503.
-    const timeOut = (late: Lifetime) => afterReading(() => late.fail(this.#timeoutError(late)))
+    const timeOut = (late: Lifetime) => afterReading(() => late.fail(this.#timeoutError()))
     const lifetime = new Lifetime(reply, this.timeouts, timeOut)
     let inFlight = this.#bySocket.get(socket)
     if (inFlight === undefined) {
@@ -131,9 +140,7 @@ export class Lifetimes {
     for (const listener of this.#onEnd) listener(request, reply, isAborted)
   }
 
-  #timeoutError({ reply }: Lifetime): RequestError {
-    const cause = new Error(`no response within ${this.timeouts.handlerTimeoutMs} ms`)
-    const { raw } = reply.request
-    return raw.complete ? unavailable(cause) : requestFault('request_timeout', this.contract, cause)
+  #timeoutError(): RequestError {
+    return unavailable(new Error(`no response within ${this.timeouts.handlerTimeoutMs} ms`))
   }
 }

@@ -32,8 +32,8 @@ export interface Shutdown {
   force(reason: Error): void
 }
 
-// npm forwards the Ctrl-C that the terminal has already sent to the whole process group.
-const duplicateMs = 100
+// npm forwards the Ctrl-C that the terminal has already sent to the whole process group, on a busy machine much later.
+const duplicateMs = 500
 
 /** Handles signals and uncaught errors, which no longer end the process by themselves. */
 export function listenForShutdown(): Shutdown {

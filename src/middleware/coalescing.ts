@@ -1,6 +1,5 @@
 // Coalescing: a client's GETs of one URL that come in one iteration of the event loop are read, serialized and validated once.
 
-import type { FastifyRequest } from 'fastify'
 import type { Sql } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'
 import { type Signal, whileAnyWaits } from '../database/driver/sql.js'
@@ -17,10 +16,7 @@ interface Run {
  * alone. Nothing is cached, and no request gets a result that is older than itself: a request is handled after the iteration in which
  * it arrived (`deferRequests`), so those that find a run of this iteration arrived before it started.
  */
-export function coalesced(
-  pool: Pick<Pool, 'sqlUntil'>,
-  callerOf: (request: FastifyRequest) => string | undefined,
-): Around<Sql> {
+export function coalesced(pool: Pick<Pool, 'sqlUntil'>): Around<Sql> {
   return (respond, operation) => {
     if (!isCoalesced(operation)) return respond
     // A map for each iteration: one that is added to and deleted from all the time is reallocated as often, and V8 links each old table to
@@ -34,7 +30,7 @@ export function coalesced(
           runs = undefined
         })
       }
-      const key = `${callerOf(request)} ${request.url}`
+      const key = `${request.client?.keyId} ${request.url}`
       const same = runs.get(key)
       // Aborted: its callers have their responses, or have gone, and then its statement may have been abandoned.
       if (same !== undefined && !same.signal.aborted) {

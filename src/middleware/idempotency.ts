@@ -33,11 +33,7 @@ const idempotencyHeader = 'idempotency-key'
  * handler may run again after a rollback, so it must do nothing but statements on its `sql`. Rejects with `idempotency_key_reused`,
  * `idempotency_key_in_use`, or the error of the handler.
  */
-export function idempotent(
-  pool: ConnectionSource,
-  keepHours: number,
-  callerOf: (request: FastifyRequest) => string | undefined,
-): Around<Sql> {
+export function idempotent(pool: ConnectionSource, keepHours: number): Around<Sql> {
   pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (!operation.isIdempotent) return respond
@@ -46,7 +42,7 @@ export function idempotent(
     return async (request, reply, sql) => {
       if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
       return respondOnce({
-        id: { apiKeyId: BigInt(callerOf(request) ?? 0), key: readKey(request) },
+        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
         fingerprint: fingerprintOf(operation.id, request, parameters),
         signal: request.lifetime,
         run: (sql) => respond(request, reply, sql),
@@ -69,10 +65,7 @@ function createRespondOnce(
       throw error
     }
   }
-  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(
-    (use) => pool.hold(undefined, use),
-    respondTogether,
-  )
+  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(pool, respondTogether)
   const respondAlone = async (call: Call) => {
     const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
     return response as SerializedResponse | RequestError // one for each call

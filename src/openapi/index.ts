@@ -15,24 +15,28 @@ export { ContractError, type Problem } from './contract/contract-error.js'
 export { defaultErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
 export { type ReadText, readSource } from './contract/files.js'
+export {
+  type AnySchema,
+  type Context,
+  contextIn,
+  dataFields,
+  mapMembers,
+  outermost,
+  pathItemFields,
+  referenceFields,
+  schemaKeywords,
+  schemasIn,
+} from './contract/keywords.js'
 export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
 export { isSafe, pathParameterNames, servedMethods } from './contract/names.js'
 export { problemOf } from './contract/operations.js'
 export { isIgnoredParameter } from './contract/parameters.js'
 export { customPlan, fixedPlans } from './contract/plans.js'
-export { pointerKeys, resolvePointer } from './contract/pointer.js'
+export { resolvePointer } from './contract/pointer.js'
 export { readContract, toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { unsupportedSecurity } from './contract/security.js'
-export {
-  dataKeywords,
-  holdsPathItems,
-  isOpenApi30,
-  mapKeywords,
-  referenceObjectKeywords,
-  rounded,
-  toSchema31,
-} from './contract/upgrade.js'
+export { isOpenApi30, rounded, toSchema31 } from './contract/upgrade.js'
 export { addContractFiles } from './documents/contract-files.js'
 export { addDocumentation } from './documents/page.js'
 export {
@@ -53,5 +57,4 @@ export { createErrorHandler, sendError } from './response/error-response.js'
 export type { SerializedResponse } from './response/response-serialization.js'
 export { byStatus, type ResponseCheck } from './response/response-validation.js'
 export type { Around, Respond } from './route-handler.js'
-export { type AnySchema, mapSchemas } from './schemas/subschemas.js'
 export { isStub, notImplemented } from './stubs.js'

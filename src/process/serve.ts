@@ -15,9 +15,9 @@ import { OperatorError } from '../lib/operator-error.js'
 import { Interrupted, type Shutdown } from '../lib/shutdown.js'
 import type { Contract } from '../openapi/index.js'
 import { createPrimaryCounters } from '../rate-limit/primary.js'
-import { closeMetricsServer } from '../telemetry/metrics-server.js'
+import { closeMetricsServer, type GetHealth, healthOf } from '../telemetry/metrics-server.js'
 import { explainListenError } from './ports.js'
-import { primary, roleOf, Workers } from './workers.js'
+import { primary, reportHealth, roleOf, Workers } from './workers.js'
 
 export interface ServeParts {
   readonly config: Config
@@ -56,7 +56,8 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   // Resolve the name first: for `localhost` Fastify opens a second server, without our connection limits and shutdown.
   const { address: host } = await lookup(config.host)
   await app.listen({ host, port: config.port, backlog }).catch(explainListenError('PORT'))
-  if (!isWorker) await listenForMetrics(app.metricsServer, app.log, config)
+  if (isWorker) reportHealth(healthOf(app))
+  else await listenForMetrics(app.metricsServer, app.log, config)
   return app
 }
 
@@ -87,10 +88,11 @@ async function close(app: FastifyInstance, { config, shutdown: { forced } }: Ser
 export async function supervise({ config, contract, log, shutdown }: ServeParts): Promise<RunningService> {
   const { requested, forced } = shutdown
   const workers = new Workers(config.workers, log, createPrimaryCounters(contract.rateLimits))
-  let origin = ''
-  const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log, () => origin)
+  const health: GetHealth = (url) => workers.health(url)
+  const metricsServer = config.metricsPort === undefined ? undefined : await createMetrics(log, health)
   forced.addEventListener('abort', () => workers.kill())
   log.on('level-change', () => workers.followLogLevel())
+  let origin: string
   try {
     origin = await unlessAborted(workers.start(), requested)
     await listenForMetrics(metricsServer, log, config)
@@ -105,9 +107,9 @@ export async function supervise({ config, contract, log, shutdown }: ServeParts)
   return { origin, stop }
 }
 
-async function createMetrics(log: Logger, originOf: () => string): Promise<Server> {
+async function createMetrics(log: Logger, health: GetHealth): Promise<Server> {
   const { createWorkersMetrics } = await import('../telemetry/metrics.js') // slow to load
-  return createWorkersMetrics(log, originOf)
+  return createWorkersMetrics(log, health)
 }
 
 async function listenForMetrics(

@@ -1,14 +1,16 @@
 // An instance with several processes: a primary, which listens, counts and supervises, and workers, to which node:cluster
-// distributes the connections. When a worker exits, its requests in flight fail and the primary replaces it.
+// distributes the connections. When a worker exits or no longer responds, its requests in flight fail and the primary replaces it.
 
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
+import { unlessAborted } from '../lib/abort.js'
 import type { Channel } from '../lib/channel.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Signal } from '../lib/shutdown.js'
+import type { GetHealth, Health } from '../telemetry/metrics-server.js'
 
 type Message =
   /** Worker to primary: the worker listens. */
@@ -17,13 +19,31 @@ type Message =
   | { readonly type: 'stop'; readonly signal: Signal }
   /** Primary to worker: log from this level on. */
   | { readonly type: 'log level'; readonly level: string }
+  /** Primary to worker, and back: the worker's event loop runs. */
+  | { readonly type: 'ping' }
+  /** Primary to worker: what do you respond to this probe? */
+  | { readonly type: 'probe'; readonly id: number; readonly url: string }
+  /** Worker to primary: the response. */
+  | { readonly type: 'health'; readonly id: number; readonly health: Health }
 
 const restartDelayMs = 1_000
+const pingMs = 1_000
+// Pings that a worker may miss before it is killed, and while it starts, when its modules load.
+const missedMax = 10
+const missedMaxStarting = 60
+// With more, it is not asked for its health: an unread channel would grow.
+const missedMaxAsked = 2
+// Longer than the probe's own timeout.
+const healthTimeoutMs = 2_000
 
 /** The primary's side: the workers of this process. */
 export class Workers {
-  readonly #running = new Set<Worker>()
+  /** With the number of pings since the last message of each. */
+  readonly #running = new Map<Worker, number>()
   readonly #listening = new Set<Worker>()
+  readonly #asked = new Map<number, (health: Health) => void>()
+  #lastId = 0
+  #pinging: NodeJS.Timeout | undefined
   #isStopping = false
 
   /** @param reply returns the reply to a worker's message, if it has one */
@@ -38,6 +58,7 @@ export class Workers {
    * @throws {OperatorError} when a worker does not start; the worker has reported why
    */
   async start(): Promise<string> {
+    this.#pinging = setInterval(() => this.#ping(), pingMs)
     const origin = await this.#fork()
     await Promise.all(Array.from({ length: this.count - 1 }, () => this.#fork()))
     return origin
@@ -48,9 +69,10 @@ export class Workers {
    * requests.
    */
   async stop(signal: Signal): Promise<void> {
-    this.#isStopping = true
-    const exits = [...this.#running].map((worker) => once(worker, 'exit'))
-    for (const worker of this.#running) {
+    this.#end()
+    const running = [...this.#running.keys()]
+    const exits = running.map((worker) => once(worker, 'exit'))
+    for (const worker of running) {
       if (this.#listening.has(worker)) worker.send({ type: 'stop', signal } satisfies Message)
       else worker.process.kill('SIGKILL')
     }
@@ -60,19 +82,55 @@ export class Workers {
   /** Sets the workers' log level to the primary's, which later workers start with too. */
   followLogLevel(): void {
     const message: Message = { type: 'log level', level: this.log.level }
-    for (const worker of this.#running) worker.send(message)
+    for (const worker of this.#running.keys()) worker.send(message)
+  }
+
+  /**
+   * The response to a probe, over the channels, which need no client connection: that of a worker with status 200, or else of any.
+   * @throws {AggregateError} when no worker responds in time
+   */
+  async health(url: string): Promise<Health> {
+    const able = [...this.#listening].filter((worker) => (this.#running.get(worker) ?? 0) <= missedMaxAsked)
+    const all = able.map((worker) => this.#ask(worker, url))
+    const healthy = all.map(async (each) => ((await each).status === 200 ? each : Promise.reject()))
+    return Promise.any(healthy).catch(() => Promise.any(all))
   }
 
   /** Kills the workers. */
   kill(): void {
+    this.#end()
+    for (const worker of this.#running.keys()) worker.process.kill('SIGKILL')
+  }
+
+  #end(): void {
     this.#isStopping = true
-    for (const worker of this.#running) worker.process.kill('SIGKILL')
+    clearInterval(this.#pinging)
+  }
+
+  #ask(worker: Worker, url: string): Promise<Health> {
+    const id = ++this.#lastId
+    const response = new Promise<Health>((resolve) => this.#asked.set(id, resolve))
+    worker.send({ type: 'probe', id, url } satisfies Message)
+    const timeout = AbortSignal.timeout(healthTimeoutMs)
+    return unlessAborted(response, timeout).finally(() => this.#asked.delete(id))
+  }
+
+  // Counts in iterations of this process's event loop: time in which it, or the whole machine, was suspended does not count. A worker
+  // that starts loses the pings until it listens for them.
+  #ping(): void {
+    for (const [worker, missed] of this.#running) {
+      this.#running.set(worker, missed + 1)
+      worker.send({ type: 'ping' } satisfies Message)
+      if (missed < (this.#listening.has(worker) ? missedMax : missedMaxStarting)) continue
+      this.log.error({ worker: worker.process.pid }, 'worker does not respond, killing it')
+      worker.process.kill('SIGKILL')
+    }
   }
 
   #fork(): Promise<string> {
     const worker = cluster.fork({ LOG_LEVEL: this.log.level })
     const closeUnaccepted = followConnections(worker)
-    this.#running.add(worker)
+    this.#running.set(worker, 0)
     return new Promise((resolve, reject) => {
       const exited = (reason: string) => {
         this.#running.delete(worker)
@@ -87,10 +145,13 @@ export class Workers {
         if (worker.process.pid === undefined) exited(message)
       })
       worker.on('message', (message: Message) => {
+        if (!this.#running.has(worker)) return // sent before it exited
+        this.#running.set(worker, 0)
         if (message.type === 'listening') {
           this.#listening.add(worker)
           resolve(message.origin)
         }
+        if (message.type === 'health') this.#asked.get(message.id)?.(message.health)
         const reply = this.reply(message)
         if (reply !== undefined) worker.send(reply)
       })
@@ -142,12 +203,23 @@ export function reportListening(origin: string): void {
   primary.send({ type: 'listening', origin } satisfies Message)
 }
 
-/** Follows the primary's shutdown and its log level. */
+/** Responds to the primary's probes. */
+export function reportHealth(getHealth: GetHealth): void {
+  primary.listen(async (received) => {
+    const message = received as Message
+    if (message.type !== 'probe') return
+    const health = await getHealth(message.url).catch(() => ({ status: 503, body: '' })) // it is closing
+    primary.send({ type: 'health', id: message.id, health } satisfies Message)
+  })
+}
+
+/** Follows the primary's shutdown and its log level, and responds to its pings. */
 export function followPrimary(log: Logger, stop: (signal: Signal) => void): void {
   primary.listen((received) => {
     const message = received as Message
     if (message.type === 'stop') stop(message.signal)
     if (message.type === 'log level') log.level = message.level
+    if (message.type === 'ping') primary.send(message)
   })
   // Sent to the process group, SIGUSR2 would end the worker; the primary decides on the level.
   process.on('SIGUSR2', () => {})

@@ -3,17 +3,23 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Client } from '../auth/client.js'
 import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract } from '../openapi/index.js'
-import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
+import {
+  type AddressCounter,
+  type AddressStore,
+  createAddressCounter,
+  type StoredWindow,
+} from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
 import { PrimaryCounter } from './primary.js'
 import { RedisCounter } from './redis.js'
-import type { RedisConfig } from './redis-connection.js'
-import type { ClientCounter } from './windows.js'
+import type { RedisConfig, RedisConnection } from './redis-connection.js'
+import type { ClientCounter, ClientWindows, WindowState } from './windows.js'
 
 /** `memory_fallback`: in this instance, because Redis is unavailable. */
 export type CountersState = 'memory' | 'redis' | 'memory_fallback'
@@ -39,69 +45,71 @@ export async function createCounters(
 ): Promise<Counters> {
   const { ban, anonymous } = rateLimits
   const local = primary === undefined ? new MemoryCounter(ban) : new PrimaryCounter(primary)
-  const countAddress = (store: AddressStore) => createAddressCounter(app, anonymous.perMinute, store)
-  if (config.redisUrl === undefined)
-    return {
-      count: (client) => local.count(client),
-      reject: (client) => local.reject(client),
-      address: await countAddress(local),
-      state: () => 'memory',
-    }
-  const { RedisConnection } = await import('./redis-connection.js') // slow to load
-  const connection = new RedisConnection(config.redisUrl, title, config, log)
-  app.addHook('onClose', async () => connection.close())
-  const shared = new RedisCounter(connection.redis, ban)
-  await connection.open()
-  const lastSeen = new LastSeen()
-
-  // The hash tag is the part of the Redis keys in braces.
-  async function withFallback<T>(
-    hashTag: string,
-    countInRedis: () => Promise<T>,
-    countLocally: () => MaybePromise<T>,
-  ): Promise<T> {
-    if (!connection.isUp) return countLocally()
-    try {
-      return await countInRedis()
-    } catch (error) {
-      connection.markDown(error as Error, hashTag)
-      return countLocally()
-    }
+  const counter = config.redisUrl === undefined ? local : await openRedis(config.redisUrl)
+  return {
+    count: (client) => counter.count(client),
+    reject: (client) => counter.reject(client),
+    address: await createAddressCounter(app, anonymous.perMinute, counter),
+    state: () => (counter instanceof FallbackCounter ? counter.state : 'memory'),
   }
 
-  return {
-    async count(client) {
-      const { keyId } = client
-      const requestedAtMs = elapsedMs()
-      const known = lastSeen.get(keyId)
-      const windows = await withFallback(
-        keyId,
-        () => shared.count(client, known),
-        () => local.count(client, known),
-      )
-      lastSeen.set(keyId, windows, requestedAtMs)
-      return windows
-    },
-    async reject(client) {
-      const { keyId } = client
-      const requestedAtMs = elapsedMs()
-      const ban = await withFallback(
-        keyId,
-        () => shared.reject(client),
-        () => local.reject(client),
-      )
-      const known = lastSeen.get(keyId, requestedAtMs)
-      if (ban !== undefined && known !== undefined) lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
-      return ban
-    },
-    address: await countAddress({
-      increment: (network, windowMs) =>
-        withFallback(
-          network,
-          () => shared.increment(network, windowMs),
-          () => local.increment(network, windowMs),
-        ),
-    }),
-    state: () => (connection.isUp ? 'redis' : 'memory_fallback'),
+  async function openRedis(url: string): Promise<FallbackCounter> {
+    const { RedisConnection } = await import('./redis-connection.js') // slow to load
+    const connection = new RedisConnection(url, title, config, log)
+    app.addHook('onClose', async () => connection.close())
+    const shared = new RedisCounter(connection.redis, ban)
+    await connection.open()
+    return new FallbackCounter(connection, shared, local)
+  }
+}
+
+/** Counts in Redis, and in this instance while Redis is unavailable. */
+class FallbackCounter implements ClientCounter, AddressStore {
+  readonly #lastSeen = new LastSeen()
+
+  constructor(
+    readonly connection: Pick<RedisConnection, 'isUp' | 'markDown'>,
+    readonly shared: RedisCounter,
+    readonly local: MemoryCounter | PrimaryCounter,
+  ) {}
+
+  get state(): CountersState {
+    return this.connection.isUp ? 'redis' : 'memory_fallback'
+  }
+
+  async count(client: Client): Promise<ClientWindows> {
+    const { keyId } = client
+    const requestedAtMs = elapsedMs()
+    const known = this.#lastSeen.get(keyId)
+    const windows = await this.#try(keyId, (counter) => counter.count(client, known))
+    this.#lastSeen.set(keyId, windows, requestedAtMs)
+    return windows
+  }
+
+  async reject(client: Client): Promise<WindowState | undefined> {
+    const { keyId } = client
+    const requestedAtMs = elapsedMs()
+    const ban = await this.#try(keyId, (counter) => counter.reject(client))
+    const known = this.#lastSeen.get(keyId, requestedAtMs)
+    if (ban !== undefined && known !== undefined) this.#lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
+    return ban
+  }
+
+  increment(network: string, windowMs: number): Promise<StoredWindow> {
+    return this.#try(network, (counter) => counter.increment(network, windowMs))
+  }
+
+  // The hash tag is the part of the Redis keys in braces.
+  async #try<Result>(
+    hashTag: string,
+    count: (counter: RedisCounter | MemoryCounter | PrimaryCounter) => MaybePromise<Result>,
+  ): Promise<Result> {
+    if (!this.connection.isUp) return count(this.local)
+    try {
+      return await count(this.shared)
+    } catch (error) {
+      this.connection.markDown(error as Error, hashTag)
+      return count(this.local)
+    }
   }
 }

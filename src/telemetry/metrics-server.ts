@@ -1,10 +1,24 @@
 // The metrics server, which clients need not reach. It serves health too, so that probes need no slot among the client connections.
 
 import { createServer, type Server } from 'node:http'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
-/** Returns the JSON response to `/healthz` or `/readyz`. */
-export type GetHealth = (url: string) => Promise<{ readonly status: number; readonly body: string }>
+/** A response to `/healthz` or `/readyz`, whose body is JSON. */
+export interface Health {
+  readonly status: number
+  readonly body: string
+}
+
+/** Returns the response to `/healthz` or `/readyz`. */
+export type GetHealth = (url: string) => Promise<Health>
+
+/** Returns the responses of an application, without a connection to it. */
+export function healthOf(app: FastifyInstance): GetHealth {
+  return async (url) => {
+    const { statusCode, body } = await app.inject(url)
+    return { status: statusCode, body }
+  }
+}
 
 /** Creates the server, which does not listen yet. */
 export function createMetricsServer(

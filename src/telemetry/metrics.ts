@@ -10,7 +10,7 @@ import { type RefusedConnections, refusalReasons } from '../http/refused-connect
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureReplicationLag, measureStatements } from './database-metrics.js'
-import { closeMetricsServer, createMetricsServer, type GetHealth } from './metrics-server.js'
+import { closeMetricsServer, createMetricsServer, type GetHealth, healthOf } from './metrics-server.js'
 import { measureRequests } from './request-metrics.js'
 
 /** The measured parts of the application. */
@@ -45,11 +45,7 @@ export function addMetrics(
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
   if (isWorker) aggregateInPrimary(registry)
-  const health: GetHealth = async (url) => {
-    const { statusCode, body } = await app.inject(url)
-    return { status: statusCode, body }
-  }
-  const server = createMetricsServer(registry, health, app.log)
+  const server = createMetricsServer(registry, healthOf(app), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
 }
@@ -60,25 +56,12 @@ function aggregateInPrimary(registry: Registry): void {
   new AggregatorRegistry()
 }
 
-/**
- * Creates the primary's metrics server, which serves the workers' metrics in aggregate. It does not listen yet.
- * @param originOf returns where the workers listen: one of them responds to `/readyz`
- */
-export function createWorkersMetrics(log: FastifyBaseLogger, originOf: () => string): Server {
+/** Creates the primary's metrics server, which serves the workers' metrics in aggregate. It does not listen yet. */
+export function createWorkersMetrics(log: FastifyBaseLogger, health: GetHealth): Server {
   const registry = new AggregatorRegistry()
-  return createMetricsServer(
-    { contentType: registry.contentType, metrics: () => registry.clusterMetrics() },
-    async (url) => {
-      if (url === '/healthz') return { status: 200, body: JSON.stringify({ status: 'ok' }) }
-      const response = await fetch(originOf() + url, { signal: AbortSignal.timeout(healthTimeoutMs) })
-      return { status: response.status, body: await response.text() }
-    },
-    log,
-  )
+  const metrics = () => registry.clusterMetrics()
+  return createMetricsServer({ contentType: registry.contentType, metrics }, health, log)
 }
-
-// Longer than a worker's own timeout.
-const healthTimeoutMs = 2_000
 
 function measureClientConnections(
   app: FastifyInstance,

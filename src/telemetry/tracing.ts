@@ -71,9 +71,10 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
     span.end()
   })
   app.addHook('onClose', async () => {
-    const timeout = delay(config.shutdownTimeoutMs * flushShare, false, { ref: false })
-    const isFlushed = await Promise.race([provider.shutdown().then(() => true), timeout])
-    if (!isFlushed) log.warn('trace export timed out, last spans lost')
+    const timeout = delay(config.shutdownTimeoutMs * flushShare, 'timeout', { ref: false })
+    // Rejects if the collector refuses the last spans, which is no failure of the shutdown.
+    const reason = await Promise.race([provider.shutdown().then(() => undefined, reasonOf), timeout])
+    if (reason !== undefined) log.warn({ reason }, 'trace export failed, last spans lost')
   })
 }
 

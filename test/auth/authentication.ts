@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { createAuthenticate, type FindClient } from '../../src/auth/authentication.js'
+import { Authentication, type FindClient } from '../../src/auth/authentication.js'
 import type { Client } from '../../src/auth/client.js'
 import type { RequestError } from '../../src/openapi/index.js'
 import { stopClocks } from '../fixtures/clocks.js'
@@ -22,19 +22,13 @@ function setUp(t: Test, clients: Record<string, Client> = { [key]: client }, fin
     lookups.push(hash)
     return findClient ? findClient(hash) : known.get(hash)
   }
-  const check = createAuthenticate(find, 'Test')
-  const authenticate = async (authorization: string | undefined) => {
-    const found = check(authorization)
-    return 'run' in found ? found.run() : found
-  }
-  const lookUp = (used = key) => {
-    const found = check(`Bearer ${used}`)
-    if ('run' in found) return found
-    throw new Error('no look-up is needed')
-  }
+  const authentication = new Authentication(find, 'Test')
+  const authenticate = async (authorization: string | undefined) =>
+    authentication.known(authorization) ?? authentication.lookUp(authorization)
+  const isKnown = (used = key) => authentication.recall(`Bearer ${used}`) !== undefined
   const use = (used = key) => authenticate(`Bearer ${used}`)
   const revoke = (revoked: string) => void known.delete(hashApiKey(revoked))
-  return { authenticate, ...clocks, lookups, revoke, use, lookUp }
+  return { authentication, authenticate, ...clocks, lookups, revoke, use, isKnown }
 }
 
 async function refusal(response: Promise<unknown>): Promise<{ code: string; challenge: string | undefined }> {
@@ -224,22 +218,22 @@ t.test('at most 10,000 keys are cached, and the least recently used is evicted',
 })
 
 t.test('a key is known once it was found, even with a stale entry, until it is revoked', async (t) => {
-  const { use, advance, lookUp, revoke } = setUp(t)
-  t.notOk(lookUp().isKnown)
+  const { use, advance, isKnown, revoke } = setUp(t)
+  t.notOk(isKnown())
   await use()
   advance(3_600_000)
-  t.ok(lookUp().isKnown)
+  t.ok(isKnown())
   revoke(key)
   await refusal(use())
-  t.notOk(lookUp().isKnown)
+  t.notOk(isKnown())
   await refusal(use(createApiKey()))
-  t.notOk(lookUp(createApiKey()).isKnown, 'nor is a guess')
+  t.notOk(isKnown(createApiKey()), 'nor is a guess')
 })
 
 t.test('a look-up that starts after another has found the key sends no query', async (t) => {
-  const { use, lookups, lookUp } = setUp(t)
-  const late = lookUp()
+  const { authentication, use, lookups } = setUp(t)
+
   await use()
-  t.match(await late.run(), { keyId: '7' })
+  t.match(await authentication.lookUp(`Bearer ${key}`), { keyId: '7' })
   t.equal(lookups.length, 1)
 })

@@ -4,24 +4,36 @@ import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
 import type { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
+import type { Retry } from '../../src/client/options.js'
 import { listen } from '../fixtures/listen.js'
 
-const get = { method: 'GET', path: '/' }
-const post = { method: 'POST', path: '/' }
+const get = { id: 'get', method: 'GET', path: '/', schemas: {} }
+const post = { ...get, id: 'post', method: 'POST' }
 
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
-  return { fetch, timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000, clock, ...others }
+  const limits = { timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000 }
+  return { fetch, clock, ...limits, onRetry: () => {}, warnIfDeprecated: () => {}, ...others }
 }
 
-t.test('an attempt without a response in time fails and is not retried', async (t) => {
-  let requests = 0
-  const url = await listen(t, () => {
-    requests++
-  })
-  const exchanged = exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 }))
-  await t.rejects(exchanged, { code: 'timeout', message: 'No response within 50 ms.', status: undefined })
-  t.ok(requests <= 1) // none if the attempt timed out before it arrived
+t.test(
+  'an attempt without a response in time fails, and is retried only for idempotent requests',
+  async (t) => {
+    const url = await listen(t, () => {})
+    const waits: number[] = []
+    const options = optionsOf(waits, { timeoutMs: 50 })
+    const error = { code: 'timeout', message: 'No response within 50 ms.', status: undefined }
+    await t.rejects(exchange(new Request(url, { method: 'POST' }), post, options), error)
+    t.strictSame(waits, [])
+    await t.rejects(exchange(new Request(url), get, options), error)
+    t.strictSame(waits, [500, 1_000])
+  },
+)
+
+t.test('a time limit beyond that of setTimeout does not end at once', async (t) => {
+  const url = await listen(t, (_, response) => void setImmediate(() => response.end('[]')))
+  for (const timeoutMs of [3e9, Number.POSITIVE_INFINITY])
+    t.equal(await (await exchange(new Request(url), get, optionsOf([], { timeoutMs }))).text(), '[]')
 })
 
 t.test('the time limit includes the body', async (t) => {
@@ -66,9 +78,34 @@ t.test('each attempt sends the whole body', async (t) => {
   t.strictSame(bodies, Array(3).fill('{"name":"Rex"}'))
 })
 
-t.test('a refused connection is reported as unreachable', async (t) => {
+t.test('a refused connection is reported as unreachable, with each retry', async (t) => {
   const request = new Request(`http://127.0.0.1:${await freePort()}/`)
-  await t.rejects(exchange(request, get, optionsOf([])), { code: 'unreachable', cause: Error })
+  const retries: Retry[] = []
+  const exchanged = exchange(request, get, optionsOf([], { onRetry: (retry) => retries.push(retry) }))
+  const message = 'The service cannot be reached (ECONNREFUSED).'
+  const error = await t.rejects(exchanged, { code: 'unreachable', operation: 'get', message, cause: Error })
+  t.match(retries, [
+    { operation: 'get', attempt: 1, waitMs: 500, error: { code: 'unreachable' } },
+    { operation: 'get', attempt: 2, waitMs: 1_000, error: { code: 'unreachable' } },
+  ])
+  t.strictSame(JSON.parse(JSON.stringify(error)), {
+    name: 'ApiError',
+    code: 'unreachable',
+    message,
+    operation: 'get',
+  })
+})
+
+t.test('a host or certificate that is wrong is not tried again', async (t) => {
+  for (const code of ['ENOTFOUND', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
+    const waits: number[] = []
+    const fail = async () => {
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+    }
+    const exchanged = exchange(new Request('http://a/'), get, optionsOf(waits, { fetch: fail }))
+    await t.rejects(exchanged, { code: 'unreachable', message: `The service cannot be reached (${code}).` })
+    t.strictSame(waits, [])
+  }
 })
 
 const strange: [title: string, status: number, body: string, message: RegExp][] = [
@@ -77,11 +114,14 @@ const strange: [title: string, status: number, body: string, message: RegExp][] 
   ['other JSON', 404, '[1]', /HTTP status 404/],
   ['null', 404, 'null', /HTTP status 404/],
 ]
+const repeated = [500, 502]
 for (const [title, status, body, message] of strange) {
   t.test(`an error response with ${title} is reported by its status`, async (t) => {
     const url = await listen(t, (_, response) => void response.writeHead(status).end(body))
     const expected = { code: 'unexpected_answer', status, message }
-    await t.rejects(exchange(new Request(url), get, optionsOf([])), expected)
+    const waits: number[] = []
+    await t.rejects(exchange(new Request(url), get, optionsOf(waits)), expected)
+    t.equal(waits.length, repeated.includes(status) ? 2 : 0, 'retried if the status may pass')
   })
 }
 

@@ -1,14 +1,19 @@
 // The client against the running service.
 
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import path from 'node:path'
 import t, { type Test } from 'tap'
 import { table } from '../../generated/client.js'
 import { handlers } from '../../generated/handlers.js'
-import { type AnyClient, buildClient, type ClientOptions } from '../../src/client/client.js'
-import { type ApiError, type Client, createClient } from '../../src/client/index.js'
-import type { Clock } from '../../src/client/retry.js'
+import { type AnyClient, buildClient } from '../../src/client/client.js'
+import type { Clock } from '../../src/client/clock.js'
+import { type ApiError, type Client, type ClientOptions, createClient } from '../../src/client/index.js'
 import type { ClientTable } from '../../src/client/table.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { unavailable } from '../../src/openapi/index.js'
 import { deprecationWarning, otherStatus, prefix, status } from '../fixtures/facts.js'
+import { listen } from '../fixtures/listen.js'
 import { type Service, startService } from '../fixtures/service.js'
 
 const max = 9223372036854775807n
@@ -81,18 +86,72 @@ t.test('pages are read in order, to the last', async (t) => {
   t.strictSame(none, [[]], 'an empty list is one empty page')
 })
 
-t.test('a link to another origin is not followed, so the key is not sent there', async (t) => {
+t.test('each page has its headers and its successor, which keeps the key of the call', async (t) => {
   const service = await startService(t)
+  await addPets(service, 3)
+  const keys: (string | null)[] = []
   const store = clientOf(service, {
-    fetch: async (request) => {
-      const answer = await fetch(request)
-      const headers = { Link: '<https://evil.example/v1/pets>; rel="next"' }
-      return new Response(await answer.text(), { headers })
+    key: 'of the client'.replaceAll(' ', '-'),
+    fetch: (request) => {
+      keys.push(request.headers.get('Authorization'))
+      return fetch(request)
     },
   })
-  const pages = store.pages('listPets')
-  t.strictSame((await pages.next()).value, [])
-  await t.rejects(pages.next(), { code: 'unexpected_answer', message: /evil\.example/ })
+  const signal = AbortSignal.abort()
+  const { key } = service
+  await t.rejects(store.listPets({ key, signal }), { code: 'aborted' })
+  const first = await store.listPets({ query: { limit: 2 }, key })
+  t.match(first.rateLimit, { limit: Number, remaining: Number, resetsAt: Date })
+  const last = await first.next?.()
+  t.match(last, { data: [{ name: 'pet 2' }], next: undefined, response: { status: 200 } })
+  t.strictSame(keys, [`Bearer ${key}`, `Bearer ${key}`])
+  await t.rejects(async () => first.next?.({ key: 'x' }), { code: 'invalid_api_key' })
+  await t.rejects(async () => first.next?.({ signal }), { code: 'aborted' })
+})
+
+// A service of two pages, behind a gateway that strips /store.
+async function startPaged(t: Test, link: string) {
+  const asked: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = []
+  const origin = await listen(t, ({ method, url, headers }, response) => {
+    asked.push({ method, url, headers })
+    if (asked.length === 1) response.setHeader('Link', `<${link}>; rel="next"`)
+    response.end('[]')
+  })
+  const list = { method: 'POST', path: '/pets', idempotent: true } as const
+  const paged: ClientTable = { ...table, operations: { list } }
+  return { asked, store: buildClient(paged, { baseUrl: `${origin}/store/v1`, key: 'k' }, fakeClock()) }
+}
+
+t.test('further pages are requested with the headers and cookies of the first', async (t) => {
+  for (const link of ['pets?cursor=a', '?cursor=a', '/store/v1/pets?cursor=a']) {
+    const { asked, store } = await startPaged(t, link)
+    const request = { header: { 'X-Tenant': 'a' }, cookie: { session: 's' }, body: {} }
+    for await (const page of store.pages('list', request)) t.strictSame(page, [])
+    t.match(asked, [
+      { method: 'POST', url: '/store/v1/pets', headers: { 'x-tenant': 'a', cookie: 'session=s' } },
+      { method: 'GET', url: '/store/v1/pets?cursor=a', headers: { 'x-tenant': 'a', cookie: 'session=s' } },
+    ])
+    const { authorization, ...others } = asked[1]?.headers ?? {}
+    t.equal(authorization, 'Bearer k')
+    t.notOk('content-type' in others || 'idempotency-key' in others, 'without what belongs to the body')
+  }
+})
+
+t.test('a link out of the base URL is not followed, so the key is not sent there', async (t) => {
+  for (const link of ['https://evil.example/store/v1/pets', '/v1/pets']) {
+    const { asked, store } = await startPaged(t, link)
+    const pages = store.pages('list')
+    t.strictSame((await pages.next()).value, [])
+    await t.rejects(pages.next(), { code: 'unexpected_answer', message: /^The next page, .*, is not under / })
+    t.equal(asked.length, 1)
+  }
+})
+
+t.test('requests name the package and its version', async (t) => {
+  const { asked, store } = await startPaged(t, '')
+  await call(store, 'list')
+  const manifest = JSON.parse(readFileSync(path.join(projectRoot, 'src/client/package.json'), 'utf8'))
+  t.equal(asked[0]?.headers['user-agent'], `animal-store-client/${manifest.version}`)
 })
 
 t.test('an error has a code, a status and a request id', async (t) => {
@@ -144,8 +203,10 @@ t.test('retries end after attemptsMax', async (t) => {
   const { base, key } = await startFailing(t, 'listPets', 99)
   const clock = fakeClock()
   const store = buildClient(table, { baseUrl: base, key, attemptsMax: 3 }, clock)
-  await t.rejects(call(store, 'listPets'), { code: 'unavailable', status: 503 })
+  await t.rejects(call(store, 'listPets'), { code: 'unavailable', status: 503, retryAfterMs: 1_000 })
   t.equal(clock.waits.length, 2)
+  await t.rejects(call(store, 'listPets', { attemptsMax: 1 }), { code: 'unavailable' })
+  t.equal(clock.waits.length, 2, 'a call may have its own')
 })
 
 t.test('a creation without an idempotency key is never sent twice', async (t) => {
@@ -184,6 +245,32 @@ t.test('an unknown call option is rejected, not ignored', async (t) => {
   await t.rejects(store.pages('listPets', request).next(), error)
 })
 
+t.test('an invalid duration or number of attempts is rejected, of the client and of a call', async (t) => {
+  const base = { baseUrl: 'http://127.0.0.1:1/v1', key: '' }
+  const wrong: [name: string, values: readonly unknown[], requirement: string][] = [
+    ['timeoutMs', [0, -1, Number.NaN, '5', null], 'a number of milliseconds above 0, or Infinity'],
+    ['waitMaxMs', [-1, Number.NaN, 1n], 'a number of milliseconds of at least 0, or Infinity'],
+    ['attemptsMax', [0, 1.5, Number.NaN], 'a whole number above 0, or Infinity'],
+  ]
+  for (const [name, values, requirement] of wrong) {
+    for (const value of values) {
+      const error = { name: 'TypeError', message: `${name} must be ${requirement}, not ${value}` }
+      t.throws(() => buildClient(table, { ...base, [name]: value }), error)
+      await t.rejects(call(buildClient(table, base), 'listPets', { [name]: value }), error)
+    }
+  }
+  const most = {
+    timeoutMs: Number.POSITIVE_INFINITY,
+    waitMaxMs: Number.POSITIVE_INFINITY,
+    attemptsMax: undefined,
+  }
+  t.doesNotThrow(() => buildClient(table, { ...base, ...most }))
+  t.throws(() => buildClient(table, { ...base, ...{ timeout: 5 } }), { message: 'unknown option: timeout' })
+  t.throws(() => buildClient(table, { ...base, ...{ onRetry: 5 } } as never), {
+    message: /^onRetry must be a function/,
+  })
+})
+
 t.test('a creation whose response is lost is sent again and takes effect once', async (t) => {
   const { base, key, sql } = await startService(t)
   let isLost = false
@@ -211,12 +298,15 @@ t.test('a call over the quota of the minute waits for the next window', async (t
   const clock = fakeClock(async () => {
     current = await startService(t, { sql: first.sql })
   })
-  const store = buildClient(table, { baseUrl: first.base, key, fetch: redirect }, clock)
+  const warnings: string[] = []
+  const warn = (message: string) => warnings.push(message)
+  const store = buildClient(table, { baseUrl: first.base, key, fetch: redirect, warn }, clock)
   const began = performance.now()
   for (let i = 0; i < 3; i++) t.strictSame((await call(store, 'listPets')).data, [])
   const [wait = 0, ...others] = clock.waits
   t.ok(wait > 60_000 - (performance.now() - began) && wait <= 60_000, `${wait} ms`)
   t.strictSame(others, [])
+  t.match(warnings, [/^listPets waits (60|59|58) s before it is sent again: ./], 'a long wait is told')
 })
 
 t.test('a call over the quota of the day fails at once', async (t) => {

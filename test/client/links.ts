@@ -1,5 +1,5 @@
 import t from 'tap'
-import { linkTo } from '../../src/client/links.js'
+import { linkTo, resolveLink } from '../../src/client/links.js'
 
 const cases: [title: string, header: string | null, next: string | undefined][] = [
   ['no header', null, undefined],
@@ -16,4 +16,32 @@ const cases: [title: string, header: string | null, next: string | undefined][] 
 ]
 for (const [title, header, next] of cases) {
   t.test(`${title}: the next link is ${next ?? 'none'}`, async (t) => t.equal(linkTo('next', header), next))
+}
+
+// From https://api.example/store/v1/toys/3/parts?limit=1, with the base URL https://api.example/store/v1.
+const targets: [target: string, url: string | undefined][] = [
+  ['?cursor=a', '/store/v1/toys/3/parts?cursor=a'],
+  ['parts?cursor=a', '/store/v1/toys/3/parts?cursor=a'],
+  ['./parts', '/store/v1/toys/3/parts'],
+  ['../../pets', '/store/v1/pets'],
+  ['/store/v1/pets', '/store/v1/pets'],
+  ['https://api.example/store/v1?x', '/store/v1?x'],
+  ['/v1/pets', undefined],
+  ['/store/v10/pets', undefined],
+  ['../../../pets', undefined],
+  ['/store/v1/%2e%2e/pets', undefined],
+  ['//evil.example/store/v1/pets', undefined],
+  ['http://api.example/store/v1/pets', undefined],
+  ['https://a:b@api.example/store/v1/pets', undefined],
+  ['https://[', undefined],
+]
+for (const [target, expected] of targets) {
+  t.test(`the link ${target} leads to ${expected ?? 'nowhere'}`, async (t) => {
+    const base = 'https://api.example/store/v1'
+    const response = Object.defineProperty(new Response(), 'url', { value: `${base}/toys/3/parts?limit=1` })
+    const resolve = () =>
+      resolveLink(target, response, base, { id: 'x', method: 'GET', path: '/x', schemas: {} })
+    if (expected !== undefined) t.equal(resolve(), `https://api.example${expected}`)
+    else t.throws(resolve, { name: 'ApiError', code: 'unexpected_answer', message: /is not under https:/ })
+  })
 }

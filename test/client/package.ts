@@ -1,7 +1,9 @@
-// The client as its users get it: the tarball, installed by npm, in each runtime and with each module resolution.
+// The client as its users get it: the tarball, installed by npm, in each runtime and with each module
+// resolution.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -26,6 +28,8 @@ const strict = {
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
 } satisfies ts.CompilerOptions
 
+const readme = readFileSync(path.join(projectRoot, 'src/client/README.md'), 'utf8')
+
 // Not in dist/, because another test run may be building this checkout.
 const built = temporaryDirectory(t)
 t.strictSame(buildPackage(projectRoot, built), [], 'it compiles')
@@ -43,7 +47,8 @@ store.createPet({ body })
     console.log(stringify(rex), parse(stringify(rex), 'Pet').id, parse(stringify([rex.categoryId, 2])))
     for await (const page of store.pages('listPets', { query: { limit: 1 } })) console.log(page.length)
     for await (const pet of store.items('listPets')) console.log(typeof pet.id, pet.name)
-    await store.getPet({ path: { petId: 404n } }).catch((error) => console.log(error instanceof ApiError, error.code))
+    const missing = store.getPet({ path: { petId: 404n } })
+    await missing.catch((error) => console.log(error instanceof ApiError, error.code))
   })
 `
 const output = `{"id":1,"name":"Rex","categoryId":9223372036854775807} 1n [ 9223372036854775807n, 2 ]
@@ -56,10 +61,10 @@ const names = '{ ApiError, createClient, parse, stringify }'
 writeFileSync(path.join(folder, 'sample.mjs'), `import ${names} from 'animal-store-client'\n${sample}`)
 writeFileSync(path.join(folder, 'sample.cjs'), `const ${names} = require('animal-store-client')\n${sample}`)
 
-t.test('it depends on two packages and has no install script', async (t) => {
+t.test('it depends on one package and has no install script', async (t) => {
   t.strictSame(
     readdirSync(path.join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
-    ['animal-store-client', 'lossless-json', 'openapi-fetch', 'openapi-typescript-helpers'],
+    ['animal-store-client', 'lossless-json'],
   )
   const manifest = (at: string) => JSON.parse(readFileSync(path.join(at, 'package.json'), 'utf8'))
   const [own, server] = [
@@ -78,6 +83,15 @@ t.test('it depends on two packages and has no install script', async (t) => {
     'in the versions that the tests use',
   )
   t.equal(server.exports, undefined, 'the server package exports nothing')
+  const files = readdirSync(path.join(folder, 'node_modules/animal-store-client'), {
+    recursive: true,
+    withFileTypes: true,
+  })
+  const others = files.filter((file) => file.isFile() && !/\.(js|js\.map|d\.ts)$/.test(file.name))
+  t.strictSame(others.map(({ name }) => name).sort(), [
+    ...['LICENSE', 'README.md'],
+    ...['package.json', 'package.json'],
+  ])
 })
 
 t.test('its source maps contain the sources', async (t) => {
@@ -108,7 +122,8 @@ for (const [title, program, ...args] of runtimes) {
 }
 
 const typed = `import {
-  createClient, type CallData, type CallRequest, type ErrorCode, type NewPet, type Pet, type PetId, type PetStatus, parse, stringify,
+  type CallData, type CallRequest, createClient, type ErrorCode, type ErrorOf, isErrorOf, type NewPet, parse,
+  type Pet, type PetId, type PetStatus, stringify,
 } from 'animal-store-client'
 
 const store = createClient({ baseUrl: 'https://api.example.com/v1', key: '' })
@@ -123,32 +138,50 @@ export async function all(): Promise<Pet[]> {
 export const names: [PetStatus, ErrorCode, PetId] = ['sold', 'pet_not_found', parse('{}', 'Pet').id]
 export const request: CallRequest<'listPets'> = {}
 export const data: CallData<'getPet'> = parse(stringify(body), 'Pet')
+export async function second(): Promise<readonly Pet[] | undefined> {
+  const first = await store.listPets({ timeoutMs: 1000, attemptsMax: 1, key: 'k' })
+  return (await first.next?.())?.data
+}
+export function codeOf(error: unknown): ErrorCode | undefined {
+  if (!isErrorOf(error, 'createPet')) return undefined
+  const status: 409 = error.status === 409 ? error.status : (0 as never)
+  const { code } = error.body
+  return status === 409 ? code : undefined
+}
+export type Missing = Extract<ErrorOf<'getPet'>, { readonly status: 404 }>['body']['code']
 // @ts-expect-error: no list
 store.items('getPet')
 // @ts-expect-error: an int64 is a bigint
 store.createPet({ body: { name: 'Rex', categoryId: 3 } })
 `
 
+// The oldest TypeScript that the package's README names.
+const oldest: typeof ts = createRequire(import.meta.url)('typescript-oldest')
+t.equal(oldest.version.replace(/\.\d+$/, ''), /TypeScript (\d+\.\d+) or later/.exec(readme)?.[1])
+
 const { Bundler, Node16, NodeNext } = ts.ModuleResolutionKind
 const resolutions = [
-  ['bundler', { module: ts.ModuleKind.ESNext, moduleResolution: Bundler }],
-  ['node16', { module: ts.ModuleKind.Node16, moduleResolution: Node16 }],
-  ['nodenext', { module: ts.ModuleKind.NodeNext, moduleResolution: NodeNext }],
+  ['bundler', ts, { module: ts.ModuleKind.ESNext, moduleResolution: Bundler }],
+  ['node16', ts, { module: ts.ModuleKind.Node16, moduleResolution: Node16 }],
+  ['nodenext', ts, { module: ts.ModuleKind.NodeNext, moduleResolution: NodeNext }],
+  ['nodenext', oldest, { module: ts.ModuleKind.NodeNext, moduleResolution: NodeNext }],
 ] as const
-for (const [name, resolution] of resolutions) {
-  t.test(`its types work in ES modules and CommonJS with the resolution ${name}`, async (t) => {
+for (const [name, compiler, resolution] of resolutions) {
+  t.test(`its types work in TypeScript ${compiler.version} with the resolution ${name}`, async (t) => {
     const files = ['typed.mts', 'typed.cts'].map((file) => path.join(folder, file))
     for (const file of files) writeFileSync(file, typed)
     const lib = ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts']
-    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // check its declarations, but not TypeScript's
-    const options = { ...strict, ...resolution, ...own, types: [], lib }
-    t.strictSame(problemsOf(ts.createProgram(files, options)), [])
+    const own = { skipLibCheck: false, skipDefaultLibCheck: true } // its declarations, but not TypeScript's
+    const target = compiler.ScriptTarget.ES2022 // an older TypeScript knows no newer one
+    const options = { ...strict, ...resolution, ...own, target, types: [], lib }
+    t.strictSame(problemsOf(compiler.createProgram(files, options), compiler), [])
   })
 }
 
 t.test('editors show the description of an operation, and strike through a deprecated one', async (t) => {
   const file = path.join(folder, 'editor.mts')
-  const text = `import { createClient } from 'animal-store-client'\ncreateClient({ baseUrl: '', key: '' }).getPet`
+  const imported = `import { createClient } from 'animal-store-client'`
+  const text = `${imported}\ncreateClient({ baseUrl: '', key: '' }).getPet`
   writeFileSync(file, text)
   const service = ts.createLanguageService({
     getCompilationSettings: () => ({ ...strict, types: [] }),
@@ -171,22 +204,31 @@ t.test('editors show the description of an operation, and strike through a depre
   const date = deprecation?.deprecatedAt.toISOString().slice(0, 10) ?? ''
   t.match(ts.displayPartsToString(deprecated?.text), `since ${date}`)
   t.match(ts.displayPartsToString(deprecated?.text), `Use \`${deprecation?.successor}\` instead.`)
+  t.match(ts.displayPartsToString(info?.displayParts), 'Call<GetPetRequest, Pet>', 'types have names')
   const struck = service.getSuggestionDiagnostics(file).filter(({ reportsDeprecated }) => reportsDeprecated)
   t.equal(struck.length, 1)
 })
 
 t.test('an invalid baseUrl is rejected at once', async (t) => {
-  for (const baseUrl of [
-    '',
-    '/v1',
-    'localhost:3000/v1',
-    'ftp://a/v1',
-    'http://a/v1?x=1',
-    'http://a:b@c/v1',
-  ]) {
-    const message = `baseUrl must be an http or https URL without a query, such as https://api.example.com/v1, not ${JSON.stringify(baseUrl)}`
-    t.throws(() => createClient({ baseUrl, key: '' }), { name: 'TypeError', message }, baseUrl)
-  }
+  const requirements: [requirement: string, baseUrls: readonly unknown[]][] = [
+    [
+      'be an http or https URL without a query',
+      ['', '/v1', undefined, 'localhost:3000/v1', 'ftp://a/v1', 'http://a/v1?x=1', 'http://a:b@c/v1'],
+    ],
+    [
+      "end with the contract's prefix /v1",
+      ['http://a', 'http://a/', 'http://a/v2', 'http://a/av1', 'http://a/v1/b'],
+    ],
+  ]
+  for (const [requirement, baseUrls] of requirements)
+    for (const baseUrl of baseUrls) {
+      const example = 'such as https://api.example.com/v1'
+      const message = `baseUrl must ${requirement}, ${example}, not ${JSON.stringify(baseUrl)}`
+      const create = () => createClient({ baseUrl: baseUrl as string, key: '' })
+      t.throws(create, { name: 'TypeError', message }, String(baseUrl))
+    }
+  for (const baseUrl of ['http://a/v1', 'http://a/v1/', 'https://gateway.example/store/v1'])
+    t.doesNotThrow(() => createClient({ baseUrl, key: '' }), baseUrl)
 })
 
 t.test('a key that cannot be sent is rejected at once, without its text in the error', async (t) => {
@@ -202,12 +244,8 @@ t.test('a key that cannot be sent is rejected at once, without its text in the e
 t.test('it runs in a browser without a build step', { skip: browserIsMissing }, async (t) => {
   const { origin, base, key } = await startService(t)
   const page = await openPage(t)
-  const names = ['openapi-fetch', 'lossless-json']
-  const imports = names.map((name) => [
-    name,
-    import.meta.resolve(name).replace(/.*\/node_modules/, '/node_modules'),
-  ])
-  const map = JSON.stringify({ imports: Object.fromEntries(imports) })
+  const json = import.meta.resolve('lossless-json').replace(/.*\/node_modules/, '/node_modules')
+  const map = JSON.stringify({ imports: { 'lossless-json': json } })
   // Served from the service's origin, because no other origin is allowed.
   await page.route(/\/node_modules\//, (route) =>
     route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname) }),
@@ -223,9 +261,16 @@ t.test('it runs in a browser without a build step', { skip: browserIsMissing }, 
     const pages = []
     for await (const page of store.pages('listPets', { query: { limit: 1 } })) pages.push(page.length)
     const error = await store.getPet({ path: { petId: 9n } }).catch(({ code }) => code)
-    return [typeof data.id, String(data.categoryId), pages, error]
+    const retries = []
+    const onRetry = () => retries.push(1)
+    const other = createClient({ baseUrl: '${base.replace('127.0.0.1', 'localhost')}', key: '', onRetry })
+    const { code, message } = await other.listPets().catch((error) => error)
+    return [typeof data.id, String(data.categoryId), pages, error, code, message, retries.length]
   })()`)
-  t.strictSame(results, ['bigint', '9223372036854775807', [1], 'pet_not_found'])
+  const other = origin.replace('127.0.0.1', 'localhost')
+  const refused = `${other} cannot be reached, or does not allow requests from ${origin} (CORS).`
+  const expected = ['bigint', '9223372036854775807', [1], 'pet_not_found', 'unreachable', refused, 0]
+  t.strictSame(results, expected)
 })
 
 t.test('the client uses neither Node nor code of the server', async (t) => {
@@ -245,7 +290,7 @@ t.test('the client uses neither Node nor code of the server', async (t) => {
     [],
   )
   const packages = files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? [])
-  const known = ['typescript', 'openapi-fetch', 'openapi-typescript-helpers', 'lossless-json']
+  const known = ['typescript', 'lossless-json']
   t.strictSame(
     packages.filter((name) => !known.includes(name)),
     [],

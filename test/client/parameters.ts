@@ -6,6 +6,7 @@ import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { clientTable } from '../../scripts/generate/client.js'
 import { buildClient } from '../../src/client/client.js'
+import { writeParameters } from '../../src/client/parameters.js'
 import type { Handlers } from '../../src/handlers/handler.js'
 import { readContract } from '../../src/openapi/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
@@ -107,4 +108,34 @@ t.test('parameters reach the handler unchanged', async (t) => {
       t.same(isObject ? { ...taken } : taken, value)
     })
   }
+})
+
+// Values with which the URL would be another operation's: DELETE /toys/{id} without an id is DELETE /toys.
+const misleading: [value: unknown, style?: string | undefined, explode?: boolean][] = [
+  ...[undefined, null, '', [], {}, [undefined], [''], { a: undefined }].flatMap(
+    (value): [unknown, string | undefined][] =>
+      [undefined, 'simple', 'label', 'matrix'].map((style) => [value, style]),
+  ),
+  ...['.', '..', '%2e', '%2E%2e', '.%2e', ['..']].flatMap((value): [unknown, string | undefined][] =>
+    [undefined, 'simple', 'label', 'matrix'].map((style) => [value, style]),
+  ),
+  [['', '', ''], 'label', true],
+  [[undefined, '..']],
+  [[undefined, '.'], 'label'],
+  [undefined, 'json'],
+  [null, 'json'],
+]
+for (const [value, style, explode = false] of misleading) {
+  t.test(`the path parameter ${JSON.stringify(value)} is refused in the style ${style}`, async (t) => {
+    const parameters = style === undefined ? [] : [{ name: 'p', in: 'path', style, explode }]
+    const write = () => writeParameters({ path: '/toys/{p}', parameters }, { path: { p: value } })
+    t.throws(write, { name: 'TypeError', message: /^the path / })
+  })
+}
+
+t.test('a path parameter with dots among other characters is written', async (t) => {
+  const written = (value: unknown) =>
+    writeParameters({ path: '/toys/{p}.{q}' }, { path: { p: value, q: 'x' } }).target
+  for (const value of ['...', '.a', 'a..b', 0, false, 0n]) t.equal(written(value), `/toys/${value}.x`)
+  t.throws(() => writeParameters({ path: '/toys/{toString}' }, { path: {} }), TypeError)
 })

@@ -1,8 +1,12 @@
 import t from 'tap'
+import type { ApiError } from '../../src/client/error.js'
+import { readError } from '../../src/client/error-response.js'
 import { readResponseBody } from '../../src/client/response-body.js'
-import type { ClientOperation, ClientTable } from '../../src/client/table.js'
+import type { CalledOperation } from '../../src/client/table.js'
 
-const operation: ClientOperation = {
+const operation: CalledOperation = {
+  id: 'x',
+  schemas: {},
   method: 'GET',
   path: '/x',
   contents: {
@@ -12,11 +16,10 @@ const operation: ClientOperation = {
   },
   int64: { 200: 'int64' },
 }
-const table: ClientTable = { operations: { x: operation }, schemas: {} }
 
 function read(status: number, type: string | undefined, body: string): unknown {
   const response = new Response(null, { status, ...(type && { headers: { 'Content-Type': type } }) })
-  return readResponseBody(table, operation, response, new TextEncoder().encode(body).buffer as ArrayBuffer)
+  return readResponseBody(operation, response, new TextEncoder().encode(body).buffer as ArrayBuffer)
 }
 
 t.test('a body is decoded as its declared media type', async (t) => {
@@ -33,3 +36,56 @@ t.test('a body of an undeclared media type is rejected', async (t) => {
   t.throws(() => read(201, undefined, 'x'), unexpected('The response has no media type.'))
   t.throws(() => read(200, 'application/json', '<p>'), unexpected('The response is not JSON.'))
 })
+
+const refusing: CalledOperation = {
+  ...operation,
+  errors: ['404', '409', '412', '422', '5xx'],
+  contents: {
+    409: { 'application/json': 'json' },
+    412: {},
+    422: { 'application/problem+json': 'json' },
+    '5xx': { 'text/plain': 'text' },
+  },
+  int64: { 409: { properties: { holder: 'int64' } } },
+}
+const standard = { code: 'pet_not_found', message: 'No.' }
+const problem = { title: 'Invalid.', detail: 'It is too old.' }
+const own = { holder: 9223372036854775807n }
+
+const refusals: [title: string, status: number, type: string, body: string, error: Partial<ApiError>][] = [
+  ['the standard body', 404, 'application/json', JSON.stringify(standard), { ...standard, body: standard }],
+  [
+    'a body of its own',
+    409,
+    'application/json',
+    '{"holder":9223372036854775807}',
+    { code: 'http_error', message: 'HTTP status 409.', body: own },
+  ],
+  [
+    'a problem (RFC 9457)',
+    422,
+    'application/problem+json',
+    JSON.stringify(problem),
+    { code: 'http_error', message: 'HTTP status 422: It is too old.', body: problem },
+  ],
+  ['a text', 503, 'text/plain', 'Busy', { code: 'http_error', message: 'HTTP status 503.', body: 'Busy' }],
+  ['no body, as declared', 412, '', '', { code: 'http_error', message: 'HTTP status 412.', body: undefined }],
+  ['no body', 404, '', '', { code: 'unexpected_answer', message: 'HTTP status 404, without an error body.' }],
+  ['the standard body of another type', 500, 'application/json', JSON.stringify(standard), standard],
+  ['the standard body, undeclared', 400, 'application/json', JSON.stringify(standard), standard],
+  ['a page of a proxy', 500, 'text/html', '<p>', { code: 'unexpected_answer', body: undefined }],
+  [
+    'JSON, undeclared',
+    418,
+    'application/json',
+    '{"code":"x"}',
+    { code: 'unexpected_answer', body: undefined },
+  ],
+]
+for (const [title, status, type, body, expected] of refusals) {
+  t.test(`an error response with ${title} is an error with its body`, async (t) => {
+    const response = new Response(null, { status, headers: { 'Content-Type': type } })
+    const error = readError(refusing, response, new TextEncoder().encode(body).buffer as ArrayBuffer)
+    t.match(error, { ...expected, name: 'ApiError', operation: 'x', status })
+  })
+}

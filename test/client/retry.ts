@@ -1,5 +1,6 @@
 import t from 'tap'
-import { asksForRetry, type Clock, isRepeatable, systemClock, waitBefore } from '../../src/client/retry.js'
+import { type Clock, startTimer, systemClock } from '../../src/client/clock.js'
+import { asksForRetry, isRepeatable, waitBefore } from '../../src/client/retry.js'
 
 const now = Date.parse('2026-11-20T12:00:00Z')
 const limits = { attemptsMax: 20, waitMaxMs: 90_000 }
@@ -32,6 +33,12 @@ t.test('without Retry-After the backoff is exponential, bounded and random', asy
   }
 })
 
+t.test('without limits a call waits as long as it is asked to, as often as it takes', async (t) => {
+  const most = { attemptsMax: Number.POSITIVE_INFINITY, waitMaxMs: Number.POSITIVE_INFINITY }
+  t.equal(waitBefore(1, '9999999', most, clock(0)), 9_999_999_000)
+  t.equal(waitBefore(5_000, null, most, clock(1)), 10_000)
+})
+
 t.test('there is no wait after the last attempt', async (t) => {
   t.equal(waitBefore(2, '1', { ...limits, attemptsMax: 3 }, clock(0)), 1_000)
   t.equal(waitBefore(3, '1', { ...limits, attemptsMax: 3 }, clock(0)), undefined)
@@ -46,11 +53,35 @@ t.test('only idempotent requests are repeated', async (t) => {
   }
 })
 
-t.test('429, 503, and 409 with Retry-After are retried, and no other status', async (t) => {
+t.test('errors that may pass are retried, 409 with Retry-After, and no other status', async (t) => {
   const answer = (status: number, headers = {}) => new Response('', { status, headers })
-  for (const status of [429, 503]) t.ok(asksForRetry(answer(status)), `${status}`)
+  for (const status of [408, 429, 500, 502, 503, 504]) t.ok(asksForRetry(answer(status)), `${status}`)
   t.ok(asksForRetry(answer(409, { 'Retry-After': '1' })))
-  for (const status of [400, 401, 404, 409, 500, 501, 502]) t.notOk(asksForRetry(answer(status)), `${status}`)
+  for (const status of [400, 401, 404, 409, 422, 501]) t.notOk(asksForRetry(answer(status)), `${status}`)
+})
+
+t.test('a timer of any length ends when it is due', async (t) => {
+  const longestMs = 2 ** 31 - 1
+  const cases: [ms: number, delays: number[]][] = [
+    [5, [5]],
+    [longestMs, [longestMs]],
+    [2 * longestMs + 7, [longestMs, longestMs, 7]],
+  ]
+  for (const [ms, delays] of cases) {
+    const asked: number[] = []
+    let isDue = false
+    const { setTimeout } = globalThis
+    globalThis.setTimeout = ((run: () => void, delay: number) => {
+      asked.push(delay)
+      queueMicrotask(run)
+    }) as typeof setTimeout // runs at once what is asked for
+    startTimer(ms, () => {
+      isDue = true
+    })
+    while (!isDue) await null
+    globalThis.setTimeout = setTimeout
+    t.strictSame(asked, delays)
+  }
 })
 
 t.test('the system clock waits for the given time, or until it is aborted', async (t) => {
@@ -58,7 +89,7 @@ t.test('the system clock waits for the given time, or until it is aborted', asyn
   await systemClock.wait(5, undefined)
   t.ok(systemClock.now() - before >= 4)
   const reason = new Error('enough')
-  await t.rejects(systemClock.wait(1e6, AbortSignal.abort(reason)), reason)
+  await t.rejects(systemClock.wait(Number.POSITIVE_INFINITY, AbortSignal.abort(reason)), reason)
   const controller = new AbortController()
   const waiting = systemClock.wait(1e6, controller.signal)
   controller.abort(reason)

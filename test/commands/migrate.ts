@@ -170,11 +170,11 @@ t.test('an error of the database is reported without a stack', async (t) => {
 t.test('wrong usage fails with what is expected', async (t) => {
   const url = 'postgres://owner@127.0.0.1:1/x'
   const cases: [env: Record<string, string>, message: RegExp, code: number][] = [
-    [{ DATABSE_URL: url }, /^DATABSE_URL is unknown: .*\nUsage: [\s\S]*\nDATABASE_URL is required\..*\n$/, 2],
+    [{}, /^Usage: [\s\S]*\nDATABASE_URL is required\..*\n$/, 2],
     [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
     [
       { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },
-      /a user and a password; .* SERVICE_PASSWORD/,
+      /a user and a password, which SERVICE_PASSWORD can hold/,
       1,
     ],
     [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'x' }, /^SERVICE_DATABASE_URL must be a valid URL/, 1],

@@ -145,7 +145,7 @@ t.test('with sslmode=disable, the files are not read', async (t) => {
   const { url, servers } = await readDatabaseUrl(
     'postgres://a@b/c?sslmode=disable&sslrootcert=/nowhere.pem&application_name=d',
   )
-  t.equal(url, 'postgres:///?sslmode=disable&application_name=d')
+  t.equal(url, 'postgres:///?sslmode=disable&application_name=d&keep_alive=60')
   t.strictSame(servers.all, [{ host: ['b'], port: [5432] }])
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { nameLengthMax, prefix, status, statuses } from '../fixtures/facts.js'
-import { send, sendRaw, startService } from '../fixtures/service.js'
+import { contract, send, sendRaw, startService } from '../fixtures/service.js'
 
 t.test('adding an animal', async (t) => {
   const { call, sql, origin, auth } = await startService(t)
@@ -144,6 +144,15 @@ t.test('adding an animal', async (t) => {
       t.match(response, { status: 400, body: { message: `body.${field} is not a known field` } })
     }
     t.strictSame(await count(), before)
+  })
+
+  t.test('refuses a compressed body with Accept-Encoding, as the contract declares', async (t) => {
+    const headers = { 'content-encoding': 'gzip' }
+    const response = await call('POST', '/pets', { headers, body: { name: 'Rex', categoryId: 3 } })
+    t.match(response, { status: 415, body: { code: 'unsupported_media_type' } })
+    t.equal(response.headers.get('accept-encoding'), 'identity')
+    const declared = contract.operations.get('createPet')?.responses.get('415')?.headers ?? []
+    t.ok(declared.some(({ name }) => name.toLowerCase() === 'accept-encoding'))
   })
 
   t.test('adds one animal for each of many concurrent requests', async (t) => {

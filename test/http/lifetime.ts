@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
+import { stopClocks } from '../fixtures/clocks.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts, holdKeys } from '../fixtures/locks.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
@@ -35,6 +36,24 @@ t.test('a response that takes longer than HANDLER_TIMEOUT_MS is a 503, sent in t
   t.match(failed, Array(3).fill({ level: 50, err: { message: `no response within ${limitMs} ms` } }))
   const lines = service.log.filter(({ msg, status }) => msg === 'request' && status === 503)
   t.equal(lines.length, 3, 'each is logged once, though its handler ended later')
+})
+
+t.test('the time of a handler begins when its request has arrived completely', async (t) => {
+  const handlerTimeoutMs = 100_000
+  const service = await startService(t, { env: { HANDLER_TIMEOUT_MS: String(handlerTimeoutMs) } })
+  const clocks = stopClocks(t)
+  const { port, hostname } = new URL(service.origin)
+  const body = JSON.stringify(pet)
+  const head = `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n`
+  const socket = net.connect(Number(port), hostname).setEncoding('utf8')
+  t.teardown(() => socket.destroy())
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`)
+  await once(service.app.server, 'request')
+  await service.call('GET', '/pets') // the headers have been handled by now
+  clocks.advance(handlerTimeoutMs)
+  socket.write(body.slice(1))
+  const [response] = await once(socket, 'data')
+  t.match(response, /^HTTP\/1.1 201 /)
 })
 
 t.test('a handler does not time out while its result waits to be read by a busy process', async (t) => {

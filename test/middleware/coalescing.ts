@@ -59,7 +59,7 @@ t.test('a run is shared in its iteration only, and only while one of its callers
   const signals: (Signal | undefined)[] = []
   const pool = { sqlUntil: (signal: Signal | undefined) => ({ signal }) as Sql }
   const operation = { method: 'GET', parameters: [], body: undefined } as unknown as Operation
-  const respond = coalesced(pool, () => 'a key')(async (_request, _reply, sql) => {
+  const respond = coalesced(pool)(async (_request, _reply, sql) => {
     signals.push(sql?.signal)
     return { status: 200, headers: {}, body: Buffer.from(`${signals.length}`) }
   }, operation)

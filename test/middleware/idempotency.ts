@@ -203,14 +203,10 @@ t.test('concurrent requests', async (t) => {
       await insertPet(by, { name, categoryId: 1n })
       return act(name, by)
     }
-    const answerOnce = idempotent(
-      writes,
-      24,
-      () => '1',
-    )(run, contract.operations.get('createPet') as Operation)
+    const answerOnce = idempotent(writes, 24)(run, contract.operations.get('createPet') as Operation)
     const ask = (name: string, signal?: AbortSignal) => {
       const headers = { 'idempotency-key': name }
-      const request = { headers, params: {}, query: {}, body: { name } }
+      const request = { client: { keyId: '1' }, headers, params: {}, query: {}, body: { name } }
       return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
     }
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)

@@ -163,7 +163,7 @@ t.test('requests whose connections are reset release their slots, and are logged
   const request = (limit: number) =>
     `GET ${prefix}/pets?limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: ${service.auth.authorization}\r\n\r\n`
   const waiting = held.waits(max)
-  // Two pipelined requests on each connection: the second response waits for the first.
+  // Two pipelined requests on each connection: the second waits for the first.
   const sockets = await Promise.all(
     Array.from({ length: max }, async (_, i) => {
       const socket = net.connect(Number(port), hostname)
@@ -177,12 +177,9 @@ t.test('requests whose connections are reset release their slots, and are logged
   await once(metrics.listen(0, '127.0.0.1'), 'listening')
   const { port: metricsPort } = metrics.address() as net.AddressInfo
   const scrape = async () => (await send(`http://127.0.0.1:${metricsPort}/metrics`)).text
-  await until(async () => (await scrape()).includes(`animal_store_overload_refusals_total ${max}\n`))
   for (const socket of sockets) socket.resetAndDestroy()
   const aborted = () => service.log.filter(({ msg }) => msg === 'request aborted')
-  const completed = () =>
-    service.log.filter(({ msg, route }) => msg === 'request' && route === `${prefix}/pets`)
-  await until(() => aborted().length + completed().length === 2 * max)
+  await until(() => aborted().length === max)
   t.match(aborted()[0], { method: 'GET', route: `${prefix}/pets`, keyId: String })
   t.equal((await service.call('GET', '/pets/1')).status, 503, 'their handlers still run')
   held.release()

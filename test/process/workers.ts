@@ -96,10 +96,32 @@ t.test('a connection that a killed worker had not accepted is closed', async (t)
   const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve))) // also if reset
   for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   // The primary accepts one connection in an iteration of its event loop, and by these responses it has passed one to each worker.
-  for (let i = 0; i < 8; i++) await send(`http://127.0.0.1:${metricsPort}/healthz`)
+  for (let i = 0; i < 8; i++) await send(`http://127.0.0.1:${metricsPort}/`)
   process.kill(victim, 'SIGKILL')
   process.kill(other, 'SIGCONT')
   await Promise.all(closed)
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test('probes need no client connection, and workers that do not respond are replaced', async (t) => {
+  const { service } = await start(t, { METRICS_PORT: '0', CONNECTIONS_MAX: String(workers) })
+  const { port } = await service.logged('metrics server listening')
+  const health = (path: string) => send(`http://127.0.0.1:${port}${path}`)
+  const { port: servicePort, hostname } = new URL(service.base)
+  const sockets = Array.from({ length: 2 * workers }, () =>
+    net.connect(Number(servicePort), hostname).on('error', () => {}),
+  )
+  t.teardown(() => sockets.forEach((socket) => void socket.destroy()))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  t.match(await health('/readyz'), { status: 200, body: { status: 'ok', counters: 'memory' } })
+
+  const frozen = [...pidsOf(service, workerMessage)].map(Number)
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  for (const path of ['/healthz', '/readyz']) t.match(await health(path), { status: 503 }, path)
+  await until(() => pidsOf(service, workerMessage).size === 2 * workers)
+  for (const path of ['/healthz', '/readyz']) await until(async () => (await health(path)).status === 200)
+  const killed = service.log.filter(({ msg }) => msg === 'worker does not respond, killing it')
+  t.strictSame(new Set(killed.map(({ worker }) => worker)), new Set(frozen))
   t.match(await service.stop(), { code: 0 })
 })
 

@@ -23,7 +23,8 @@ async function build(
   const script = path.join(folder, 'scripts/build-server.cjs')
   const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
   const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
-  return promisify(execFile)(process.execPath, args).then(
+  const env = { ...process.env, npm_lifecycle_event: 'prestart' }
+  return promisify(execFile)(process.execPath, args, { env }).then(
     ({ stderr }) => ({ code: 0, stderr }),
     (error) => error,
   )
@@ -38,6 +39,18 @@ function compiler(code: string): Record<string, string> {
 
 t.test('without dependencies, the build says to run npm ci', async (t) => {
   t.match(await build(t, {}), { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
+})
+
+t.test('a production install runs an existing build, or says how to make one', async (t) => {
+  const missing = 'The development dependencies, which build the service, are not installed'
+  const installed = { 'node_modules/fastify/package.json': '{}' }
+  const refusal = {
+    code: 1,
+    stderr: `${missing}, and there is no build in dist/.\nRun: npm ci --include=dev\n`,
+  }
+  t.match(await build(t, installed), refusal)
+  const notice = { code: 0, stderr: `${missing}: running the existing build in dist/.\n` }
+  t.match(await build(t, { ...installed, 'dist/src/main.js': '' }), notice)
 })
 
 t.test('a compile error fails the build with the exit code of the compiler', async (t) => {

@@ -28,7 +28,8 @@ for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3
 t.test('without dependencies, each command says to run npm ci', async (t) => {
   const manifest = readFileSync(path.join(projectRoot, 'package.json'), 'utf8')
   const folder = temporaryDirectory(t, { 'package.json': manifest })
-  cpSync(script, path.join(folder, 'scripts/check-setup.cjs'))
+  for (const file of ['check-setup.cjs', 'build-server.cjs'])
+    cpSync(path.join(path.dirname(script), file), path.join(folder, 'scripts', file))
   const run = promisify(execFile)('npm', ['run', '--silent', 'keys'], { cwd: folder })
   await t.rejects(run, { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
   const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> }
@@ -43,7 +44,25 @@ t.test('without dependencies, each command says to run npm ci', async (t) => {
     'start',
     'test',
   ])
-    if (scripts[name]) t.match(scripts[`pre${name}`], /check-setup|build:server/, name)
+    if (scripts[name]) t.match(scripts[`pre${name}`], /check-setup|build-server/, name)
+})
+
+t.test('programs replace the shell of npm, which passes no signal on', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
+  for (const [name, text] of Object.entries<string>(scripts))
+    t.notMatch(text.split(' && ').at(-1), /^(?:node (?!scripts\/check-setup)|tsx |tap)/, name)
+})
+
+t.test('without development dependencies, a command that needs them says how to install them', async (t) => {
+  const folder = temporaryDirectory(t, {
+    'package.json': '{"engines":{"node":">=20.19.0"}}',
+    node_modules: { fastify: { 'package.json': '{}' } },
+    scripts: { 'check-setup.cjs': readFileSync(script, 'utf8') },
+  })
+  await t.rejects(promisify(execFile)(process.execPath, [path.join(folder, 'scripts/check-setup.cjs')]), {
+    code: 1,
+    stderr: 'The development dependencies are not installed. Run: npm ci --include=dev\n',
+  })
 })
 
 for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {

@@ -1,9 +1,12 @@
 // The service killed, shut down and replaced.
 
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { childrenOf } from '../../lib/processes.js'
-import type { Service } from '../../lib/service.js'
+import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
 import { Balancer } from '../balancer.js'
-import { type Environment, type Report, unless } from '../environment.js'
+import { Environment, type Report, unless } from '../environment.js'
 import { connect, longestOf, timed, within, withService } from './parts.js'
 
 /** Kills the service and starts it again, as `restart: unless-stopped` does. */
@@ -48,11 +51,42 @@ export function killWorkers(environment: Environment, times: number): Promise<Re
   })
 }
 
+/** Freezes a worker of an instance, which its primary kills and replaces. Requests that it has accepted end with its connections. */
+export function freezeWorker({ database, bounds, clients, interruption }: Environment): Promise<Report> {
+  const patient = { ...bounds, slackMs: frozenMs + bounds.slackMs }
+  const environment = new Environment(database, patient, clients, interruption)
+  const env = { WORKERS: '2', LOG_LEVEL: 'info' }
+  return withService(environment, 'one of two workers frozen', env, async ({ pid, log, load }) => {
+    const started = () => log.filter((line) => line.includes('Server listening')).length
+    const before = started()
+    const [victim = 0] = childrenOf(pid)
+    process.kill(victim, 'SIGSTOP')
+    const servedAfterMs = await load.untilServed()
+    const replacedMs = await timed(async () => {
+      while (started() === before) await environment.delay(20)
+    })
+    return {
+      figures: [`served within ${servedAfterMs} ms by the other; replaced after ${replacedMs} ms`],
+      violations: [
+        ...within(bounds.recoveryMs, servedAfterMs, 'until the other served'),
+        ...within(patient.slackMs + bounds.recoveryMs, replacedMs, 'to replace the worker'),
+      ],
+    }
+  })
+}
+
+// After which the primary kills a worker that does not respond.
+const frozenMs = 11_000
+
 /** Sends SIGTERM under load, with open connections, some of them idle. */
-export async function stopService(environment: Environment, times: number): Promise<Report> {
-  let service = await environment.startService()
+export async function stopService(
+  environment: Environment,
+  times: number,
+  title = `the service shut down ${times} times under load`,
+  env: EnvironmentVariables = {},
+): Promise<Report> {
+  let service = await environment.startService(env)
   const { port, origin } = new URL(service.origin)
-  const title = `the service shut down ${times} times under load`
   try {
     return await environment.run(title, origin, async (load, ledger) => {
       const ends: (number | string)[] = []
@@ -61,7 +95,7 @@ export async function stopService(environment: Environment, times: number): Prom
         await environment.delay(300)
         const stopMs = await timed(async () => ends.push(await service.stop('SIGTERM')))
         for (const socket of idle) socket.destroy()
-        service = await environment.startService({ PORT: port })
+        service = await environment.startService({ ...env, PORT: port })
         await load.untilServed()
         return stopMs
       })
@@ -79,6 +113,30 @@ export async function stopService(environment: Environment, times: number): Prom
     })
   } finally {
     await service.stop('SIGKILL')
+  }
+}
+
+/** The same while the collector refuses all spans, each time with another status. */
+export async function refuseSpans(environment: Environment, times: number): Promise<Report> {
+  let refused = 0
+  const collector = createServer((request, response) => {
+    request.resume()
+    response.writeHead([400, 401, 404, 500][refused++ % 4] ?? 500).end()
+  })
+  await once(collector.listen(0, '127.0.0.1'), 'listening')
+  const { port } = collector.address() as AddressInfo // of a server that listens on a port
+  try {
+    const title = `the service shut down ${times} times, with a refusing collector`
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
+    const report = await stopService(environment, times, title, env)
+    return {
+      ...report,
+      figures: [`${refused} exports refused`, ...report.figures],
+      violations: [...report.violations, ...unless(refused >= times, `only ${refused} exports refused`)],
+    }
+  } finally {
+    collector.closeAllConnections()
+    collector.close()
   }
 }
 

@@ -1,8 +1,8 @@
-// The directory with the embedded server's data and binaries, and its owner.
+// The directory with the embedded server's data and binaries, and its owner. What the service did not make it leaves as it is.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { access, chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { access, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { OperatorError } from '../../lib/operator-error.js'
 import { projectRoot } from '../../lib/paths.js'
@@ -31,24 +31,23 @@ export async function defaultDirectory(): Promise<string> {
 }
 
 /**
- * Creates the directory, and gives it to the server's user.
- * @throws {OperatorError} when it cannot be created or entered
+ * Creates the directory for the server's user, unless it exists.
+ * @throws {OperatorError} when it cannot be created or entered, or is not that user's own
  */
 export async function prepareDirectory(directory: string): Promise<Identity> {
+  const parent = path.dirname(directory)
   try {
     const identity = await identityFor(directory)
-    await createFolder(directory)
-    if (identity.uid !== undefined && identity.gid !== undefined) {
-      await openEmptyFolder(path.dirname(directory))
-      const forbidden = await forbiddenFolder(path.dirname(directory), identity.uid)
-      if (forbidden !== undefined) {
-        throw new OperatorError(
-          `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden}. ${elsewhere}`,
-        )
-      }
-      await chown(directory, identity.uid, identity.gid)
+    createFolder(parent)
+    const forbidden = identity.uid && (await forbiddenFolder(parent, identity.uid))
+    if (forbidden) {
+      throw new OperatorError(
+        `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden} (chmod o+x permits it). ${elsewhere}`,
+      )
     }
-    await chmod(directory, 0o700)
+    const isThere = await lstat(directory).catch(() => undefined)
+    if (!isThere) await createWhole(directory, (draft) => createOwned(draft, identity))
+    await checkOwned(directory, identity)
     return identity
   } catch (error) {
     if (error instanceof OperatorError) throw error
@@ -78,10 +77,37 @@ export async function createWhole(folder: string, create: (draft: string) => Pro
   }
 }
 
+// Through handles, because a name may be replaced by a link meanwhile. With a file in it, because renaming a draft would replace an empty
+// directory that another process has just created.
+async function createOwned(draft: string, { uid = -1, gid = -1 }: Identity): Promise<void> {
+  const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  await mkdir(draft, 0o700)
+  for (const [name, flags] of [
+    [path.join(draft, 'server.log'), O_CREAT | O_EXCL | O_WRONLY],
+    [draft, O_DIRECTORY | O_NOFOLLOW],
+  ] as const) {
+    const handle = await open(name, flags, 0o600)
+    await handle.chown(uid, gid).finally(() => handle.close())
+  }
+}
+
+async function checkOwned(directory: string, { uid = process.getuid?.() }: Identity): Promise<void> {
+  const found = await lstat(directory)
+  if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return
+  throw new OperatorError(
+    `${directory} must be a directory of user ${uid}, without a link, which only that user can write. Nothing was changed. ${elsewhere}`,
+  )
+}
+
+/** The text of a file in the directory, whose owner may have replaced it by a link to another user's file. */
+export function readOwned(file: string): Promise<string> {
+  return readFile(file, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NOFOLLOW })
+}
+
 /** Removes the drafts of killed processes: those whose process is gone or, in case its pid was reused, that are older than `ageMaxMs`. */
 export async function removeDrafts(directory: string, ageMaxMs: number): Promise<void> {
-  for (const name of await readdir(directory)) {
-    const [, pid] = /^(?:data|programs-\w+)\.(\d+)\./.exec(name) ?? []
+  for (const name of await readdir(directory).catch(() => [])) {
+    const [, pid] = /^(?:data|postgresql|programs-\w+)\.(\d+)\.[\da-f-]{36}$/.exec(name) ?? []
     if (pid === undefined) continue
     const draft = path.join(directory, name)
     const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Date.now() }))
@@ -90,24 +116,28 @@ export async function removeDrafts(directory: string, ageMaxMs: number): Promise
 }
 
 // One by one: mkdir's `recursive` loops for ever on a file system that allows no folders, such as /proc.
-async function createFolder(directory: string): Promise<void> {
+function createFolder(directory: string): void {
   try {
-    await mkdir(directory)
+    makeFolder(directory)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return
+    if (code === 'EEXIST' && statSync(directory).isDirectory()) return
     const parent = path.dirname(directory)
-    if (code !== 'ENOENT' || (await exists(parent))) throw error
-    await createFolder(parent)
-    await createFolder(directory)
+    if (code !== 'ENOENT' || existsSync(parent)) throw error
+    createFolder(parent)
+    createFolder(directory)
   }
 }
 
-// Lets the server's user pass through an empty folder that root made for the data, with the mode 0700 of `mktemp -d`. A folder with
-// other content keeps its mode.
-async function openEmptyFolder(directory: string): Promise<void> {
-  const names = await readdir(directory)
-  if (names.every((name) => name === 'postgresql')) await chmod(directory, 0o711)
+// Root's folders let the server's user pass, whatever the umask.
+function makeFolder(directory: string): void {
+  if (process.getuid?.() !== 0) return void mkdirSync(directory)
+  const umask = process.umask(0)
+  try {
+    mkdirSync(directory, 0o711)
+  } finally {
+    process.umask(umask)
+  }
 }
 
 // As root, the owner of the directory or its nearest existing ancestor, so that the checkout also works for its owner; `nobody` if

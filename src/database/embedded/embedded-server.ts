@@ -4,7 +4,7 @@
 // The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server from a stale lock file.
 // Each service holds a shared advisory lock; the last one stops the server.
 
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import { socketOption } from '../driver/socket.js'
 import { connectionOptions } from '../pools.js'
 import { codeOf } from '../unavailable.js'
 import { binaries, installed } from './binaries.js'
-import { defaultDirectory, elsewhere, prepareDirectory, removeDrafts } from './data-directory.js'
+import { defaultDirectory, elsewhere, prepareDirectory, readOwned, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
 import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
 
@@ -58,7 +58,7 @@ export async function startEmbedded(
   const programs = await installed()
   const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
-  await removeDrafts(directory, programTimeoutMs)
+  for (const each of [path.dirname(directory), directory]) await removeDrafts(each, programTimeoutMs)
   const run = programRunner(await binaries(programs, directory, identity), directory, identity)
   await initializeData(directory, programs.version, run, log, interruption)
   const server = new Server(directory, run, log)
@@ -188,7 +188,7 @@ class Server implements EmbeddedServer {
 
   /** The pid in `postmaster.pid` if the server accepts connections. */
   async #readyPostmaster(): Promise<string | undefined> {
-    const text = await readFile(path.join(this.#data, 'postmaster.pid'), 'utf8').catch(() => '')
+    const text = await readOwned(path.join(this.#data, 'postmaster.pid')).catch(() => '')
     const [pid, , , , , , , state] = text.split('\n')
     return state?.trim() === 'ready' ? pid : undefined
   }
@@ -199,7 +199,7 @@ class Server implements EmbeddedServer {
   }
 
   async #lastLogLines(): Promise<string> {
-    const log = await readFile(path.join(this.directory, 'server.log'), 'utf8').catch(() => '')
+    const log = await readOwned(path.join(this.directory, 'server.log')).catch(() => '')
     return log.trim().split('\n').slice(-5).join('\n')
   }
 

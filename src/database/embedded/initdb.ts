@@ -1,10 +1,9 @@
 // Creates the embedded server's data.
 
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Logger } from 'pino'
 import { OperatorError } from '../../lib/operator-error.js'
-import { createWhole, elsewhere } from './data-directory.js'
+import { createWhole, elsewhere, readOwned } from './data-directory.js'
 import type { RunProgram } from './run-program.js'
 
 // Durability keeps PostgreSQL's defaults: a commit is on disk when it is acknowledged.
@@ -39,7 +38,7 @@ export async function initializeData(
   interruption: AbortSignal,
 ): Promise<void> {
   const data = path.join(directory, 'data')
-  const ofData = await readFile(path.join(data, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  const ofData = await readOwned(path.join(data, 'PG_VERSION')).catch(() => undefined)
   if (ofData !== undefined) return checkVersion(ofData.trim(), version.replace(/\..*/, ''), directory)
   log.info({ directory }, 'creating a database directory')
   try {

@@ -1,6 +1,9 @@
-// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the server cannot validate.
+// Media Type Objects of request bodies and responses: how each is read and validated, and which ones the
+// server cannot validate.
 
+import { typesOf, unionOf } from './allowed-types.js'
 import type { Content, Field, Schema } from './contract.js'
+import { partsOf, type Subschema, subschemasOf } from './keywords.js'
 import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
 import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
@@ -12,8 +15,8 @@ interface Declared {
 }
 
 /**
- * Reads the media types of a request body or a response. A media type that the server cannot validate is skipped if there is another
- * one, with a warning; otherwise the operation is unsupported.
+ * Reads the media types of a request body or a response. A media type that the server cannot validate is
+ * skipped if there is another one, with a warning; otherwise the operation is unsupported.
  */
 export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Content[] {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
@@ -76,7 +79,8 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
   return { mediaType, kind: 'text', schema, types }
 }
 
-// Only the length of bytes can be validated, and only for a single media type: validators are found by type, which a range is not.
+// Only the length of bytes can be validated, and only for a single media type: validators are found by type,
+// which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
 const assertionKeywords =
   /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
@@ -153,13 +157,12 @@ function readForm(
       return [name, read(`the field ${name}`, each, encoding)]
     }),
   )
-  const additional = parts.flatMap(({ additionalProperties: each }) =>
-    typeof each === 'object' && each ? [each as Node] : [],
-  )
-  const additionalField =
-    additional.length > 0 ? read('additionalProperties', additional, undefined) : undefined
+  const others = membersIn(parts, otherKeywords)
+  const [other] = others
+  const additional = others.map((each) => each.schema)
+  const additionalField = other && read(other.keyword, additional, undefined)
   if (additionalField?.kind === 'file')
-    problem('additionalProperties is a file, which is not supported: declare each file in properties')
+    problem(`${other?.keyword} is a file, which is not supported: declare each file in properties`)
   if (problems.length > 0) return problems
   const kind = isMultipart ? 'multipart' : 'form'
   return { mediaType, kind, schema: media.schema as Schema, fields, additionalField }
@@ -182,12 +185,17 @@ function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolea
   if (fault !== undefined) return fault
   if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
   if (listed.length > 1) return 'allows an array and another type, which text does not distinguish'
-  const items = schemas
-    .flatMap(partsOf)
-    .flatMap((part) => (part.items === undefined ? [] : [nodeOf(part.items)]))
+  const items = membersIn(schemas.flatMap(partsOf), itemKeywords).map((each) => each.schema)
   const item = readSingle(items, unionOf(items.map(typesOf)), encoding, isMultipart)
   if (typeof item === 'string') return item
   return { ...item, isList: true, separator: separatorOf(encoding) }
+}
+
+const itemKeywords = ['prefixItems', 'items', 'unevaluatedItems']
+const otherKeywords = ['additionalProperties', 'unevaluatedProperties']
+
+function membersIn(parts: readonly Node[], keywords: readonly string[]): Subschema[] {
+  return parts.flatMap(subschemasOf).filter(({ keyword }) => keywords.includes(keyword))
 }
 
 function encodingFault(
@@ -252,39 +260,4 @@ function readSingle(
   return files.every((each) => isBytes(each, false))
     ? { ...field, kind: 'file' }
     : 'is a file: only its minLength and maxLength can be validated'
-}
-
-/** A schema and the subschemas it is composed of, any of which may declare properties. */
-function partsOf(schema: Node): Node[] {
-  const composed = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => nodesOf(schema[keyword]))
-  const conditional = ['then', 'else'].flatMap((keyword) =>
-    schema[keyword] === undefined ? [] : [nodeOf(schema[keyword])],
-  )
-  return [schema, ...[...composed, ...conditional].flatMap(partsOf)]
-}
-
-/** The types a schema allows, as far as its keywords show; undefined for any. */
-function typesOf(schema: Node): readonly string[] | undefined {
-  if (schema.type !== undefined) return [schema.type].flat() as string[]
-  if (schema.const !== undefined) return [typeOf(schema.const)]
-  if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
-  const all = nodesOf(schema.allOf).flatMap((each) => typesOf(each)?.join() ?? [])
-  if (all[0] !== undefined) return all[0].split(',')
-  for (const keyword of ['anyOf', 'oneOf']) {
-    const union = unionOf(nodesOf(schema[keyword]).map(typesOf))
-    if (union !== undefined && union.length > 0) return union
-  }
-  if (schema.properties !== undefined) return ['object']
-  return schema.items === undefined ? undefined : ['array']
-}
-
-function unionOf(types: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
-  const known = types.flatMap((each) => (each === undefined ? [] : [each]))
-  return known.length < types.length ? undefined : [...new Set(known.flat())]
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return Number.isInteger(value) ? 'integer' : typeof value
 }

@@ -1,4 +1,5 @@
-// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location of each part.
+// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location
+// of each part.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,16 +20,17 @@ import {
 import { exactNumber, narrowed } from '../../lib/exact-number.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { knownExtensions } from './extensions.js'
+import {
+  type Context,
+  contextIn,
+  mapMembers,
+  outermost,
+  pathItemFields,
+  referenceFields,
+} from './keywords.js'
 import { resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
-import {
-  dataKeywords,
-  holdsPathItems,
-  isOpenApi30,
-  mapKeywords,
-  refAsAllOf,
-  referenceObjectKeywords,
-} from './upgrade.js'
+import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
 /** A document, bundled. */
 export interface Source {
@@ -37,7 +39,10 @@ export interface Source {
   readonly text: string
   /** The files it was read from. */
   readonly files: readonly string[]
-  /** The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to it. */
+  /**
+   * The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to
+   * it.
+   */
   locate(pointer: Pointer): string
 }
 
@@ -76,7 +81,7 @@ export async function readSource(
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
-    return withoutForeign(value, parsed, { isMap, isData: false })
+    return withoutForeign(value, parsed, { ...outermost, isMap })
   }
   const options = {
     // JSON is YAML, too.
@@ -94,7 +99,8 @@ export async function readSource(
   }
 }
 
-// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to report what is wrong.
+// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
+// report what is wrong.
 function isSelfContained(document: object): boolean {
   const known = new Set<string>()
   const resolves = (ref: string) => {
@@ -106,26 +112,18 @@ function isSelfContained(document: object): boolean {
     if (context.isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
-      return isUnknownExtension(key, context) || isInside(each, contextOf(key, context))
+      return (
+        isUnknownExtension(key, context) || isInside(each, contextWithin(context, key, Array.isArray(value)))
+      )
     })
   }
   return isInside(document, outermost)
 }
 
-/** The context of a value: whether its keys are names, and whether it is data. */
-interface Context {
-  readonly isMap: boolean
-  readonly isData: boolean
-}
-
-const outermost: Context = { isMap: false, isData: false }
-
-// The context of a member, or of an item.
-function contextOf(key: string, { isMap, isData }: Context): Context {
-  return {
-    isMap: !isMap && !isData && mapKeywords.has(key),
-    isData: isData || (!isMap && dataKeywords.has(key)),
-  }
+// Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
+function contextWithin(context: Context, key: string, isItem = false): Context {
+  const inner = contextIn(context, key, isItem)
+  return !context.isMap && knownExtensions.includes(key) ? { ...inner, isData: context.isData } : inner
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
@@ -133,7 +131,8 @@ function isUnknownExtension(key: string, { isMap }: Context): boolean {
   return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
 }
 
-// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL, is data.
+// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
+// is data.
 function isPlainData(value: object, resolves: (ref: string) => boolean): boolean {
   const { $ref } = value as { readonly $ref?: unknown }
   if (typeof $ref !== 'string') return false
@@ -186,8 +185,8 @@ function parseYaml(text: string): object {
   return value
 }
 
-// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML parser's form, with the
-// line and column.
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML
+// parser's form, with the line and column.
 function refuseNotFinite(parsed: Document, lines: LineCounter): void {
   visit(parsed, {
     Scalar(place, { value, source, range }) {
@@ -206,30 +205,30 @@ interface ParsedFile {
   resolves(ref: string): boolean
 }
 
-// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders. `of` is the field that the
-// value belongs to.
-function withoutForeign(value: unknown, file: ParsedFile, context: Context, of = ''): unknown {
-  const { isMap, isData } = context
-  if (isData && typeof value === 'object' && value !== null && isPlainData(value, file.resolves))
-    return file.setAside(value)
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
+function withoutForeign(value: unknown, file: ParsedFile, context: Context): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { of, isMap, isData } = context
+  if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
   const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
-  return mapped(part, (each, key) => {
+  return mapMembers(part, context, (each, _, key) => {
     if (isUnknownExtension(key, context)) return file.setAside(each)
-    return withoutForeign(each, file, contextOf(key, context), isMap || Array.isArray(part) ? of : key)
+    return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part)))
   })
 }
 
-// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings and is a target itself. At the
-// top of a file, nothing distinguishes a schema, whose siblings count, from a response or a path item.
-function withSiblingsInAllOf(value: unknown, of: string, isOld: boolean): unknown {
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings
+// and is a target itself. At the top of a file, nothing distinguishes a schema, whose siblings count, from a
+// response or a path item.
+function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object {
   const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
   const isUnknown = of === '' && Object.keys(siblings).length > 0
-  if (typeof $ref !== 'string' || $ref.startsWith('#') || holdsPathItems(of) || isUnknown) return value
-  return refAsAllOf(nodeOf(value), isOld || referenceObjectKeywords.includes(of), of !== '')
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || pathItemFields.has(of) || isUnknown) return value
+  return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
 }
 
-// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a map, `$ref` is a name like
-// any other.
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a
+// map, `$ref` is a name like any other.
 function completed(
   value: unknown,
   bundle: object,
@@ -237,19 +236,14 @@ function completed(
   context = outermost,
 ): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
+  if (typeof value !== 'object' || value === null) return value
   const { $ref } = context.isMap ? nodeOf(value) : {}
   if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
-  return mapped(value, (each, key) => completed(each, bundle, foreign, contextOf(key, context)))
+  return mapMembers(value, context, (each, inner) => completed(each, bundle, foreign, inner))
 }
 
 // YAML cannot contain NUL.
 const mark = '\0foreign '
-
-function mapped(value: unknown, map: (each: unknown, key: string) => unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((each) => map(each, ''))
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
-}
 
 function problems(error: unknown, file: string, place: Place): string[] {
   const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
@@ -298,7 +292,8 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
   }
 }
 
-// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing part around it.
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing
+// part around it.
 function offsetOf(root: unknown, at: Pointer): number | undefined {
   let offset: number | undefined
   let node = root

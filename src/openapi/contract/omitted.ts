@@ -1,44 +1,58 @@
 // What operations may omit and the server adds: operationIds and path parameters.
 
+import { isNode, mapValues } from './keywords.js'
 import { camelCase, pathParameterNames, servedMethods } from './names.js'
-import { resolvePointer } from './pointer.js'
-import { type Node, nodeOf } from './reader.js'
+import { type Node, Reader } from './reader.js'
 
 /**
- * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for each undeclared path parameter,
- * and a sentence for each. They are added to the document itself so that routes, handlers, types, the client and the log agree.
+ * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for
+ * each undeclared path parameter, and a sentence for each. They are added to the document itself so that
+ * routes, handlers, types, the client and the log agree.
  */
 export function addOmitted(document: object): { readonly document: object; readonly added: string[] } {
   const added: string[] = []
   const { paths } = document as Node
-  if (typeof paths !== 'object' || paths === null) return { document, added }
-  const parametersOf = ({ parameters }: Node) => (Array.isArray(parameters) ? parameters : [])
-  const isOf = (name: string) => (parameter: unknown) => {
-    const { $ref } = nodeOf(parameter)
-    const target = typeof $ref === 'string' ? resolvePointer(document, $ref) : parameter
-    const { name: own, in: location } = nodeOf(target)
-    return own === name && location === 'path'
-  }
-  const items = Object.entries(paths).map(([path, item]) => {
-    if (path.startsWith('x-') || typeof item !== 'object' || item === null) return [path, item]
-    const members = Object.entries(item as Node).map(([method, given]) => {
-      if (!servedMethods.includes(method) || typeof given !== 'object' || given === null)
-        return [method, given]
-      const node = given as Node
-      const place = `${method.toUpperCase()} ${path}`
-      const declared = [...parametersOf(item), ...parametersOf(node)]
-      const missing = pathParameterNames(path).filter((name) => !declared.some(isOf(name)))
-      for (const name of missing)
-        added.push(`${place}: the path parameter ${name} is not declared: it is read as a string`)
-      const operationId = derivedId(method, path)
-      if (!('operationId' in node)) added.push(`${place} has no operationId: the server uses ${operationId}`)
-      const texts = missing.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
-      const parameters = missing.length > 0 && { parameters: [...parametersOf(node), ...texts] }
-      return [method, { operationId, ...node, ...parameters }]
+  if (!isNode(paths)) return { document, added }
+  const items = mapValues(paths, (item, path) => {
+    if (path.startsWith('x-') || !isNode(item)) return item
+    return mapValues(item, (operation, method) => {
+      if (!servedMethods.includes(method) || !isNode(operation)) return operation
+      const omitted = omittedBy(document, path, method, item, operation)
+      added.push(...sentencesOf(omitted, `${method.toUpperCase()} ${path}`))
+      return completed(operation, omitted)
     })
-    return [path, Object.fromEntries(members)]
   })
-  return { document: added.length > 0 ? { ...document, paths: Object.fromEntries(items) } : document, added }
+  return { document: added.length > 0 ? { ...document, paths: items } : document, added }
+}
+
+// The derived operationId, if there is none, and the names of the undeclared path parameters.
+interface Omitted {
+  readonly operationId?: string
+  readonly names: readonly string[]
+}
+
+function omittedBy(document: object, path: string, method: string, item: Node, operation: Node): Omitted {
+  const reader = new Reader(document) // the contract's own reader reports what is wrong with the parameters
+  const declared = [item, operation].flatMap(({ parameters }) => reader.list(parameters))
+  const isDeclared = (name: string) => declared.some((each) => each.name === name && each.in === 'path')
+  const names = pathParameterNames(path).filter((name) => !isDeclared(name))
+  return 'operationId' in operation ? { names } : { names, operationId: derivedId(method, path) }
+}
+
+function sentencesOf({ operationId, names }: Omitted, place: string): string[] {
+  const texts = names.map(
+    (name) => `${place}: the path parameter ${name} is not declared: it is read as a string`,
+  )
+  return operationId === undefined
+    ? texts
+    : [...texts, `${place} has no operationId: the server uses ${operationId}`]
+}
+
+function completed(operation: Node, { names, ...omitted }: Omitted): Node {
+  const { parameters } = operation
+  const strings = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  const all = [...(Array.isArray(parameters) ? parameters : []), ...strings]
+  return { ...omitted, ...operation, ...(strings.length > 0 && { parameters: all }) }
 }
 
 function derivedId(method: string, path: string): string {

@@ -1,9 +1,12 @@
-// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that OpenAPI leaves undefined.
+// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that
+// OpenAPI leaves undefined.
 
+import { typesOf } from './allowed-types.js'
 import type { Parameter, ParameterForm } from './contract.js'
+import { partsOf, schemasIn, subschemasOf } from './keywords.js'
 import { isJson } from './media-types.js'
 import { isToken, pathParameterNames } from './names.js'
-import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
+import { type Node, nodeOf, type Reader } from './reader.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
 
@@ -15,7 +18,8 @@ const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   cookie: ['form'],
 }
 
-// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security declare them.
+// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security
+// declare them.
 const ignoredHeaders = ['accept', 'content-type', 'authorization']
 
 /** Whether a parameter is a header that OpenAPI ignores among parameters. */
@@ -23,7 +27,10 @@ export function isIgnoredParameter({ in: location, name }: Node): boolean {
   return location === 'header' && ignoredHeaders.includes(String(name).toLowerCase())
 }
 
-/** Reads and checks the parameters of an operation: its own, and those of its path item that it does not override. */
+/**
+ * Reads and checks the parameters of an operation: its own, and those of its path item that it does not
+ * override.
+ */
 export function readParameters(
   reader: Reader,
   place: string,
@@ -110,7 +117,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
     style,
     explode,
     shape: shape ?? 'primitive',
-    names: shape === 'object' ? [...new Set(propertiesOf(schema).map(([name]) => name))] : [],
+    names: shape === 'object' ? namesOf(schema) : [],
     allowsAdditional: shape === 'object' && allowsAdditional(schema),
     allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
   }
@@ -124,10 +131,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
       'allows an object and another type, which its text does not distinguish: use content',
     ],
     [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
-    [
-      propertiesOf(schema).some(([name]) => name === '__proto__'),
-      'has the property __proto__, a name that JavaScript reserves',
-    ],
+    [namesOf(schema).includes('__proto__'), 'has the property __proto__, a name that JavaScript reserves'],
     [
       form.allowEmptyValue && node.required === true,
       'cannot be both required and allowEmptyValue: an empty value counts as absent',
@@ -174,13 +178,15 @@ function undefinedPlaces(
   return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
 }
 
-// Whether the router or the query parser reads the value as is. The query parser would make an array of a repeated value of any type.
+// Whether the router or the query parser reads the value as is. The query parser would make an array of a
+// repeated value of any type.
 function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
   if (location === 'cookie' || form.shape !== 'primitive' || form.allowEmptyValue) return false
   return location === 'query' ? !shapes.has('any') : form.style === 'simple'
 }
 
-// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of its own (exploded form).
+// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of
+// its own (exploded form).
 function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined {
   if (shapes.size === 1) {
     const [only] = shapes
@@ -191,61 +197,42 @@ function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined
 
 /** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
 export function shapesOf(schema: unknown): ReadonlySet<Shape> {
-  const { type, enum: values, const: value, allOf, anyOf, oneOf, ...others } = nodeOf(schema)
-  const types = type === undefined ? [] : [type].flat().filter((each) => each !== 'null' || type === 'null')
-  if (types.length > 0) return new Set(types.map(shapeOfType))
-  const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
-  if (allowed.length > 0) return new Set(allowed.filter((each) => each !== null).map(shapeOfValue))
-  const either = [...nodesOf(anyOf), ...nodesOf(oneOf)].filter((each) => each.type !== 'null')
-  const choices = [...new Set(either.flatMap((each) => [...shapesOf(each)]))]
-  const known = [choices, ...nodesOf(allOf).map((each) => [...shapesOf(each)])].filter(
-    (each) => each.length > 0 && !each.includes('any'),
-  )
-  if (known.length > 0) return new Set(known.reduce((a, b) => a.filter((each) => b.includes(each))))
-  if (['properties', 'additionalProperties', 'patternProperties'].some((each) => each in others)) {
-    return new Set<Shape>(['object'])
-  }
-  return new Set<Shape>(['items', 'prefixItems'].some((each) => each in others) ? ['array'] : ['any'])
+  const types = typesOf(nodeOf(schema))
+  if (types === undefined) return new Set<Shape>(['any'])
+  return new Set(types.filter((type) => type !== 'null').map(shapeOfType))
 }
 
-function shapeOfType(type: unknown): Shape {
+function shapeOfType(type: string): Shape {
   return type === 'array' || type === 'object' ? type : 'primitive'
 }
 
-function shapeOfValue(value: unknown): Shape {
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'object' ? 'object' : 'primitive'
-}
-
 function hasNested(schema: Node): boolean {
-  const inner = parts(schema).flatMap(({ items, prefixItems, additionalProperties, patternProperties }) => [
-    ...[items, additionalProperties].filter((each) => each !== undefined),
-    ...nodesOf(prefixItems),
-    ...Object.values(nodeOf(patternProperties)),
-  ])
-  const all = [...inner, ...propertiesOf(schema).map(([, each]) => each)]
-  return all.some((each) => [...shapesOf(each)].some((shape) => shape === 'array' || shape === 'object'))
+  const inner = partsOf(schema)
+    .flatMap(subschemasOf)
+    .filter(({ appliesTo, isCondition }) => appliesTo === 'members' && !isCondition)
+  return inner.some(({ schema: each }) =>
+    typesOf(each)?.some((type) => type === 'array' || type === 'object'),
+  )
 }
 
-function propertiesOf(schema: Node): [name: string, schema: unknown][] {
-  return parts(schema).flatMap(({ properties }) => Object.entries(nodeOf(properties)))
+// Also those that only a condition names.
+function namesOf(schema: Node): string[] {
+  const all = schemasIn(schema, ({ appliesTo }) => appliesTo === 'value')
+  return [...new Set(all.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
 }
+
+const ofOthers = ['additionalProperties', 'unevaluatedProperties', 'patternProperties']
 
 // A schema without properties allows any.
 function allowsAdditional(schema: Node): boolean {
-  const isDeclared = parts(schema).some(
-    ({ additionalProperties: others, patternProperties }) =>
-      (others !== undefined && others !== false) || patternProperties !== undefined,
+  const isDeclared = partsOf(schema).some((part) =>
+    ofOthers.some((keyword) => part[keyword] !== undefined && part[keyword] !== false),
   )
-  return isDeclared || propertiesOf(schema).length === 0
+  return isDeclared || namesOf(schema).length === 0
 }
 
-function parts(schema: Node): Node[] {
-  const { allOf, anyOf, oneOf } = schema
-  return [schema, ...[...nodesOf(allOf), ...nodesOf(anyOf), ...nodesOf(oneOf)].flatMap(parts)]
-}
-
-// The properties of an exploded object are sent as query parameters, so their names must be unique among them.
+// The properties of an exploded object are sent as query parameters, so their names must be unique among
+// them.
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()

@@ -1,5 +1,8 @@
 // References within a document: JSON Pointers (RFC 6901) in a URL fragment.
 
+import type { Schema } from './contract.js'
+import { subschemasOf } from './keywords.js'
+
 /** The value a `$ref` points to; undefined if it does not exist or is in another file. */
 export function resolvePointer(document: object, ref: string): unknown {
   if (!ref.startsWith('#/')) return undefined
@@ -21,7 +24,10 @@ function memberOf(at: unknown, key: string): unknown {
   return (at as Record<string, unknown>)[key]
 }
 
-/** Whether a schema applies itself to the same value again, without end (JSON Schema Core 2020-12, section 9.4.1). */
+/**
+ * Whether a schema applies itself to the same value again, without end (JSON Schema Core 2020-12, section
+ * 9.4.1).
+ */
 export function recursesInfinitely(document: object, ref: string): boolean {
   const seen = new Set<unknown>()
   const leadsBack = (schema: unknown): boolean => {
@@ -29,14 +35,8 @@ export function recursesInfinitely(document: object, ref: string): boolean {
     seen.add(schema)
     const { $ref } = schema as { $ref?: unknown }
     if (typeof $ref === 'string' && ($ref === ref || leadsBack(resolvePointer(document, $ref)))) return true
-    return inPlaceSubschemas(schema).some(leadsBack)
+    const inner = subschemasOf(schema as Schema).filter(({ appliesTo }) => appliesTo === 'value')
+    return inner.some((each) => leadsBack(each.schema))
   }
   return leadsBack(resolvePointer(document, ref))
-}
-
-// The subschemas applied to the same value as the schema itself (JSON Schema Core 2020-12, section 10.2).
-function inPlaceSubschemas(schema: object): unknown[] {
-  const { not, if: condition, then, else: otherwise, ...several } = schema as Record<string, unknown>
-  const { allOf = {}, anyOf = {}, oneOf = {}, dependentSchemas = {} } = several as Record<string, object>
-  return [not, condition, then, otherwise, ...[allOf, anyOf, oneOf, dependentSchemas].flatMap(Object.values)]
 }

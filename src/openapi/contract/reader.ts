@@ -1,9 +1,10 @@
-// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and warnings.
+// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and
+// warnings.
 
 import { oneLine } from '../../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
+import { contextIn, mapMembers, outermost } from './keywords.js'
 import { resolvePointer } from './pointer.js'
-import { dataKeywords, mapKeywords } from './upgrade.js'
 
 /** An object of the document. It is read before it is validated, so any member may be missing. */
 export interface Node {
@@ -112,16 +113,14 @@ export class Reader {
   }
 
   /**
-   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one that contains itself, become `{}`.
+   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
+   * that contains itself, become `{}`.
    */
-  dereferenced(value: unknown, refs: readonly string[] = []): unknown {
-    if (Array.isArray(value)) return value.map((each) => each && this.dereferenced(each, refs))
-    if (typeof value !== 'object' || value === null) return value ?? {}
+  dereferenced(value: unknown, refs: readonly string[] = [], context = outermost): unknown {
+    if (context.isData || typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
     if (typeof $ref === 'string') return this.#target($ref, refs)
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, each && this.dereferenced(each, refs)]),
-    )
+    return mapMembers(value, context, (each, inner) => each && this.dereferenced(each, refs, inner))
   }
 
   // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
@@ -137,15 +136,15 @@ export class Reader {
   }
 
   /** Adds a problem for each `$ref` of a schema, direct or indirect, that does not resolve. */
-  checkRefs(value: unknown, isMap = false): void {
-    if (typeof value !== 'object' || value === null) return
+  checkRefs(value: unknown, context = outermost): void {
+    if (context.isData || typeof value !== 'object' || value === null) return
     const { $ref } = value as Node
     if (typeof $ref === 'string' && !this.#checkedRefs.has($ref)) {
       this.#checkedRefs.add($ref)
       this.checkRefs(this.#resolve($ref))
     }
     for (const [key, each] of Object.entries(value))
-      if (isMap || !dataKeywords.has(key)) this.checkRefs(each, !isMap && mapKeywords.has(key))
+      this.checkRefs(each, contextIn(context, key, Array.isArray(value)))
   }
 
   /** An object with integers above 0 under the given names and no others. */

@@ -1,24 +1,17 @@
-// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and moves keywords beside a `$ref`
-// into `allOf`, so that following the reference does not lose them.
+// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and
+// moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
+import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
 
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Fields and keywords whose value is a map: its keys are names, not keywords. */
-export const mapKeywords: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
-  ...['schemas', 'responses', 'parameters', 'headers', 'requestBodies', 'pathItems', 'paths', 'content'],
-])
-/** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
-export const dataKeywords: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
-
 /** A document of OpenAPI 3.0 or 3.1 as OpenAPI 3.1. */
 export function toOpenApi31(document: object): object {
-  return { ...(converted(document, false, isOpenApi30(document)) as object), openapi: '3.1.0' }
+  return { ...(converted(document, isOpenApi30(document)) as object), openapi: '3.1.0' }
 }
 
 /** Whether a document is written in OpenAPI 3.0. */
@@ -26,36 +19,14 @@ export function isOpenApi30(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
-/** Fields whose `$ref`s are Reference Objects, not schemas: siblings do not count. */
-export const referenceObjectKeywords: readonly string[] = [
-  'parameters',
-  'responses',
-  'headers',
-  'requestBodies',
-  'requestBody',
-  'links',
-  'callbacks',
-]
-
-function converted(value: unknown, isMap: boolean, isOld: boolean, of = ''): unknown {
-  if (Array.isArray(value)) return value.map((each) => converted(each, false, isOld, of))
-  if (typeof value !== 'object' || value === null) return rounded(value)
-  const entries = Object.entries(value).map(([key, each]) => {
-    const isData = !isMap && (dataKeywords.has(key) || key.startsWith('x-'))
-    if (!isMap && exactKeywords.has(key)) return [key, each] // rounded by withExact
-    if (isData) return [key, rounded(each)]
-    return [key, converted(each, !isMap && mapKeywords.has(key), isOld, isMap ? of : key)]
-  })
-  const copy: Node = Object.fromEntries(entries)
-  if (isMap) return copy
-  if (copy.$ref !== undefined && holdsPathItems(of)) return copy
-  const ignoresSiblings = isOld || referenceObjectKeywords.includes(of)
-  return toSchema31(copy, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
-}
-
-/** Whether the values of a field are Path Item Objects, whose `$ref` may have sibling fields. */
-export function holdsPathItems(of: string): boolean {
-  return of === 'paths' || of === 'pathItems' || of === 'webhooks'
+function converted(value: unknown, isOld: boolean, context = outermost): unknown {
+  if (exactKeywords.has(context.of)) return value // rounded by withExact
+  if (context.isData || typeof value !== 'object' || value === null) return rounded(value)
+  const copy = mapMembers(value, context, (each, inner) => converted(each, isOld, inner))
+  if (context.isMap || Array.isArray(copy)) return copy
+  if ('$ref' in copy && pathItemFields.has(context.of)) return copy
+  const ignoresSiblings = isOld || referenceFields.has(context.of)
+  return toSchema31(copy as Node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
 }
 
 const exactKeywords = new Set([
@@ -63,7 +34,8 @@ const exactKeywords = new Set([
   ...['enum', 'const', 'default'],
 ])
 
-// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add the exact values as JSON.
+// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
+// the exact values as JSON.
 function withExact(schema: Node): Node {
   const entries = Object.entries(schema)
   const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
@@ -85,7 +57,8 @@ export function rounded(value: unknown): unknown {
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
-// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes the names.
+// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes
+// the names.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
   const alternatives = node.oneOf ?? node.anyOf
@@ -109,7 +82,8 @@ function lastName(ref: string): string {
 }
 
 /**
- * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference Objects ignore siblings.
+ * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference
+ * Objects ignore siblings.
  * @param keepsText whether a `summary` or `description` alone is worth an `allOf`
  */
 export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = false): Node {
@@ -123,8 +97,8 @@ export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = fal
 }
 
 /**
- * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas are left alone. Many 3.1
- * documents still use them, and they have no other meaning there.
+ * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas
+ * are left alone. Many 3.1 documents still use them, and they have no other meaning there.
  * @param finish a further change to the schema, made before it is wrapped to allow null
  */
 export function toSchema31(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
+import Negotiator from 'negotiator'
 
 // Strong entity tags differ between representations (RFC 9110, section 8.8.3).
 interface Representation {
@@ -55,15 +56,10 @@ async function toAsset(make: () => Buffer | string | Promise<Buffer>): Promise<A
   }
 }
 
-// RFC 9110, section 12.5.3: `*` stands for any coding not listed; the default weight is 1.
+// RFC 9110, sections 8.4.1.3 and 12.5.3: `x-gzip` is gzip.
 function prefersGzip(accepted: string | string[] = ''): boolean {
-  const weights = new Map<string, number>()
-  for (const each of String(accepted).toLowerCase().split(',')) {
-    const [coding = '', weight = '1'] = each.split(/\s*;\s*q=/)
-    weights.set(coding.trim(), Number(weight))
-  }
-  const gzip = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0
-  return gzip > 0 && gzip >= (weights.get('identity') ?? 0)
+  const headers = { 'accept-encoding': String(accepted).toLowerCase().replaceAll('x-gzip', 'gzip') }
+  return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip'
 }
 
 // RFC 9110, section 13.1.2: `*` or a list of tags, compared weakly.

@@ -1,12 +1,17 @@
-// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot express are dropped, so the
-// result may allow more than the service does.
+// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
+// express are dropped, so the result may allow more than the service does.
 
+import {
+  mapMembers,
+  outermost,
+  partsOf,
+  referenceFields,
+  schemaKeywords,
+  subschemasOf,
+} from '../contract/keywords.js'
 import { type Node, nodeOf } from '../contract/reader.js'
-import { dataKeywords, isOpenApi30, mapKeywords, referenceObjectKeywords } from '../contract/upgrade.js'
+import { isOpenApi30 } from '../contract/upgrade.js'
 
-// Keywords whose value may be a boolean schema.
-const schemaPlaces = ['items', 'not', 'schema', 'properties', 'schemas', 'allOf', 'anyOf', 'oneOf']
-const otherReferences = [...referenceObjectKeywords, 'examples', 'paths', 'securitySchemes']
 const unknownKeywords = [
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
   ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],
@@ -67,32 +72,33 @@ function infoOf({ summary: _, license, ...info }: Node): Node {
 }
 
 function createConvert(pathItems: Node, unsupported: readonly string[]): (value: unknown) => unknown {
-  const convert = (value: unknown, of = '', isMap = false): unknown => {
-    if (typeof value === 'boolean' && schemaPlaces.includes(of)) return value ? {} : { not: {} }
-    if (Array.isArray(value)) return value.map((each) => convert(each, of))
-    if (typeof value !== 'object' || value === null) return value
-    const entries = Object.entries(value).map(([key, each]) => {
-      if (isMap) return [key, convert(each, of)]
-      const isExamples = key === 'examples' && !Array.isArray(each) // a map of Example Objects, outside schemas
-      const isData = (dataKeywords.has(key) && !isExamples) || key.startsWith('x-')
-      return [key, isData ? each : convert(each, key, mapKeywords.has(key) || isExamples)]
-    })
-    const node: Node = Object.fromEntries(entries)
-    if (isMap) return node
+  const convert = (value: unknown, context = outermost): unknown => {
+    const { of, isMap, isData } = context
+    if (typeof value === 'boolean' && isSchemaIn(of)) return value ? {} : { not: {} }
+    if (isData || typeof value !== 'object' || value === null) return value
+    const node = mapMembers(value, context, convert) as Node
+    if (isMap || Array.isArray(node)) return node
     if (of === 'security') return without(node, unsupported)
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
   const reference = ({ $ref, ...siblings }: Node, of: string): Node => {
     const pathItem = /^#\/components\/pathItems\/(.*)$/.exec(String($ref))?.[1]
-    if (pathItem !== undefined) return { ...nodeOf(convert(pathItems[pathItem], of)), ...siblings }
+    if (pathItem !== undefined)
+      return { ...nodeOf(convert(pathItems[pathItem], { ...outermost, of })), ...siblings }
     const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
     if (of === 'paths') return { ...target, ...siblings }
-    if (otherReferences.includes(of) || Object.keys(siblings).length === 0) return target
+    if (referenceFields.has(of) || Object.keys(siblings).length === 0) return target
     const { allOf = [], ...others } = withKeywordsOf30(siblings)
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
   return convert
+}
+
+// Whether a boolean in a field is a schema that 3.0 cannot express.
+function isSchemaIn(of: string): boolean {
+  const isKnown = schemaKeywords.has(of) && !unknownKeywords.includes(of)
+  return (isKnown && of !== 'additionalProperties') || of === 'schema' || of === 'schemas'
 }
 
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
@@ -102,6 +108,7 @@ function withKeywordsOf30(node: Node): Node {
   const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
   return withTypes({
     ...(format !== undefined && { format }),
+    ...(losesProperties(node) && { additionalProperties: true }),
     ...Object.fromEntries(known),
     ...('const' in node && { enum: [node.const] }),
     ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
@@ -110,6 +117,17 @@ function withKeywordsOf30(node: Node): Node {
     ...(node.patternProperties !== undefined && { additionalProperties: true }),
     ...(node.prefixItems !== undefined && { items: {} }),
   })
+}
+
+// Whether a keyword that 3.0 does not have allows properties beside the schema's own.
+function losesProperties({ properties, unevaluatedProperties: others = false, ...node }: Node): boolean {
+  if (properties === undefined) return false
+  const dropped = subschemasOf(node).filter(({ keyword }) => unknownKeywords.includes(keyword))
+  const parts = dropped
+    .filter(({ appliesTo }) => appliesTo === 'value')
+    .flatMap((each) => partsOf(each.schema))
+  const names = parts.flatMap((part) => Object.keys(nodeOf(part.properties)))
+  return others !== false || names.some((name) => !Object.hasOwn(nodeOf(properties), name))
 }
 
 // In 3.0 `exclusiveMinimum` is a flag of `minimum`. With both bounds in 3.1, the tighter one applies.

@@ -1,10 +1,10 @@
 // The schemas of an operation's requests, one for each part of a request.
 
 import type { Content, Operation, Parameter, Schema } from '../contract/contract.js'
+import type { AnySchema } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
 import { withBytes, withFiles } from '../schemas/bytes.js'
-import type { AnySchema } from '../schemas/subschemas.js'
 
 /** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
@@ -14,7 +14,9 @@ export interface RequestSchemas {
   readonly body?: { readonly content: Readonly<Record<string, { readonly schema: AnySchema }>> }
 }
 
-/** The schemas of an operation, except for its cookies. An operation without query parameters accepts none. */
+/**
+ * The schemas of an operation, except for its cookies. An operation without query parameters accepts none.
+ */
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
@@ -30,7 +32,10 @@ export function requestSchemas(operation: Operation, document: object): RequestS
   }
 }
 
-/** The schema of all parameters in one location; undefined if there are none. JSON parameters are validated separately. */
+/**
+ * The schema of all parameters in one location; undefined if there are none. JSON parameters are validated
+ * separately.
+ */
 export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
   const here = parameters.filter((each) => each.in === location)
   if (here.length === 0) return undefined
@@ -45,6 +50,6 @@ export function parametersSchema({ parameters }: Operation, location: Parameter[
 function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {
   if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
   if (kind === 'bytes') return withBytes(schema)
-  if (kind !== 'multipart') return schema
+  if (kind !== 'multipart' || schema === true) return schema
   return withFiles(new Reader(document), schema, (name) => fields?.get(name)?.kind === 'file')
 }

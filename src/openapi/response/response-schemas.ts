@@ -1,10 +1,11 @@
-// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would resolve them itself.
+// The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would
+// resolve them itself.
 
 import type { Operation, Schema } from '../contract/contract.js'
+import { type AnySchema, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { hasInheritedName } from '../schemas/inherited-names.js'
-import { type AnySchema, mapSchemas } from '../schemas/subschemas.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<
@@ -14,15 +15,16 @@ export type ResponseSchemas = Readonly<
 // For one response. Schemas that refer to each other often grow without bound when they are inlined.
 const schemasMax = 1_000
 
-// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults, which it would add to a
-// handler's response.
+// Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults,
+// which it would add to a handler's response.
 const unsupported = [
   'default',
   ...['anyOf', 'oneOf', 'allOf', 'if', 'discriminator', 'dependentSchemas', 'prefixItems'],
   ...['unevaluatedProperties', 'writeOnly', exactNumbers],
 ]
 
-// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and cannot write a bigint there.
+// Whether values may have fields or elements without a schema: the serializer leaves such fields out, and
+// cannot write a bigint there.
 function isOpen({
   type,
   items,
@@ -38,8 +40,9 @@ function isOpen({
 }
 
 /**
- * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write every value that they
- * allow. It cannot write bigints among alternatives, which it chooses with its own Ajv, nor where a schema names no type.
+ * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write
+ * every value that they allow. It cannot write bigints among alternatives, which it chooses with its own Ajv,
+ * nor where a schema names no type.
  */
 export function createResponseSchemas(
   document: object,
@@ -48,14 +51,12 @@ export function createResponseSchemas(
   const known = new Map<string, number>()
   // The number of schemas after inlining; Infinity if the serializer does not support one of them.
   const sizeOf = (schema: AnySchema): number => {
-    let size = typeof schema === 'object' ? 0 : Number.POSITIVE_INFINITY
-    mapSchemas(schema, (each) => {
+    if (typeof schema === 'boolean') return Number.POSITIVE_INFINITY
+    return schemasIn(schema).reduce((size, each) => {
+      if (typeof each.$ref === 'string') return size + sizeAt(each.$ref)
       const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
-      if (typeof each.$ref === 'string') size += sizeAt(each.$ref)
-      else size += isTyped && !isOpen(each) && !hasInheritedName(each) ? 1 : Number.POSITIVE_INFINITY
-      return each
-    })
-    return size
+      return isTyped && !isOpen(each) && !hasInheritedName(each) ? size + 1 : Number.POSITIVE_INFINITY
+    }, 0)
   }
   const sizeAt = (ref: string): number => {
     const size = known.get(ref)

@@ -3,12 +3,12 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
+import type { AnySchema } from '../contract/keywords.js'
 import { responseContent } from '../contract/media-types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
-import type { AnySchema } from '../schemas/subschemas.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -126,11 +126,15 @@ function headerCheck(
     if (value === undefined) return required ? `${name} is missing` : undefined
     if (value === lastValid) return undefined
     // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
-    if (!validate({ value: isList ? String(value).split(/\s*,\s*/) : value }))
+    if (!validate({ value: isList ? elementsOf(String(value)) : value }))
       return `${name} ${validate.errors?.[0]?.message}`
     lastValid = value
     return undefined
   }
+}
+
+function elementsOf(list: string): string[] {
+  return list.split(',').map((each) => each.trim())
 }
 
 function bodyCheck(

@@ -4,11 +4,11 @@ import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { stringify } from 'lossless-json'
+import type { AnySchema } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
-import type { AnySchema } from './subschemas.js'
 
 // RFC 3339 dates and times that PostgreSQL cannot store: the year 0, and offsets of 16 hours or more.
 const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/
@@ -17,8 +17,8 @@ const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/
 const unoptimized = { optimize: false }
 
 /**
- * An Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations, as in JSON Schema 2020-12;
- * the lint reports misspelt ones.
+ * An Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations, as in
+ * JSON Schema 2020-12; the lint reports misspelt ones.
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
@@ -50,11 +50,13 @@ function toRegExp(pattern: string, flags: string): RegExp {
   }
 }
 
-// The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small contract.
+// The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small
+// contract.
 const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
 
 /**
- * A schema that Ajv can compile: without `$id`, which must be unique in an Ajv, without `$schema`, and with the server's keywords.
+ * A schema that Ajv can compile: without `$id`, which must be unique in an Ajv, without `$schema`, and with
+ * the server's keywords.
  * @throws {Error} if the schema is invalid
  */
 export function compilable<Each extends AnySchema>(schema: Each): Each

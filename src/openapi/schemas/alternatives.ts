@@ -1,11 +1,12 @@
-// Replaces Ajv's `anyOf` and `oneOf`. With a discriminator, only the alternative it names is validated. Otherwise all are, and the error
-// has the number of errors per alternative, so that messages can group them. Defaults apply only from alternatives that match.
+// Replaces Ajv's `anyOf` and `oneOf`. With a discriminator, only the alternative it names is validated.
+// Otherwise all are, and the error has the number of errors per alternative, so that messages can group them.
+// Defaults apply only from alternatives that match.
 
-import { _, type Ajv, type Code, type KeywordCxt, Name, type Options } from 'ajv'
+import { _, type Ajv, type Code, KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, schemasIn } from '../contract/keywords.js'
 import type { Resolve } from './references.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** A property for which each alternative allows different values. */
 export interface DistinguishingProperty {
@@ -36,37 +37,23 @@ export function addAlternatives(ajv: Ajv): void {
   }
 }
 
-// The params of its error: the number of errors before it that belong to each alternative, in order, the number of alternatives that
-// passed, and the DistinguishingProperty, if any.
+// The params of its error: the number of errors before it that belong to each alternative, in order, the
+// number of alternatives that passed, and the DistinguishingProperty, if any.
 function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
-  const { gen, keyword, schema, data, it } = cxt
-  const isValid = gen.name('_valid')
-  const before = gen.let('before')
-  const lengths = gen.let('lengths', _`[]`)
-  const passing = gen.let('passing', 0)
-  const match = gen.let('match')
-  const validate = (i: number, holder?: Name) => {
-    const copy = holder && gen.let('copy', _`${holder}.value`)
-    const whole = { keyword, schemaProp: i }
-    const inner =
-      copy === undefined
-        ? cxt.subschema({ ...whole, compositeRule: true }, isValid)
-        : within(cxt, holder as Name).subschema({ ...whole, data: copy, dataTypes: [] }, isValid)
-    gen.code(_`${lengths}.push(${names.default.errors} - ${before})`)
-    gen.if(isValid, () => {
-      gen.code(_`${passing}++`)
-      cxt.mergeEvaluated(inner, Name)
-      if (copy) gen.assign(match, copy)
-      if (copy && keyword === 'anyOf') replaceValue(cxt, copy)
-    })
+  const { gen, keyword, schema, it } = cxt
+  const tally: Tally = {
+    before: gen.let('before'),
+    lengths: gen.let('lengths', _`[]`),
+    passing: gen.let('passing', 0),
+    match: gen.let('match'),
   }
   for (const [i, each] of (schema as AnySchema[]).entries()) {
-    gen.assign(before, names.default.errors)
-    if (!it.opts.useDefaults || it.compositeRule || !changesValues(each, it.opts, resolve)) validate(i)
-    else validate(i, gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`))
+    const isChanging = it.opts.useDefaults && !it.compositeRule && changesValues(each, it.opts, resolve)
+    validateOne(cxt, i, isChanging === true, tally)
   }
   const property = distinguishingProperty(schema as Schema[], resolve)
   const distinguishing = property ? gen.scopeValue('obj', { ref: property }) : _`undefined`
+  const { lengths, passing, match } = tally
   cxt.setParams({
     alternatives: _`{lengths: ${lengths}, passing: ${passing}, distinguishing: ${distinguishing}}`,
   })
@@ -80,31 +67,50 @@ function validateAll(cxt: KeywordCxt, resolve: Resolve): void {
   )
 }
 
-// Ajv's modifying keywords assign to the parent of a value, so the copy gets a parent: its holder.
-function within(cxt: KeywordCxt, holder: Name): KeywordCxt {
-  const it = { ...cxt.it, data: holder, parentDataProperty: _`"value"` }
-  return Object.assign(Object.create(cxt) as KeywordCxt, { it })
+type Tally = Readonly<Record<'before' | 'lengths' | 'passing' | 'match', Name>>
+
+// An alternative that may change the value validates a copy.
+function validateOne(cxt: KeywordCxt, i: number, isChanging: boolean, tally: Tally): void {
+  const { gen, keyword } = cxt
+  const isValid = gen.name('_valid')
+  gen.assign(tally.before, names.default.errors)
+  const copy = isChanging ? gen.let('copy') : undefined
+  const inner = copy
+    ? contextOfCopy(cxt, copy).subschema({ keyword, schemaProp: i, data: copy, dataTypes: [] }, isValid)
+    : cxt.subschema({ keyword, schemaProp: i, compositeRule: true }, isValid)
+  gen.code(_`${tally.lengths}.push(${names.default.errors} - ${tally.before})`)
+  gen.if(isValid, () => {
+    gen.code(_`${tally.passing}++`)
+    cxt.mergeEvaluated(inner, Name)
+    if (copy) gen.assign(tally.match, copy)
+    if (copy && keyword === 'anyOf') replaceValue(cxt, copy)
+  })
 }
 
-// Whether validating a schema may change the value: by defaults, exact numbers or coercion. Each such alternative gets a copy, and the one
-// that matches replaces the value, so that an alternative that fails leaves no changes. Ajv itself ignores defaults in alternatives.
+// Ajv's modifying keywords assign to the parent of a value, so the copy gets a parent: its holder.
+function contextOfCopy(cxt: KeywordCxt, copy: Name): KeywordCxt {
+  const { gen, data, it, def, keyword } = cxt
+  const holder = gen.const('holder', _`{value: ${functionIn(cxt, structuredClone)}(${data})}`)
+  gen.assign(copy, _`${holder}.value`)
+  return new KeywordCxt({ ...it, data: holder, parentDataProperty: _`"value"` }, def, keyword)
+}
+
+// Whether validating a schema may change the value: by defaults, exact numbers or coercion. Each such
+// alternative gets a copy, and the one that matches replaces the value, so that an alternative that fails
+// leaves no changes. Ajv itself ignores defaults in alternatives.
 function changesValues(
   schema: AnySchema,
   options: Options,
   resolve: Resolve,
   refs = new Set<unknown>(),
 ): boolean {
-  let found = false
-  mapSchemas(schema, (each) => {
+  return schemasIn(schema).some((each) => {
     const isCoerced = options.coerceTypes === true && each.type !== undefined
-    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) found = true
-    if (each.$ref !== undefined && !refs.has(each.$ref)) {
-      refs.add(each.$ref)
-      found ||= changesValues(resolve(each), options, resolve, refs)
-    }
-    return each
+    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) return true
+    if (each.$ref === undefined || refs.has(each.$ref)) return false
+    refs.add(each.$ref)
+    return changesValues(resolve(each), options, resolve, refs)
   })
-  return found
 }
 
 function replaceValue(cxt: KeywordCxt, value: Name): void {
@@ -135,14 +141,15 @@ interface Tags {
   readonly values: readonly (readonly string[])[]
 }
 
-// The params of its error: whether the property is missing or unknown or the value is no object, the property, and its known values.
+// The params of its error: whether the property is missing or unknown or the value is no object, the
+// property, and its known values.
 function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   const { gen, data, keyword } = cxt
   const isValid = gen.let('valid', false)
   const tag = gen.let('tag')
   const fail = (fault: string) => {
-    const details = _`{tag: ${fault}, property: ${property}, allowed: ${gen.scopeValue('obj', { ref: values.flat() })}}`
-    cxt.error(false, { alternatives: details })
+    const allowed = gen.scopeValue('obj', { ref: values.flat() })
+    cxt.error(false, { alternatives: _`{tag: ${fault}, property: ${property}, allowed: ${allowed}}` })
   }
   gen.if(_`typeof ${data} != "object" || Array.isArray(${data})`)
   fail('no object')
@@ -167,7 +174,7 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   cxt.ok(isValid)
 }
 
-// Undefined if a value maps to several alternatives or an alternative has no value: then all alternatives are validated.
+// Undefined if a value maps to several alternatives or an alternative has no value: then all are validated.
 function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: Resolve): Tags | undefined {
   const { propertyName, branches, mapping = {} } = (discriminator ?? {}) as Discriminator
   if (propertyName === undefined || branches === undefined) return undefined
@@ -237,7 +244,8 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
   return type === undefined ? exactNumber === undefined : [type].flat().includes('object')
 }
 
-// The values a schema allows for a property; undefined for any.
+// The values a schema allows for a property, by itself and its `allOf`: other parts of it may not apply.
+// Undefined for any.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
   const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
   const own = given && resolve(given)

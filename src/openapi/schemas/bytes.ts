@@ -1,11 +1,11 @@
-// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its length is validated, in
-// bytes (OpenAPI 3.1.1, section 4.4.2).
+// Binary data, which the contract declares as strings: files in forms, and bodies that are not text. Only its
+// length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import type { Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import type { Reader } from '../contract/reader.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 interface Rules {
   readonly minLength?: number
@@ -52,30 +52,20 @@ export function withBytes<Each extends AnySchema>(schema: Each): Each {
   })
 }
 
-/** The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are dereferenced. */
+/**
+ * The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are
+ * dereferenced.
+ */
 export function withFiles(
   reader: Reader,
-  given: AnySchema,
+  given: Schema,
   isFile: (name: string) => boolean,
   around: readonly Schema[] = [],
-): AnySchema {
-  const schema = reader.node(given) as Schema
-  if (typeof given !== 'object' || around.includes(schema)) return given
-  const inner = (each: AnySchema) => withFiles(reader, each, isFile, [...around, schema])
-  const entries = Object.entries(schema).map(([keyword, value]) => {
-    if (keyword === 'properties') return [keyword, filesAmong(reader, value as Schema, isFile)]
-    if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) return [keyword, (value as AnySchema[]).map(inner)]
-    return [keyword, ['if', 'then', 'else'].includes(keyword) ? inner(value as AnySchema) : value]
+): Schema {
+  const schema = reader.node(given)
+  if (around.includes(schema)) return given
+  return mapSubschemas(schema, ({ keyword, name = '', appliesTo, schema: each }) => {
+    if (appliesTo === 'value') return withFiles(reader, each, isFile, [...around, schema])
+    return keyword === 'properties' && isFile(name) ? withBytes(reader.dereferenced(each) as Schema) : each
   })
-  return Object.fromEntries(entries)
-}
-
-function filesAmong(reader: Reader, properties: Schema, isFile: (name: string) => boolean): Schema {
-  const entries = Object.entries(properties)
-  return Object.fromEntries(
-    entries.map(([name, each]) => [
-      name,
-      isFile(name) ? withBytes(reader.dereferenced(each) as AnySchema) : each,
-    ]),
-  )
 }

@@ -1,8 +1,10 @@
-// Validates defaults against their own schemas. Without this, every request that relies on an invalid default would fail.
+// Validates defaults against their own schemas. Without this, every request that relies on an invalid default
+// would fail.
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, type Subschema, subschemasOf } from '../contract/keywords.js'
 import { rounded } from '../contract/upgrade.js'
 import { compileOnce, createAjv } from './ajv.js'
 import { resolveIn } from './alternatives.js'
@@ -10,11 +12,10 @@ import { defaultOf } from './exact-numbers.js'
 import { describeViolations } from './messages.js'
 import { compilableWithout } from './read-write-only.js'
 import { createReferences } from './references.js'
-import { type AnySchema, schemaLists, schemaMaps, schemas } from './subschemas.js'
 
 /**
- * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit must be at most 100`. A
- * schema that several others refer to is reported once.
+ * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
+ * must be at most 100`. A schema that several others refer to is reported once.
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('check', { useDefaults: true })
@@ -41,19 +42,18 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   }
   const resolve = resolveIn(ajv)
   const seen = new Set<string>()
-  // The place is that of the value, as messages name it.
-  const defaultsIn = (schema: AnySchema, place: string): Default[] => {
-    if (typeof schema !== 'object' || schema === null) return []
+  const defaultsIn = (schema: Schema, place: string): Default[] => {
     const own = schema.default === undefined ? [] : [{ place, schema }]
     if (typeof schema.$ref === 'string') {
       if (seen.has(schema.$ref)) return own
       seen.add(schema.$ref)
       return [...own, ...defaultsIn(resolve(schema), place)]
     }
-    return [...own, ...innerOf(schema, place).flatMap(([each, at]) => defaultsIn(each, at))]
+    return [...own, ...subschemasOf(schema).flatMap((each) => defaultsIn(each.schema, placeOf(place, each)))]
   }
   return (part, schema) => {
-    const faults = defaultsIn(withReferences(schema), part).flatMap(faultOf)
+    const prepared = withReferences(schema)
+    const faults = (typeof prepared === 'object' ? defaultsIn(prepared, part) : []).flatMap(faultOf)
     return [...new Set(faults)]
   }
 }
@@ -68,19 +68,9 @@ function describe(place: string, value: unknown, all: readonly ErrorObject[]): s
   return `the default ${stringify(value)} is invalid: ${describeViolations(place, errors).join('; ')}`
 }
 
-function innerOf(schema: Schema, place: string): (readonly [schema: AnySchema, place: string])[] {
-  return Object.entries(schema).flatMap(([keyword, value]) => {
-    if (typeof value !== 'object' || value === null) return []
-    if (schemas.includes(keyword)) return [[value as AnySchema, placeOf(place, keyword)] as const]
-    if (!schemaLists.includes(keyword) && !schemaMaps.includes(keyword)) return []
-    return Object.entries(value as Record<string, AnySchema>).map(([name, each]) => {
-      const at = keyword === 'properties' ? `${place}.${name}` : placeOf(place, keyword)
-      return [each, at] as const
-    })
-  })
-}
-
-function placeOf(place: string, keyword: string): string {
-  if (keyword === 'items' || keyword === 'prefixItems') return `${place}[]`
-  return keyword === 'additionalProperties' || keyword === 'patternProperties' ? `${place}.*` : place
+// The place of a subschema's value, as messages name it.
+function placeOf(place: string, { keyword, name, appliesTo }: Subschema): string {
+  if (keyword === 'properties') return `${place}.${name}`
+  if (appliesTo !== 'members' || keyword === 'propertyNames') return place
+  return /properties$/i.test(keyword) ? `${place}.*` : `${place}[]`
 }

@@ -1,5 +1,6 @@
-// The `exactNumber` keyword: `type` and its assertions for numbers, with bigint support. Ajv's own keywords do not support bigint, and its
-// coercion reads `0x10` as 16, so every schema the server compiles uses this keyword instead.
+// The `exactNumber` keyword: `type` and its assertions for numbers, with bigint support. Ajv's own keywords
+// do not support bigint, and its coercion reads `0x10` as 16, so every schema the server compiles uses this
+// keyword instead.
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,8 +9,8 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import { exactNumber, integerRange, integerRanges, isBig } from '../../lib/exact-number.js'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -32,7 +33,9 @@ interface Rules {
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
 const values = ['enum', 'const'] as const
 
-/** A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers. */
+/**
+ * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers.
+ */
 export function withExactNumbers<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, exact)
 }
@@ -89,7 +92,8 @@ function typesOf(value: unknown): string[] {
   return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
 }
 
-// Ajv writes defaults into the generated code as JSON, which has no bigint: they become strings with a mark that no client can guess.
+// Ajv writes defaults into the generated code as JSON, which has no bigint: they become strings with a mark
+// that no client can guess.
 const defaultMark = randomUUID()
 
 /** The default of a schema with exact numbers, as the value that validation assigns. */
@@ -115,7 +119,10 @@ function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
   return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
 }
 
-/** Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other number to number. */
+/**
+ * Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other
+ * number to number.
+ */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
@@ -124,7 +131,8 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     errors: true,
     compile: (rules: Rules, _, { compositeRule = false }) => {
       const isCondition = compositeRule || rules.isCondition
-      // In JSON, only a schema with a type converts: another schema of the same value may have done so already.
+      // In JSON, only a schema with a type converts: another schema of the same value may have done so
+      // already.
       const isConverting = !isCondition && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
       const convert = conversionTo(rules)
       const validate: DataValidateFunction = (data, context) => {
@@ -174,7 +182,8 @@ function problemWith(value: unknown, rules: Rules): Problem | undefined {
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
   if (types.length === 0) return undefined
   if (types.includes('number') && isNumber(value)) {
-    // Exact by its digits or by the shortest digits of its double: 1e23 is not itself a double, but prints as one.
+    // Exact by its digits or by the shortest digits of its double: 1e23 is not itself a double, but prints as
+    // one.
     const double = Number(value)
     const isExact = typeof value === 'number' || BigInt(double) === value || decimal(double).digits === value
     return isExact ? undefined : 'must be a number that a double represents exactly'

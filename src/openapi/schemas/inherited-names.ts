@@ -1,10 +1,10 @@
-// Properties named like those every JavaScript object inherits, such as `constructor` and `toString`: reading an absent one would find the
-// inherited value.
+// Properties named like those every JavaScript object inherits, such as `constructor` and `toString`: reading
+// an absent one would find the inherited value.
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import type { NumberMode } from './exact-numbers.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** Whether a schema declares such a property. */
 export function hasInheritedName({ properties = {} }: Schema): boolean {

@@ -1,10 +1,11 @@
-// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation, section 9.4).
+// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation,
+// section 9.4).
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
+import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import { compilable } from './ajv.js'
 import type { Resolve } from './references.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
 /** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
 export type Forbidden = 'readOnly' | 'writeOnly'
@@ -44,7 +45,7 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-// The forbidden properties of a schema and of its `allOf`.
+// The forbidden properties of a schema and of its `allOf`: other parts of it may not apply.
 function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema) => ReadonlySet<string> {
   const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
   const isForbidden = once((schema): boolean => schema[forbidden] === true || allOf(schema).some(isForbidden))
@@ -56,25 +57,30 @@ function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema)
   return namesOf
 }
 
-// `required` may be in one subschema and the property in another. A subschema that requires none of the names is returned unchanged.
+// `required` may be in one subschema and the property in another. A schema that requires none of the names is
+// returned unchanged.
 function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
+  const isKept = (name: string) => !names.has(name)
   const without = once((each): Schema => {
-    const changes: Record<string, unknown> = {}
-    const required = (each.required ?? []) as string[]
-    if (required.some((name) => names.has(name)))
-      changes.required = required.filter((name) => !names.has(name))
-    for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-      const given = (each[keyword] ?? []) as Schema[]
-      const parts = given.map((part) => {
-        const target = resolve(part)
-        const stripped = without(target)
-        return stripped === target ? part : stripped
-      })
-      if (parts.some((part, i) => part !== given[i])) changes[keyword] = parts
-    }
-    return Object.keys(changes).length > 0 ? { ...each, ...changes } : each
+    let isChanged = false
+    const inner = mapSubschemas(each, (part) => {
+      if (part.appliesTo !== 'value' || part.isCondition) return part.schema
+      const target = resolve(part.schema)
+      const stripped = without(target)
+      if (stripped !== target) isChanged = true
+      return stripped === target ? part.schema : stripped
+    })
+    return requiringOnly(isKept, isChanged ? inner : each)
   })
   return without(schema)
+}
+
+function requiringOnly(isKept: (name: string) => boolean, schema: Schema): Schema {
+  const required = (schema.required ?? []) as string[]
+  const dependent = Object.entries((schema.dependentRequired ?? {}) as Record<string, string[]>)
+  if ([...required, ...dependent.flatMap(([, names]) => names)].every(isKept)) return schema
+  const kept = dependent.map(([name, names]) => [name, names.filter(isKept)])
+  return { ...schema, required: required.filter(isKept), dependentRequired: Object.fromEntries(kept) }
 }
 
 // Memoized, because many schemas share their subschemas.

@@ -1,17 +1,21 @@
-// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer to it.
+// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer
+// to it.
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
+import { type AnySchema, contextIn, mapSchemas, outermost } from '../contract/keywords.js'
 import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import { asCondition } from './exact-numbers.js'
-import { type AnySchema, mapSchemas } from './subschemas.js'
 
-/** The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`. */
+/**
+ * The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`.
+ */
 export type Resolve = (schema: Schema) => Schema
 
 /**
- * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s under new names.
+ * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s
+ * under new names.
  * @param prepare returns the change to make to each schema before it is added
  */
 export function createReferences(
@@ -29,7 +33,8 @@ export function createReferences(
   }
   const change = prepare(resolve)
   const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
-  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not its `$ref` target.
+  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not
+  // its `$ref` target.
   const add = (target: AnySchema, isCondition: boolean) => {
     const added = isCondition ? conditions : values
     const known = added.get(target)
@@ -72,7 +77,8 @@ function within<Result>(ref: string, add: () => Result): Result {
 
 type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>
 
-// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and follows chains of references.
+// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and
+// follows chains of references.
 function createTargetOf(document: object): (ref: string) => AnySchema {
   const targets = new Map<string, AnySchema>()
   const targetOf = (ref: string): AnySchema => {
@@ -86,11 +92,11 @@ function createTargetOf(document: object): (ref: string) => AnySchema {
   return targetOf
 }
 
-function anchored(value: unknown, ref: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
+function anchored(value: unknown, ref: string, context = outermost): unknown {
+  if (context.isData || typeof value !== 'object' || value === null) return undefined
   if ((value as Schema).$dynamicAnchor === ref.slice(1)) return value
-  for (const each of Object.values(value)) {
-    const found = anchored(each, ref)
+  for (const [key, each] of Object.entries(value)) {
+    const found = anchored(each, ref, contextIn(context, key, Array.isArray(value)))
     if (found !== undefined) return found
   }
   return undefined

@@ -106,7 +106,7 @@ t.test('a locked table is reported with the session that locks it, and nothing i
   for (const hold of [holdPets, holdInserts]) {
     const holder = await hold(sql)
     const run = (START_TIMEOUT_MS: string) =>
-      startProgram(t, 'src/commands/seed.ts', ['--count', '5'], { ...env, START_TIMEOUT_MS })
+      startProgram(t, 'src/commands/seed/seed.ts', ['--count', '5'], { ...env, START_TIMEOUT_MS })
     const reason =
       /"waiting for a lock .*\nA lock was not released .* process \d+ \(postgres\.js, .* on pets\n$/
     t.match(await run('2000').ended, { code: 1, stdout: '', stderr: reason })

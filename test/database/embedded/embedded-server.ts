@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,7 @@ import t, { type Test } from 'tap'
 import { ownedName } from '../../../scripts/lib/directory.js'
 import { socketOption } from '../../../src/database/driver/socket.js'
 import { linkLibraries } from '../../../src/database/embedded/binaries.js'
+import { prepareDirectory } from '../../../src/database/embedded/data-directory.js'
 import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -72,11 +73,11 @@ t.test('an interrupted start leaves nothing behind', async (t) => {
   const folder = path.join(dataDir, 'postgresql')
   // The interruption comes during initdb, after it, and while the server starts.
   for (const [begun, left] of [
-    [/^data\./, []],
-    [/^data$/, ['data']],
+    [/^data\./, ['server.log']],
+    [/^data$/, ['data', 'server.log']],
     [/^server\.log$/, ['data', 'server.log']],
   ] as const) {
-    await mkdir(folder, { recursive: true })
+    await prepareDirectory(folder)
     const interruption = new AbortController()
     const watcher = watch(folder, (_, name) => {
       if (begun.test(name ?? '')) interruption.abort(new Error('interrupted'))
@@ -227,17 +228,20 @@ t.test('the libraries are linked in a copy of any name', async (t) => {
 })
 
 t.test('an unusable directory is rejected with advice', async (t) => {
-  const dataDir = temporaryDirectory(t, {
-    file: '',
-    damaged: { postgresql: { data: { PG_VERSION: '18\n' } } },
-  })
+  const dataDir = temporaryDirectory(t, { file: '', secret: 'hunter2', damaged: {} })
+  const damaged = path.join(dataDir, 'damaged/postgresql')
+  await prepareDirectory(damaged)
+  await mkdir(path.join(damaged, 'data'))
+  await writeFile(path.join(damaged, 'data/PG_VERSION'), '18\n')
+  await rm(path.join(damaged, 'server.log'))
+  await symlink(path.join(dataDir, 'secret'), path.join(damaged, 'server.log'))
   await t.rejects(startEmbedded(path.join(dataDir, 'file', 'below'), silent), {
     name: 'OperatorError',
     message: /cannot be created or written[\s\S]*Set DATA_DIR/,
   })
   await t.rejects(startEmbedded(path.join(dataDir, 'damaged'), silent), {
     name: 'OperatorError',
-    message: /does not start[\s\S]*Set DATA_DIR/,
+    message: /does not start(?![\s\S]*hunter2)[\s\S]*Set DATA_DIR/, // without what the log is a link to
   })
 })
 
@@ -304,13 +308,44 @@ t.test(
     // Not temporaryDirectory(t): the checkout may be in a folder that the user cannot enter.
     const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'root'))
     t.teardown(() => rm(dataDir, { recursive: true, force: true }))
-    await start(t, path.join(dataDir, 'open'))
+    const umask = process.umask(0o077)
+    await start(t, path.join(dataDir, 'open')).finally(() => process.umask(umask))
     t.not((await stat(path.join(dataDir, 'open', 'postgresql'))).uid, 0)
 
-    await mkdir(path.join(dataDir, 'closed'))
-    await chmod(path.join(dataDir, 'closed'), 0o700)
-    await t.rejects(startEmbedded(path.join(dataDir, 'closed', 'data'), silent), {
-      message: /cannot enter .*closed\. Set DATA_DIR/,
-    })
+    for (const mode of [0o700, 0o750]) {
+      await mkdir(path.join(dataDir, 'closed'), { recursive: true })
+      await chmod(path.join(dataDir, 'closed'), mode)
+      for (const place of ['closed', 'closed/data'])
+        await t.rejects(start(t, path.join(dataDir, place)), {
+          message: /cannot enter .*closed \(chmod o\+x permits it\)\. Set DATA_DIR/,
+        })
+      t.equal((await stat(path.join(dataDir, 'closed'))).mode & 0o777, mode)
+    }
   },
 )
+
+t.test('what the service did not make is refused, and left as it is', async (t) => {
+  const dataDir = temporaryDirectory(t, { target: {}, linked: {}, open: {}, other: {} })
+  const at = (...names: string[]) => path.join(dataDir, ...names)
+  await symlink(at('target'), at('linked/postgresql'))
+  await mkdir(at('open/postgresql'))
+  await chmod(at('open/postgresql'), 0o777)
+  const cases = [
+    ['linked', 'target'],
+    ['open', 'open/postgresql'],
+  ]
+  if (process.getuid?.() === 0) {
+    await mkdir(at('other/postgresql'), { mode: 0o700 }) // root's, as whom PostgreSQL does not run
+    cases.push(['other', 'other/postgresql'])
+  }
+  for (const [place = '', kept = ''] of cases) {
+    const before = await stat(at(kept))
+    await t.rejects(start(t, at(place)), {
+      name: 'OperatorError',
+      message: new RegExp(`${place}/postgresql must be a directory of user \\d+, .*Set DATA_DIR`),
+    })
+    const { mode, uid, ctimeMs } = await stat(at(kept))
+    t.strictSame({ mode, uid, ctimeMs }, { mode: before.mode, uid: before.uid, ctimeMs: before.ctimeMs })
+    t.strictSame(await readdir(at(kept)), [])
+  }
+})

@@ -1,19 +1,50 @@
 import fs from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
-import type { BrowserContextOptions } from 'playwright-core'
-import t, { type Test } from 'tap'
-import type { Handlers } from '../../../src/handlers/handler.js'
-import { contractFile } from '../../../src/lib/paths.js'
-import { readContract } from '../../../src/openapi/contract/read.js'
-import { browserIsMissing, openPage } from '../../fixtures/browser.js'
-import { deprecation, fixedPlan, prefix, status } from '../../fixtures/facts.js'
-import { contract, type Service, send, startService } from '../../fixtures/service.js'
+import t from 'tap'
+import { contractOf, startEngine } from '../../fixtures/engine.js'
+import { send } from '../../fixtures/send.js'
+
+const contract = await contractOf({
+  info: { title: 'Toys <& "Games">', version: '1.0.0' },
+  servers: [{ url: 'https://toys.example/v1' }],
+  'x-rate-limits': {
+    plans: { free: { perMinute: 60, perDay: 1000 }, enterprise: 'custom' },
+    anonymous: { perMinute: 60 },
+    ban: { rejections: 200, withinSeconds: 60, banSeconds: 300 },
+  },
+  paths: {
+    '/toys': {
+      get: {
+        operationId: 'listToys',
+        parameters: [{ name: 'limit', in: 'query', example: 5, schema: { type: 'integer' } }],
+        responses: { 204: { description: 'None.' } },
+      },
+      post: {
+        operationId: 'createToy',
+        parameters: [{ $ref: '#/components/parameters/Key' }],
+        requestBody: { content: { 'application/json': { schema: {}, examples: { ball: { value: 1 } } } } },
+        responses: { 204: { description: 'Made.' } },
+      },
+    },
+    '/toys/{id}': {
+      get: {
+        operationId: 'getToy',
+        deprecated: true,
+        'x-deprecated-at': '2026-11-20',
+        parameters: [{ name: 'id', in: 'path', required: true, example: 5, schema: { type: 'integer' } }],
+        responses: { 204: { description: 'It.' } },
+      },
+    },
+  },
+  components: {
+    parameters: { Key: { name: 'Key', in: 'header', example: 'a', schema: { type: 'string' } } },
+  },
+})
+const start = () => startEngine(t, contract, {})
+const { origin } = await start()
 
 t.test('the root redirects to the page, and all assets of the page exist', async (t) => {
-  const { origin } = await startService(t)
   t.match(await send(`${origin}/`), { status: 302, text: '' })
   t.equal((await send(`${origin}/`)).headers.get('location'), 'docs')
   const page = await send(`${origin}/docs`)
@@ -39,29 +70,20 @@ function inHtml(text: string): string {
 }
 
 t.test('an operation of the contract at the root takes precedence', async (t) => {
-  const text = `openapi: 3.1.0
-info: { title: Small, version: 1.0.0 }
-paths:
-  /: { get: { operationId: listPets, responses: { '200': { description: OK } } } }
-`
-  const small = await readContract(contractFile, async () => text)
-  const { origin } = await startService(t, {
-    contract: small,
-    handlers: { listPets: async () => ({ status: 200 }) } as unknown as Handlers,
-  })
+  const operation = { operationId: 'root', responses: { 200: { description: 'OK' } } }
+  const small = await contractOf({ paths: { '/': { get: operation } } })
+  const { origin } = await startEngine(t, small, { root: async () => ({ status: 200 }) })
   t.match(await send(`${origin}/`), { status: 200, text: '' })
-  t.match((await send(`${origin}/docs`)).text, '<title>Small</title>')
+  t.match((await send(`${origin}/docs`)).text, '<title>Values</title>')
 })
 
 t.test('the Content-Security-Policy allows no other origin', async (t) => {
-  const { origin } = await startService(t)
   const policy = (await send(`${origin}/docs`)).headers.get('content-security-policy') ?? ''
   t.match(policy, /^default-src 'none'; /)
   t.notMatch(policy, /https?:|\*|unsafe-eval|script-src [^;]*unsafe/)
 })
 
 t.test('an unchanged asset is not sent again', async (t) => {
-  const { origin } = await startService(t)
   for (const path of ['/docs', '/docs/page.js', '/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml']) {
     const get = (headers: Record<string, string>) => send(origin + path, 'GET', headers)
     const first = await get({})
@@ -98,7 +120,6 @@ const codings: [accepted: string, coding: string | null][] = [
 ]
 
 t.test('only a client that accepts gzip gets it', async (t) => {
-  const { origin } = await startService(t)
   const etags = new Map<string | null, string | null>()
   for (const [accepted, expected] of codings) {
     const { headers } = await send(`${origin}/docs/page.js`, 'GET', { 'accept-encoding': accepted })
@@ -126,7 +147,7 @@ t.test('only a client that accepts gzip gets it', async (t) => {
 })
 
 t.test('an asset is read and compressed once, unless that fails', async (t) => {
-  const { origin } = await startService(t)
+  const { origin } = await start()
   const { readFile } = fs.promises
   const { gzip } = zlib
   t.teardown(() => {
@@ -155,136 +176,17 @@ t.test('an asset is read and compressed once, unless that fails', async (t) => {
 t.test(
   'the page has tables of plans, errors and deprecations, and no examples for optional parameters',
   async (t) => {
-    const { origin } = await startService(t)
     const { body } = await send(`${origin}/docs/contract.json`)
     const { description } = body.info
-    const { name, perMinute, perDay } = fixedPlan
-    t.match(description, `| ${name} | ${perMinute} | ${perDay.toLocaleString('en')} |`)
+    t.match(description, '| free | 60 | 1,000 |')
     for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
-    t.match(
-      description,
-      `| ${new Date(Number(deprecation.deprecation.slice(1)) * 1000).toISOString().slice(0, 10)} |`,
-    )
+    t.match(description, '| 2026-11-20 |')
     t.match(description, '(openapi.yaml)')
-    t.strictSame(body.servers, [{ url: prefix, description: 'This service' }])
-    const { get, post } = body.paths['/pets']
-    for (const parameter of [...get.parameters, body.components.parameters.IdempotencyKey])
+    t.strictSame(body.servers, [{ url: '/v1', description: 'This service' }])
+    const { get, post } = body.paths['/toys']
+    for (const parameter of [...get.parameters, body.components.parameters.Key])
       t.notOk('example' in parameter, parameter.name)
-    t.ok('example' in body.paths['/pets/{petId}'].get.parameters[0], 'a required parameter keeps its example')
+    t.ok('example' in body.paths['/toys/{id}'].get.parameters[0], 'a required parameter keeps its example')
     t.ok(post.requestBody.content['application/json'].examples)
   },
 )
-
-// Waits for animations to finish, except endless ones such as a caret.
-const untilStill = `Promise.allSettled(document.getAnimations()
-  .filter(({ effect }) => effect.getComputedTiming().endTime < Infinity)
-  .map(({ finished }) => finished)).then(() => {})`
-
-// Only violations: by default, axe also returns every element that passes.
-const findViolations = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`
-
-const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-for (const [width, height, colorScheme] of [
-  [1280, 900, 'light'],
-  [390, 844, 'dark'],
-] as const) {
-  const title = `at ${width} px, opened ${colorScheme}, a visitor enters a key once and adds two animals`
-  t.test(title, { skip: browserIsMissing }, async (t) => {
-    const service = await startService(t)
-    const { page, elsewhere, complaints } = await open(t, service, {
-      viewport: { width, height },
-      colorScheme,
-    })
-    await page.goto(`${service.origin}/`)
-    await page.getByText('Error codes').first().waitFor()
-    await page.locator(`body.${colorScheme}-mode`).waitFor()
-    await page.locator('button:has-text("Test Request")').first().waitFor()
-    await page.evaluate(`${axe};0`)
-    // The page follows the system's colors.
-    const violations = async () => {
-      const found: Violation[] = []
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        await page.locator(`body.${colorScheme}-mode`).waitFor()
-        await page.evaluate(untilStill)
-        found.push(...((await page.evaluate(findViolations)) as Violation[]))
-      }
-      return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
-    }
-    t.strictSame(await violations(), [], 'the page is accessible')
-    const overhang = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
-    t.equal(overhang, 0, 'the page does not scroll sideways')
-    const broken = await page
-      .locator('.markdown td code')
-      .evaluateAll((all) => all.filter((each) => each.getClientRects().length > 1).map((e) => e.textContent))
-    const brokenCodes = broken.filter((text) => contract.errorStatuses.has(text ?? ''))
-    if (width > 1000) t.strictSame(brokenCodes, [], 'error codes do not wrap')
-
-    await page.getByPlaceholder('Token').first().fill(service.key)
-    await page.locator('button:has-text("Test Request")').nth(1).focus()
-    await page.keyboard.press('Enter')
-    const client = page.locator('[role=dialog]').first()
-    const send = client.locator('button:has-text("Send")').first()
-    t.strictSame(await violations(), [], 'the request dialog is accessible')
-    await send.click()
-    await client.getByText('"id": 1,').first().waitFor()
-    t.strictSame(await violations(), [], 'the response is accessible')
-    await client.locator('.cm-content[contenteditable=true]').last().click()
-    await page.keyboard.press('Control+A')
-    await page.keyboard.insertText(`{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`)
-    // The editor passes on its text with a delay.
-    let shown = ''
-    for (let id = 2; !shown.includes('"categoryId": 9223372036854775807,'); id++) {
-      await send.click()
-      await client.getByText(`"id": ${id},`).first().waitFor()
-      shown = await client.innerText()
-    }
-    t.match(shown, '201 Created')
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Escape') // the first one leaves the field
-    await client.waitFor({ state: 'hidden' })
-    t.strictSame(await violations(), [], 'the page is accessible after the dialog closes')
-    t.match(await page.evaluate('document.activeElement.innerText'), 'Test Request', 'the focus returns')
-    const rows = await service.sql`select distinct category_id from pets order by 1`
-    t.strictSame(
-      rows.map((row) => row.category_id),
-      [3n, 9223372036854775807n],
-      'the integer is exact in the request, too',
-    )
-    t.strictSame(elsewhere, [], 'no request to another origin')
-    t.strictSame(complaints, [], 'no errors in the console')
-  })
-}
-
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-t.test('the page warns in a browser that rounds integers', { skip: browserIsMissing }, async (t) => {
-  const service = await startService(t)
-  const { page } = await open(t, service, { viewport: { width: 1280, height: 900 } })
-  await page.addInitScript('delete JSON.rawJSON')
-  await page.goto(`${service.origin}/docs`)
-  t.match(await page.locator('#rounding').innerText(), /rounds integers/)
-  t.ok(await page.locator('#rounding').isVisible())
-})
-
-// Opens a page, and records its requests to other origins and the errors of the browser.
-async function open(t: Test, { origin }: Service, options: BrowserContextOptions) {
-  const page = await openPage(t, options)
-  const elsewhere: string[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith('data:'))
-      elsewhere.push(request.url())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  // The console also lists the 4xx responses that the test provokes.
-  page.on('console', (message) => {
-    const isRefusal = /status of 4\d\d/.test(message.text())
-    if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
-  })
-  return { page, elsewhere, complaints }
-}

@@ -1,19 +1,7 @@
 // Parameters with `style`, `explode` or `content`, and cookies, over HTTP: what the handler receives, or the error message.
 
 import t from 'tap'
-import { parseDocument } from 'yaml'
-import { handlers } from '../../../generated/handlers.js'
-import type { Handlers } from '../../../src/handlers/handler.js'
-import type { Contract } from '../../../src/openapi/contract/contract.js'
-import { readContract } from '../../../src/openapi/contract/read.js'
-import { contract, startService } from '../../fixtures/service.js'
-
-interface Request {
-  readonly params: object
-  readonly query: object
-  readonly headers: object
-  readonly cookies: object
-}
+import { contractWith, done, type HandlerRequest, startEngine } from '../../fixtures/engine.js'
 
 /** What is sent, and the values that reach the handler, or the message that says why none does. */
 type Case = readonly [sent: string | Record<string, string>, outcome: object | string]
@@ -380,35 +368,23 @@ const tree = {
   properties: { id: int64, children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } } },
 }
 
-function widerContract(): Promise<Contract> {
-  const document = parseDocument(contract.text)
-  document.setIn(['components', 'schemas', 'Tree'], document.createNode(tree))
-  document.setIn(['components', 'schemas', 'Three'], document.createNode({ ...int64, default: 3 }))
-  for (const [place, , groups] of places) {
-    for (const [index, { path = '', parameters }] of groups.entries()) {
-      const responses = {
-        '204': { description: 'Done.' },
-        default: { $ref: '#/components/responses/UnexpectedError' },
-      }
-      const get = { operationId: `${place}${index}`, parameters, responses }
-      document.setIn(['paths', `/${place}${index}${path}`], document.createNode({ get }))
-    }
-  }
-  return readContract('openapi.yaml', async () => String(document))
-}
+const operations = places.flatMap(([place, , groups]) =>
+  groups.map(({ path = '', parameters }, index) => {
+    const name = `${place}${index}`
+    return [name, { method: 'get', path: `/${name}${path}`, parameters, responses: done }] as const
+  }),
+)
 
 t.test('parameters', async (t) => {
-  const requests: Request[] = []
-  const echo = async (request: Request) => {
+  const requests: HandlerRequest[] = []
+  const keep = async (request: HandlerRequest) => {
     requests.push(request)
     return { status: 204 }
   }
-  const ours = places.flatMap(([place, , groups]) => groups.map((_, index) => [`${place}${index}`, echo]))
-  const { call } = await startService(t, {
-    contract: await widerContract(),
-    // The generated types are of another contract.
-    handlers: { ...handlers, ...Object.fromEntries(ours) } as unknown as Handlers,
-  })
+  const schemas = { Tree: tree, Three: { ...int64, default: 3 } }
+  const contract = await contractWith(Object.fromEntries(operations), { schemas })
+  const handlers = Object.fromEntries(operations.map(([name]) => [name, keep]))
+  const { call } = await startEngine(t, contract, handlers)
 
   for (const [place, part, groups] of places) {
     for (const [index, { title, cases }] of groups.entries()) {
@@ -434,14 +410,9 @@ t.test('parameters', async (t) => {
     }
   }
 
-  t.test(
-    'in headers are deserialized for the handler only: the server reads them as they were sent',
-    async (t) => {
-      const headers = { 'x-forwarded-for': '192.0.2.1' }
-      t.equal((await call('GET', '/header0', { headers })).status, 204)
-      t.equal((await call('HEAD', '/header0', { headers: { 'x-ids': 'x' } })).status, 400)
-    },
-  )
+  t.test('of headers are checked for HEAD, too', async (t) => {
+    t.equal((await call('HEAD', '/header0', { headers: { 'x-ids': 'x' } })).status, 400)
+  })
 })
 
 // Deserialized objects have no prototype.

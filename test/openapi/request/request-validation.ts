@@ -1,15 +1,23 @@
 import t, { type Test } from 'tap'
-import { parseDocument } from 'yaml'
-import { handlers } from '../../../generated/handlers.js'
-import type { Context, Handlers } from '../../../src/handlers/handler.js'
-import type { Contract } from '../../../src/openapi/contract/contract.js'
-import { readContract } from '../../../src/openapi/contract/read.js'
-import { prefix, status, statuses } from '../../fixtures/facts.js'
-import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
+import { parse } from 'yaml'
+import { contractOf, contractWith, done, type HandlerRequest, startEngine } from '../../fixtures/engine.js'
+import { send, sendRaw } from '../../fixtures/send.js'
 
-// An operation with input in every part of the request, added to those of the service.
+const statuses = ['available', 'sold']
+const newPet = {
+  type: 'object',
+  required: ['name', 'categoryId'],
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', minLength: 1 },
+    categoryId: { type: 'integer', format: 'int64' },
+    status: { type: 'string', enum: statuses },
+  },
+}
+
+// An operation with input in every part of the request.
 const addToHerd = {
-  operationId: 'addToHerd',
+  path: '/herds/{herdId}/pets',
   parameters: [
     { name: 'herdId', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } },
     { name: 'mode', in: 'query', required: true, schema: { type: 'string', enum: ['join', 'lead'] } },
@@ -22,51 +30,12 @@ const addToHerd = {
     required: true,
     content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPet' } } },
   },
-  responses: {
-    '204': { description: 'Added.' },
-    default: { $ref: '#/components/responses/UnexpectedError' },
-  },
+  responses: done,
 }
 
-function widerContract(): Promise<Contract> {
-  const document = parseDocument(contract.text)
-  document.setIn(['paths', '/herds/{herdId}/pets'], document.createNode({ post: addToHerd }))
-  document.setIn(['paths', '/authors/{author}/notes'], document.createNode({ post: addNote }))
-  return readContract('openapi.yaml', async () => String(document))
-}
-
-interface Request {
-  readonly params: object
-  readonly query: object
-  readonly body: object
-}
-
-async function startWider(t: Test) {
-  const requests: unknown[] = []
-  const wider = {
-    ...handlers,
-    addToHerd: async (request: unknown) => {
-      requests.push(request)
-      return { status: 204 }
-    },
-    addNote: async (request: Request, { sql }: Context) => {
-      const texts = [request.params, request.query, request.body].flatMap((part) => Object.entries(part))
-      for (const text of texts.flat(2)) await sql`select ${text as string}::text`
-      requests.push(request)
-      return { status: 204 }
-    },
-  }
-  // The generated types are of another contract.
-  const service = await startService(t, {
-    contract: await widerContract(),
-    handlers: wider as unknown as Handlers,
-  })
-  return { ...service, requests }
-}
-
-// An operation with text in every part of the request, which it sends to the database.
+// An operation with text in every part of the request.
 const addNote = {
-  operationId: 'addNote',
+  path: '/authors/{author}/notes',
   parameters: [
     { name: 'author', in: 'path', required: true, schema: { type: 'string' } },
     { name: 'tag', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
@@ -76,13 +45,23 @@ const addNote = {
     required: true,
     content: { 'application/json': { schema: { type: 'object', additionalProperties: { type: 'string' } } } },
   },
-  responses: addToHerd.responses,
+  responses: done,
+}
+
+async function start(t: Test) {
+  const requests: HandlerRequest[] = []
+  const keep = async (request: HandlerRequest) => {
+    requests.push(request)
+    return { status: 204 }
+  }
+  const contract = await contractWith({ addToHerd, addNote }, { schemas: { NewPet: newPet } })
+  return { ...(await startEngine(t, contract, { addToHerd: keep, addNote: keep })), requests }
 }
 
 const pet = { name: 'Rex', categoryId: 3 }
 
 t.test('a request with input in every part', async (t) => {
-  const { call, requests } = await startWider(t)
+  const { call, requests } = await start(t)
   const herd = (query: string, headers: Record<string, string>, body: unknown, id = '1') =>
     call('POST', `/herds/${id}/pets?${query}`, { headers, body })
 
@@ -149,7 +128,7 @@ t.test('a request with input in every part', async (t) => {
 })
 
 t.test('text that PostgreSQL cannot store', async (t) => {
-  const { call, requests } = await startWider(t)
+  const { call, requests } = await start(t)
   const note = (author: string, query: string, body: unknown = { text: 'x' }) =>
     call('POST', `/authors/${author}/notes?${query}`, { body })
 
@@ -187,7 +166,7 @@ t.test('text that PostgreSQL cannot store', async (t) => {
       t.strictSame((await note(author, query)).body, { code: 'invalid_request', message, status: 400 })
     })
   }
-  t.match(await note('%FF', ''), { status: 400, body: { code: 'malformed_request' } })
+  t.equal((await note('%FF', '')).status, 400)
   t.equal(requests.length, 0, 'and no request reached the handler')
 
   t.test('is not text that only looks like it', async (t) => {
@@ -201,33 +180,48 @@ t.test('text that PostgreSQL cannot store', async (t) => {
   })
 })
 
-t.test('the input of the service', async (t) => {
-  const service = await startService(t)
-  const { call, sql } = service
+t.test('the input of an operation', async (t) => {
+  const parameters = [
+    { name: 'status', in: 'query', schema: { enum: statuses } },
+    { name: 'limit', in: 'query', schema: { type: 'integer', maximum: 100 } },
+  ]
+  const petId = { name: 'petId', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } }
+  const content = { 'application/json': { schema: newPet } }
+  const contract = await contractWith({
+    listPets: { method: 'get', path: '/pets', parameters, responses: done },
+    getPet: { method: 'get', path: '/pets/{petId}', parameters: [petId], responses: done },
+    createPet: { path: '/animals', requestBody: { required: true, content }, responses: done },
+  })
+  const taken: unknown[] = []
+  const keep = async (request: HandlerRequest) => {
+    taken.push(request.body)
+    return { status: 204 }
+  }
+  const { call, origin } = await startEngine(t, contract, { listPets: keep, getPet: keep, createPet: keep })
 
   const refused: [method: string, path: string, body: unknown, message: string][] = [
-    ['POST', '/pets', {}, 'body.name is required; body.categoryId is required'],
-    ['POST', '/pets', '', 'body is required'],
-    ['POST', '/pets', '[]', 'body must be an object'],
-    ['POST', '/pets', 'null', 'body must be an object'],
-    ['POST', '/pets', '"x"', 'body must be an object'],
-    ['POST', '/pets', { ...pet, id: 1 }, 'body.id is not a known field'],
-    ['POST', '/pets', { ...pet, categoryId: '3' }, 'body.categoryId must be an integer'],
-    ['POST', '/pets', { ...pet, categoryId: 1.5 }, 'body.categoryId must be an integer'],
-    ['POST', '/pets', { ...pet, categoryId: true }, 'body.categoryId must be an integer'],
-    ['POST', '/pets', { ...pet, name: 7 }, 'body.name must be a string'],
-    ['POST', '/pets', { ...pet, status: null }, `body.status must be one of: ${statuses.join(', ')}`],
+    ['POST', '/animals', {}, 'body.name is required; body.categoryId is required'],
+    ['POST', '/animals', '', 'body is required'],
+    ['POST', '/animals', '[]', 'body must be an object'],
+    ['POST', '/animals', 'null', 'body must be an object'],
+    ['POST', '/animals', '"x"', 'body must be an object'],
+    ['POST', '/animals', { ...pet, id: 1 }, 'body.id is not a known field'],
+    ['POST', '/animals', { ...pet, categoryId: '3' }, 'body.categoryId must be an integer'],
+    ['POST', '/animals', { ...pet, categoryId: 1.5 }, 'body.categoryId must be an integer'],
+    ['POST', '/animals', { ...pet, categoryId: true }, 'body.categoryId must be an integer'],
+    ['POST', '/animals', { ...pet, name: 7 }, 'body.name must be a string'],
+    ['POST', '/animals', { ...pet, status: null }, 'body.status must be one of: available, sold'],
+    ['POST', '/animals', { ...pet, status: 'SOLD' }, 'body.status must be one of: available, sold'],
     [
       'POST',
-      '/pets',
-      { ...pet, status: status.toUpperCase() },
-      `body.status must be one of: ${statuses.join(', ')}`,
+      '/animals',
+      '{"name":"Rex","categoryId":3,"__proto__":{}}',
+      'body.__proto__ is not a known field',
     ],
-    ['POST', '/pets', '{"name":"Rex","categoryId":3,"__proto__":{}}', 'body.__proto__ is not a known field'],
-    ['POST', '/pets?dry=1', pet, 'query.dry is not a known parameter'],
-    ['GET', `/pets?statu=${status}`, undefined, 'query.statu is not a known parameter'],
-    ['GET', `/pets?status=${status}&status=${status}`, undefined, 'query.status must be given once'],
-    ['GET', '/pets?status', undefined, `query.status must be one of: ${statuses.join(', ')}`],
+    ['POST', '/animals?dry=1', pet, 'query.dry is not a known parameter'],
+    ['GET', '/pets?statu=sold', undefined, 'query.statu is not a known parameter'],
+    ['GET', '/pets?status=sold&status=sold', undefined, 'query.status must be given once'],
+    ['GET', '/pets?status', undefined, 'query.status must be one of: available, sold'],
     ['GET', '/pets?limit=1&limit=1', undefined, 'query.limit must be given once'],
     ['GET', '/pets?__proto__=1', undefined, 'query.__proto__ is not a known parameter'],
     ['GET', '/pets?limit[]=1', undefined, 'query["limit[]"] is not a known parameter'],
@@ -245,12 +239,12 @@ t.test('the input of the service', async (t) => {
   }
 
   const types: [type: string, status: number][] = [
-    ['application/json', 201],
-    ['application/json; charset=utf-8', 201],
-    ['application/json;charset="UTF-8"', 201],
-    ['APPLICATION/JSON', 201],
-    ['Application/Json; Charset=Utf-8', 201],
-    ['application/json; version=1', 201],
+    ['application/json', 204],
+    ['application/json; charset=utf-8', 204],
+    ['application/json;charset="UTF-8"', 204],
+    ['APPLICATION/JSON', 204],
+    ['Application/Json; Charset=Utf-8', 204],
+    ['application/json; version=1', 204],
     ['application/json; charset=utf-16', 415],
     ['application/json; charset=iso-8859-1', 415],
     ['application/json; version=1; charset=utf-16', 415],
@@ -262,35 +256,35 @@ t.test('the input of the service', async (t) => {
   ]
   for (const [type, status] of types) {
     t.test(`a body of type ${type} gets ${status}`, async (t) => {
-      const response = await call('POST', '/pets', { headers: { 'content-type': type }, body: pet })
+      const response = await call('POST', '/animals', { headers: { 'content-type': type }, body: pet })
       t.equal(response.status, status)
       if (status === 415) t.equal(response.body.code, 'unsupported_media_type')
     })
 
-    if (status === 201) {
+    if (status === 204) {
       t.test(`a wrong body of type ${type} is refused like any other`, async (t) => {
         const wrong = { headers: { 'content-type': type }, body: { ...pet, categoryId: 'x' } }
-        t.match(await call('POST', '/pets', wrong), { status: 400, body: { code: 'invalid_request' } })
+        t.match(await call('POST', '/animals', wrong), { status: 400, body: { code: 'invalid_request' } })
       })
     }
   }
 
   t.test('a body of another type is refused before it is read', async (t) => {
-    const response = await call('POST', '/pets', { headers: { 'content-type': 'text/plain' }, body: '{' })
+    const response = await call('POST', '/animals', { headers: { 'content-type': 'text/plain' }, body: '{' })
     t.equal(response.body.message, 'The body must be of type application/json, in UTF-8.')
   })
 
   t.test('a body without a type is refused', async (t) => {
-    t.match(await raw(service, `POST ${prefix}/pets`, ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
+    t.match(await raw(origin, 'POST /animals', ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
     t.match(
-      await raw(service, `POST ${prefix}/pets`, ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
+      await raw(origin, 'POST /animals', ['Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
       /^HTTP\/1.1 415 /,
     )
   })
 
   t.test('a body is refused if the operation declares none', async (t) => {
     const type = 'Content-Type: application/json'
-    const response = await raw(service, `GET ${prefix}/pets`, [type, 'Content-Length: 2'], '{}')
+    const response = await raw(origin, 'GET /pets', [type, 'Content-Length: 2'], '{}')
     t.match(response, /^HTTP\/1.1 400 .*"body must be absent"/s)
   })
 
@@ -299,35 +293,27 @@ t.test('the input of the service', async (t) => {
     const chunks = ['{"name":"Rex",', '"categoryId":3}'].map(
       (each) => `${each.length.toString(16)}\r\n${each}\r\n`,
     )
-    t.match(
-      await raw(service, `POST ${prefix}/pets`, headers, `${chunks.join('')}0\r\n\r\n`),
-      /^HTTP\/1.1 201 /,
-    )
+    t.match(await raw(origin, 'POST /animals', headers, `${chunks.join('')}0\r\n\r\n`), /^HTTP\/1.1 204 /)
   })
 
   for (const coding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip']) {
     t.test(`a body in the coding ${coding} is refused with Accept-Encoding`, async (t) => {
-      const response = await call('POST', '/pets', { headers: { 'content-encoding': coding }, body: pet })
+      const response = await call('POST', '/animals', { headers: { 'content-encoding': coding }, body: pet })
       t.match(response, { status: 415, body: { code: 'unsupported_media_type' } })
       t.equal(response.headers.get('accept-encoding'), 'identity')
-      const declared = contract.operations.get('createPet')?.responses.get('415')?.headers ?? []
-      t.ok(
-        declared.some(({ name }) => name.toLowerCase() === 'accept-encoding'),
-        'as the contract says',
-      )
     })
   }
 
   t.test('the coding identity is accepted', async (t) => {
     const headers = { 'content-encoding': 'identity' }
-    t.equal((await call('POST', '/pets', { headers, body: pet })).status, 201)
+    t.equal((await call('POST', '/animals', { headers, body: pet })).status, 204)
   })
 
   t.test('of many unknown fields 20 are named, each shortened', async (t) => {
     const count = Math.min(500, Math.floor(contract.limits.body / 100))
     const names = Array.from({ length: count }, (_, i) => `x${i}${'x'.repeat(80)}`)
     const body = { ...pet, ...Object.fromEntries(names.map((name) => [name, 1])) }
-    const { message } = (await call('POST', '/pets', { body })).body
+    const { message } = (await call('POST', '/animals', { body })).body
     t.ok(message.endsWith(`; and ${count - 20} more`))
     t.equal(message.split('; ').length, 21)
     t.ok(message.length < 20 * 100, `${message.length} characters`)
@@ -338,17 +324,15 @@ t.test('the input of the service', async (t) => {
     t.match((await call('GET', `/pets?${query}`)).body.message, /^(query\.x\d+ [^;]+; ){20}and 480 more$/)
   })
 
-  t.test('refused requests change nothing', async (t) => {
-    const rows = await sql`select distinct name, category_id, status from pets`
-    t.strictSame(
-      [...rows].map((row) => ({ ...row })),
-      [{ name: 'Rex', category_id: 3n, status: null }],
-    )
-  })
+  t.match(
+    taken,
+    taken.map(() => ({ name: 'Rex', categoryId: 3n })),
+    'and no other request reached the handler',
+  )
 })
 
-function raw({ origin, auth }: Service, target: string, headers: string[], body: string): Promise<string> {
-  const lines = ['Host: x', `Authorization: ${auth.authorization}`, 'Connection: close', ...headers]
+function raw(origin: string, target: string, headers: string[], body: string): Promise<string> {
+  const lines = ['Host: x', 'Connection: close', ...headers]
   return sendRaw(origin, `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
@@ -376,9 +360,10 @@ paths:
                 from: {${int64}, exclusiveMinimum: 9007199254740992}
       responses: {'200': {description: What was asked., content: {application/json: {}}}}
 `
-  const contract = await readContract('herds.yaml', async () => text)
-  const echo = async ({ query, body }: Request) => ({ status: 200, body: { ...query, ...body } })
-  const service = await startService(t, { contract, handlers: { echo } as unknown as Handlers })
+  const contract = await contractOf(parse(text, { intAsBigInt: true }))
+  const service = await startEngine(t, contract, {
+    echo: async ({ query, body }) => ({ status: 200, body: { ...query, ...body } }),
+  })
   const add = (query: string, body: string) => service.call('POST', `/herds${query}`, { body })
   t.match(await add('', '{}'), { text: '{"max":9007199254740993,"top":9223372036854775807}' })
   const all = '"one":9007199254740993,"top":-1,"low":-9223372036854775807,"from":9007199254740993'
@@ -395,26 +380,4 @@ paths:
     ].join('; '),
   })
   t.match((await send(`${service.origin}/openapi.json`)).text, '"default":9223372036854775807')
-})
-
-t.test('errors have the media type that the contract declares', async (t) => {
-  const document = parseDocument(contract.text)
-  const names = Object.keys(document.toJS().components.responses)
-  for (const name of names) {
-    const place = ['components', 'responses', name, 'content']
-    const json = document.getIn([...place, 'application/json'])
-    document.setIn(place, document.createNode({}))
-    document.setIn([...place, 'application/problem+json'], json)
-  }
-  const service = await startService(t, {
-    contract: await readContract('pets.yaml', async () => String(document)),
-  })
-  const typeOf = ({ headers }: { headers: Headers }) => headers.get('content-type')
-  const problem = 'application/problem+json; charset=utf-8'
-  t.equal(typeOf(await service.call('GET', '/pets?limit=x')), problem)
-  t.equal(typeOf(await service.call('GET', '/pets/1')), problem, 'a refusal of a handler')
-  t.equal(typeOf(await service.call('GET', '/nothing')), problem)
-  t.equal(typeOf(await send(`${service.base}/pets`)), problem)
-  t.match(await sendRaw(service.origin, 'nonsense\r\n\r\n'), `Content-Type: ${problem}`)
-  t.equal(typeOf(await service.call('GET', '/pets')), 'application/json; charset=utf-8')
 })

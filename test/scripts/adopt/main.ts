@@ -79,7 +79,7 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => path.join(folder, name))
-  const all = [...['scripts', 'src', 'test'].flatMap(modulesIn), '.taprc']
+  const all = [...['scripts', 'src', 'test'].flatMap(modulesIn), '.taprc', 'package.json']
   const texts = new Map(all.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
   const isUsed = (file: string) => {
     const named = new RegExp(`[/'"]${path.basename(file, '.ts')}\\.[jt]s\\b`)

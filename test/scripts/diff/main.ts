@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { toGithub } from '../../../scripts/diff/annotations.js'
+import { readArguments } from '../../../scripts/diff/arguments.js'
 import { diffContracts } from '../../../scripts/diff/contract.js'
 import { lineOf, toText } from '../../../scripts/diff/report.js'
 import { diffSince } from '../../../scripts/diff/since.js'
@@ -36,427 +37,18 @@ function documentOf(text: string) {
 const linesOf = (before: string, after: string) =>
   diffContracts(documentOf(before), documentOf(after)).map(lineOf)
 
-// Edits with all lines of the report.
-const rows: readonly (readonly [title: string, edits: readonly Edit[], lines: readonly string[]])[] = [
-  ['a comment', [['# The contract of', '# This is the contract of']], []],
-  ['the version alone', [['version: 1.0.0', 'version: 1.1.0']], []],
-  [
-    'the order of an enum',
-    [['[available, pending, sold]', '[sold, pending, available]']],
-    ['patch     components  schemas.PetStatus: enum changed'],
-  ],
-  ['a removed operation', [[operation('getPet'), '']], ['breaking  GET /pets/{petId}  operation removed']],
-  [
-    'an added operation',
-    [
-      [
-        '\n  /pets/{petId}:',
-        '\n  /toys:\n    get:\n      operationId: listToys\n      responses: {}\n\n  /pets/{petId}:',
-      ],
-    ],
-    ['minor     GET /toys  operation added'],
-  ],
-  [
-    'an operation at another path',
-    [['  /pets/{petId}:', '  /animals/{petId}:']],
-    ['breaking  GET /pets/{petId}  operation removed', 'minor     GET /animals/{petId}  operation added'],
-  ],
-  [
-    'a renamed path parameter',
-    [
-      ['/pets/{petId}:', '/pets/{id}:'],
-      ['name: petId', 'name: id'],
-    ],
-    ['patch     GET /pets/{id}  path /pets/{petId} -> /pets/{id}'],
-  ],
-  [
-    'a renamed operation',
-    [['operationId: createPet', 'operationId: addPet']],
-    ['minor     POST /pets  operationId createPet -> addPet'],
-  ],
-  [
-    'a renamed query parameter',
-    [['- name: cursor', '- name: page']],
-    ['breaking  GET /pets  query.cursor: removed', 'minor     GET /pets  query.page: added'],
-  ],
-  [
-    'an added required parameter',
-    [
-      [
-        '        - name: cursor\n',
-        '        - { name: q, in: query, required: true, schema: { type: string } }\n        - name: cursor\n',
-      ],
-    ],
-    ['breaking  GET /pets  query.q: added, required'],
-  ],
-  [
-    'a parameter that becomes required',
-    [
-      [
-        '- name: cursor\n          in: query',
-        '- name: cursor\n          required: true\n          in: query',
-      ],
-    ],
-    ['breaking  GET /pets  query.cursor: optional -> required'],
-  ],
-  [
-    'another style of a parameter',
-    [
-      [
-        '- name: status\n          in: query',
-        '- name: status\n          style: spaceDelimited\n          in: query',
-      ],
-    ],
-    ['breaking  GET /pets  query.status: serialisation form -> spaceDelimited'],
-  ],
-  [
-    'a lower maximum',
-    [['            maximum: 100\n', '            maximum: 50\n']],
-    ['breaking  GET /pets  query.limit: maximum 100 -> 50'],
-  ],
-  [
-    'a higher maximum',
-    [['            maximum: 100\n', '            maximum: 500\n']],
-    ['minor     GET /pets  query.limit: maximum 100 -> 500'],
-  ],
-  [
-    'a removed minimum',
-    [['            minimum: 1\n            maximum: 100\n', '            maximum: 100\n']],
-    ['minor     GET /pets  query.limit: minimum 1 removed'],
-  ],
-  [
-    'another default',
-    [['            default: 20\n', '            default: 10\n']],
-    ['breaking  GET /pets  query.limit: default 20 -> 10'],
-  ],
-  [
-    'another type',
-    [
-      [
-        '            type: integer\n            minimum: 1\n            maximum: 100',
-        '            type: number\n            minimum: 1\n            maximum: 100',
-      ],
-    ],
-    ['minor     GET /pets  query.limit: type integer -> number'],
-  ],
-  [
-    'a smaller format in requests and responses',
-    [['format: int64\n    PetName', 'format: int32\n    PetName']],
-    [
-      'breaking  GET /pets/{petId}  path.petId: format int64 -> int32',
-      'minor     GET /pets  200 body[].id: format int64 -> int32',
-      'minor     GET /pets/{petId}  200 body.id: format int64 -> int32',
-      'minor     POST /pets  201 body.id: format int64 -> int32',
-    ],
-  ],
-  [
-    'a format whose range is inside the old one',
-    [['format: int64\n    PetName', 'format: uint32\n    PetName']],
-    [
-      'breaking  GET /pets/{petId}  path.petId: format int64 -> uint32',
-      'minor     GET /pets  200 body[].id: format int64 -> uint32',
-      'minor     GET /pets/{petId}  200 body.id: format int64 -> uint32',
-      'minor     POST /pets  201 body.id: format int64 -> uint32',
-    ],
-  ],
-  [
-    'a removed enum value breaks requests',
-    [['[available, pending, sold]', '[available, pending]']],
-    [
-      'breaking  GET /pets  query.status: enum value "sold" removed',
-      'breaking  POST /pets  body.status: enum value "sold" removed',
-      'minor     GET /pets  200 body[].status: enum value "sold" removed',
-      'minor     GET /pets/{petId}  200 body.status: enum value "sold" removed',
-      'minor     POST /pets  201 body.status: enum value "sold" removed',
-    ],
-  ],
-  [
-    'an added enum value breaks responses',
-    [['[available, pending, sold]', '[available, pending, sold, lost]']],
-    [
-      'breaking  GET /pets  200 body[].status: enum value "lost" added',
-      'breaking  GET /pets/{petId}  200 body.status: enum value "lost" added',
-      'breaking  POST /pets  201 body.status: enum value "lost" added',
-      'minor     GET /pets  query.status: enum value "lost" added',
-      'minor     POST /pets  body.status: enum value "lost" added',
-    ],
-  ],
-  [
-    'an added enum value, if the contract said that values may be added',
-    [['- not_implemented\n', '- not_implemented\n        - teapot\n']],
-    [
-      'minor     GET /pets  400 401 429 500 503 default body.code: enum value "teapot" added',
-      'minor     GET /pets/{petId}  400 401 404 429 500 503 default body.code: enum value "teapot" added',
-      'minor     POST /pets  400 401 413 415 429 500 503 default body.code: enum value "teapot" added',
-    ],
-  ],
-  [
-    'an enum value added together with that sentence',
-    [
-      ['[available, pending, sold]', '[available, pending, sold, lost]'],
-      ['Availability status.', 'Availability status. Values may be added.'],
-    ],
-    [
-      'breaking  GET /pets  200 body[].status: enum value "lost" added',
-      'breaking  GET /pets/{petId}  200 body.status: enum value "lost" added',
-      'breaking  POST /pets  201 body.status: enum value "lost" added',
-      'minor     GET /pets  query.status: enum value "lost" added',
-      'minor     POST /pets  body.status: enum value "lost" added',
-      'patch     components  schemas.PetStatus: description changed',
-    ],
-  ],
-  [
-    'another status for an error code',
-    [['pet_not_found: 404', 'pet_not_found: 410']],
-    [
-      'breaking  GET /pets  400 401 429 500 503 default body.code: status of pet_not_found 404 -> 410',
-      'breaking  GET /pets/{petId}  400 401 404 429 500 503 default body.code: status of pet_not_found 404 -> 410',
-      'breaking  POST /pets  400 401 413 415 429 500 503 default body.code: status of pet_not_found 404 -> 410',
-    ],
-  ],
-  [
-    'an added optional request field',
-    [
-      [
-        '    NewPet:\n      description: An animal to add.\n      type: object\n      required: [name, categoryId]\n      additionalProperties: false\n      properties:\n',
-        '    NewPet:\n      description: An animal to add.\n      type: object\n      required: [name, categoryId]\n      additionalProperties: false\n      properties:\n        weight: { type: integer }\n',
-      ],
-    ],
-    ['minor     POST /pets  body.weight: added'],
-  ],
-  [
-    'an added required request field',
-    [
-      [
-        'required: [name, categoryId]\n      additionalProperties: false\n      properties:\n',
-        'required: [name, categoryId, weight]\n      additionalProperties: false\n      properties:\n        weight: { type: integer }\n',
-      ],
-    ],
-    ['breaking  POST /pets  body.weight: added, required'],
-  ],
-  [
-    'a removed request field',
-    [
-      [
-        "additionalProperties: false\n      properties:\n        name:\n          $ref: '#/components/schemas/PetName'\n",
-        'additionalProperties: false\n      properties:\n',
-      ],
-    ],
-    ['breaking  POST /pets  body.name: removed'],
-  ],
-  [
-    'a request field that becomes required',
-    [['required: [name, categoryId]\n', 'required: [name, categoryId, status]\n']],
-    ['breaking  POST /pets  body.status: optional -> required'],
-  ],
-  [
-    'unknown fields allowed',
-    [['      additionalProperties: false\n', '']],
-    ['minor     POST /pets  body: unknown fields are allowed'],
-  ],
-  [
-    'a body that becomes optional',
-    [['requestBody:\n        required: true', 'requestBody:\n        required: false']],
-    ['minor     POST /pets  body: required -> optional'],
-  ],
-  [
-    'another media type of a body',
-    [
-      [
-        '        description: The animal to add.\n        content:\n          application/json:',
-        '        description: The animal to add.\n        content:\n          application/cbor:',
-      ],
-    ],
-    [
-      'breaking  POST /pets  body: media type application/json removed',
-      'minor     POST /pets  body: media type application/cbor added',
-    ],
-  ],
-  [
-    'a response field that becomes optional',
-    [['required: [id, name, categoryId]', 'required: [id, name]']],
-    [
-      'breaking  GET /pets  200 body[].categoryId: required -> optional',
-      'breaking  GET /pets/{petId}  200 body.categoryId: required -> optional',
-      'breaking  POST /pets  201 body.categoryId: required -> optional',
-    ],
-  ],
-  [
-    'a removed field of errors',
-    [
-      ['required: [code, message, status]', 'required: [code, status]'],
-      [
-        '        message:\n          description: What is wrong, for a person. Its wording may change.\n          type: string\n',
-        '',
-      ],
-    ],
-    [
-      'breaking  GET /pets  400 401 429 500 503 default body.message: removed',
-      'breaking  GET /pets/{petId}  400 401 404 429 500 503 default body.message: removed',
-      'breaking  POST /pets  400 401 413 415 429 500 503 default body.message: removed',
-    ],
-  ],
-  [
-    'a removed response',
-    [["        '413':\n          $ref: '#/components/responses/BodyTooLarge'\n", '']],
-    ['breaking  POST /pets  413: response removed'],
-  ],
-  [
-    'an added error',
-    [["        '413':\n", "        '409': { description: It is there. }\n        '413':\n"]],
-    ['minor     POST /pets  409: response added'],
-  ],
-  [
-    'an added success',
-    [["        '413':\n", "        '202': { description: Later. }\n        '413':\n"]],
-    ['breaking  POST /pets  202: response added'],
-  ],
-  [
-    'a removed response header',
-    [["            Location:\n              $ref: '#/components/headers/Location'\n", '']],
-    ['breaking  POST /pets  201 header.Location: removed'],
-  ],
-  [
-    'a response header that becomes optional',
-    [['(RFC 9110, section 10.2.2).\n      required: true\n', '(RFC 9110, section 10.2.2).\n']],
-    ['breaking  POST /pets  201 header.Location: required -> optional'],
-  ],
-  [
-    'an operation that needs no key any more',
-    [['operationId: listPets', 'operationId: listPets\n      security: []']],
-    ['minor     GET /pets  security apiKey -> none'],
-  ],
-  [
-    'an alternative security scheme',
-    [
-      ['\nsecurity:\n  - apiKey: []\n', '\nsecurity:\n  - apiKey: []\n  - session: []\n'],
-      [
-        '  securitySchemes:\n',
-        '  securitySchemes:\n    session: { type: apiKey, in: cookie, name: session }\n',
-      ],
-    ],
-    [
-      'minor     GET /pets  security apiKey -> apiKey or session',
-      'minor     GET /pets/{petId}  security apiKey -> apiKey or session',
-      'minor     POST /pets  security apiKey -> apiKey or session',
-      'patch     components  securitySchemes: session added',
-    ],
-  ],
-  [
-    'an additional security scheme',
-    [
-      [
-        'operationId: createPet',
-        'operationId: createPet\n      security: [{ apiKey: [], session: [write] }]',
-      ],
-    ],
-    ['breaking  POST /pets  security apiKey -> apiKey and session and session:write'],
-  ],
-  [
-    'another scheme of a key',
-    [['      scheme: bearer', '      scheme: basic']],
-    ['breaking  components  securitySchemes.apiKey: scheme changed'],
-  ],
-  [
-    'a deprecation',
-    [
-      [
-        'operationId: listPets',
-        'operationId: listPets\n      deprecated: true\n      x-deprecated-at: 2027-01-01\n      x-sunset: 2031-01-01',
-      ],
-    ],
-    [
-      'minor     GET /pets  deprecated',
-      'minor     GET /pets  deprecation 2027-01-01 added',
-      'minor     GET /pets  sunset 2031-01-01 added',
-    ],
-  ],
-  [
-    'an earlier sunset',
-    [['x-sunset: 2030-12-05', 'x-sunset: 2029-12-05']],
-    ['breaking  GET /pets/{petId}  sunset 2030-12-05 -> 2029-12-05'],
-  ],
-  [
-    'another end',
-    [['x-sunset: 2030-12-05\n', 'x-sunset: 2030-12-05\n      x-after-sunset: gone\n']],
-    ['minor     GET /pets/{petId}  after the sunset gone added'],
-  ],
-  [
-    'a later sunset',
-    [['x-sunset: 2030-12-05', 'x-sunset: 2031-12-05']],
-    ['minor     GET /pets/{petId}  sunset 2030-12-05 -> 2031-12-05'],
-  ],
-  [
-    'a removed sunset',
-    [['      x-sunset: 2030-12-05\n', '']],
-    ['minor     GET /pets/{petId}  sunset 2030-12-05 removed'],
-  ],
-  ['another server path', [['/v1\n', '/v2\n']], ['breaking  servers  path /v1 -> /v2']],
-  [
-    'another host',
-    [['http://localhost:3000/v1', 'https://api.example.org/v1']],
-    [
-      'patch     servers  {base_url}.variables.base_url: default http://localhost:3000/v1 -> https://api.example.org/v1',
-    ],
-  ],
-  [
-    'a lower quota',
-    [['      perMinute: 300\n', '      perMinute: 200\n']],
-    ['breaking  x-rate-limits  plans.pro: perMinute 300 -> 200'],
-  ],
-  [
-    'a higher quota',
-    [['      perDay: 1000\n', '      perDay: 2000\n']],
-    ['minor     x-rate-limits  plans.free: perDay 1000 -> 2000'],
-  ],
-  [
-    'a removed and an added plan',
-    [['    enterprise: custom', '    unlimited: custom']],
-    [
-      'breaking  x-rate-limits  plans.enterprise: plan removed',
-      'minor     x-rate-limits  plans.unlimited: plan added',
-    ],
-  ],
-  [
-    'a custom plan that becomes fixed',
-    [['    enterprise: custom', '    enterprise: { perMinute: 5000, perDay: 1000000 }']],
-    ['breaking  x-rate-limits  plans.enterprise: quotas custom -> {"perMinute":5000,"perDay":1000000}'],
-  ],
-  [
-    'bans that come sooner and end sooner',
-    [
-      ['    withinSeconds: 60', '    withinSeconds: 90'],
-      ['    banSeconds: 300', '    banSeconds: 200'],
-    ],
-    [
-      'breaking  x-rate-limits  ban: withinSeconds 60 -> 90',
-      'minor     x-rate-limits  ban: banSeconds 300 -> 200',
-    ],
-  ],
-  [
-    'a lower size limit',
-    [['bodyBytes: 65536', 'bodyBytes: 32768']],
-    ['breaking  x-limits  bodyBytes 65536 -> 32768'],
-  ],
-  [
-    'an operation that becomes idempotent',
-    [
-      ['operationId: createPet', 'operationId: createPet\n      x-idempotent: true'],
-      ['x-limits:', 'x-idempotency:\n  keepHours: 24\n\nx-limits:'],
-    ],
-    ['minor     POST /pets  idempotent', 'minor     x-idempotency  keepHours 24 added'],
-  ],
-  [
-    'a description shared by several operations is reported once',
-    [['Whole seconds to wait', 'Seconds to wait']],
-    ['patch     components  headers.RetryAfter: description changed'],
-  ],
-  [
-    'a summary of an operation',
-    [['summary: List animals', 'summary: List all animals']],
-    ['patch     GET /pets  summary List animals -> List all animals'],
-  ],
-]
+interface Tables {
+  readonly edits: readonly { readonly title: string; readonly edits: Edit[]; readonly lines: string[] }[]
+  readonly schemas: readonly Readonly<Record<'before' | 'after' | 'sent' | 'read', string>>[]
+}
+
+const tables: Tables = parse(readFileSync(path.join(import.meta.dirname, 'edits.yaml'), 'utf8'))
+const rows = tables.edits.map(({ title, edits, lines }) => {
+  const whole = edits.map(
+    ([from, to]): Edit => [from.replace(/^OPERATION (\w+)$/, (_, id) => operation(id)), to],
+  )
+  return [title, whole, lines] as const
+})
 
 // An operation's lines, with its path if it is the only one there.
 function operation(id: string): string {
@@ -499,85 +91,6 @@ t.test('removing a request body or a security alternative is breaking', async (t
   ])
 })
 
-const closed = '{ additionalProperties: false }'
-// Such fields are not part of requests, or not of responses.
-const withId = '{ additionalProperties: false, required: [id], properties: { id: { readOnly: true } } }'
-const withPin = '{ additionalProperties: false, required: [pin], properties: { pin: { writeOnly: true } } }'
-
-// Changes of a schema in both a request and a response, with the line for each; `!` is breaking.
-const schemas: readonly (readonly [before: string, after: string, sent: string, read: string])[] = [
-  ['{ type: string }', '{ type: string, pattern: ^a }', '! pattern ^a added', 'pattern ^a added'],
-  ['{ type: string, pattern: ^a }', '{ type: string }', 'pattern ^a removed', '! pattern ^a removed'],
-  ['{ pattern: ^a }', '{ pattern: ^b }', '! pattern ^a -> ^b', '! pattern ^a -> ^b'],
-  [
-    '{ type: string }',
-    '{ type: [string, "null"] }',
-    'type string -> string|null',
-    '! type string -> string|null',
-  ],
-  ['{ type: string }', '{ type: integer }', '! type string -> integer', '! type string -> integer'],
-  ['{}', '{ type: integer }', '! type integer added', 'type integer added'],
-  ['{ minItems: 1 }', '{ minItems: 2 }', '! minItems 1 -> 2', 'minItems 1 -> 2'],
-  ['{}', '{ minLength: 0 }', '', ''],
-  ['{ maxLength: 9 }', '{}', 'maxLength 9 removed', '! maxLength 9 removed'],
-  [
-    '{ uniqueItems: true }',
-    '{ uniqueItems: false }',
-    'uniqueItems true removed',
-    '! uniqueItems true removed',
-  ],
-  ['{ const: a }', '{ enum: [a, b] }', 'enum value "b" added', '! enum value "b" added'],
-  ['{ enum: [a] }', '{}', 'enum "a" removed', '! enum "a" removed'],
-  ['{}', '{ enum: [1, 2] }', '! enum 1, 2 added', 'enum 1, 2 added'],
-  [
-    '{ description: More may be added., enum: [a] }',
-    '{ enum: [a, b] }',
-    'enum value "b" added',
-    'enum value "b" added',
-  ],
-  ['{}', '{ default: 1 }', 'default 1 added', ''],
-  ['{ default: 1 }', '{}', '! default 1 removed', ''],
-  ['{}', '{ deprecated: true }', 'deprecated', 'deprecated'],
-  ['{ properties: { a: {} } }', '{}', '.a: removed', '! .a: removed'],
-  [closed, withId, '', '.id: added, required'],
-  [withId, closed, '', '! .id: removed'],
-  [closed, withPin, '! .pin: added, required', ''],
-  [withPin, closed, '! .pin: removed', ''],
-  ['{}', '{ required: [a] }', '! .a: optional -> required', '.a: optional -> required'],
-  ['{}', '{ additionalProperties: false }', '! unknown fields are rejected', 'unknown fields are rejected'],
-  ['{}', '{ additionalProperties: { type: string } }', '! .*: type string added', '.*: type string added'],
-  ['{ items: { maximum: 2 } }', '{ items: { maximum: 1 } }', '! []: maximum 2 -> 1', '[]: maximum 2 -> 1'],
-  [
-    '{ oneOf: [{ type: string }] }',
-    '{ oneOf: [{ type: string }, { type: array }] }',
-    'oneOf added',
-    '! oneOf added',
-  ],
-  ['{ anyOf: [{ $ref: "#/components/schemas/A" }, {}] }', '{ anyOf: [{}] }', '', ''],
-  [
-    '{ allOf: [{}] }',
-    '{ allOf: [{}, { $ref: "#/components/schemas/A" }] }',
-    '! maximum 9 added',
-    'maximum 9 added',
-  ],
-  ['{}', '{ anyOf: [{}] }', '', ''],
-  ['{ oneOf: [{ minimum: 1 }] }', '{ oneOf: [{ minimum: 2 }] }', '! minimum 1 -> 2', 'minimum 1 -> 2'],
-  [
-    '{ not: { type: string } }',
-    '{ not: { type: array } }',
-    '! keyword "not" changed',
-    '! keyword "not" changed',
-  ],
-  ['{ not: { $ref: "#/components/schemas/A" } }', '{ not: { maximum: 9 } }', '', ''],
-  ['{ $ref: "#/components/schemas/A" }', '{ maximum: 9 }', '', ''],
-  [
-    '{ $ref: "#/components/schemas/A" }',
-    '{ $ref: "#/components/schemas/A", maximum: 8 }',
-    '! maximum 9 -> 8',
-    'maximum 9 -> 8',
-  ],
-]
-
 const api = (schema: string, more = '') => `
 openapi: 3.1.0
 info: { version: 1.0.0 }
@@ -598,7 +111,7 @@ t.test('a request schema must not narrow, a response schema must not widen', asy
     const place = /^[.[(]/.test(what) ? `${where}${what}` : `${where}: ${what}`
     return [`${mark ? 'breaking' : 'minor   '}  POST /things  ${place}`]
   }
-  for (const [before, after, sent, read] of schemas) {
+  for (const { before, after, sent, read } of tables.schemas) {
     const lines = linesOf(api(before), api(after)).filter((line) => !line.startsWith('patch'))
     t.strictSame(
       lines.sort(),
@@ -873,7 +386,7 @@ t.test(
     writeFileSync(file, contract)
     await commit(file)
     writeFileSync(file, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
-    t.match(await diff('HEAD'), { code: 1, stdout: /maximum 100 -> 50/, stderr: '' })
+    t.match(await diff('--format', 'text', 'HEAD'), { code: 1, stdout: /maximum 100 -> 50/, stderr: '' })
     const { code, stdout, stderr } = await diff('--json', 'HEAD')
     t.equal(code, 1)
     t.equal(stderr, '')
@@ -901,25 +414,30 @@ t.test(
 ::warning file=openapi.yaml,line=${line('  version: 1.0.1')},col=3,title=Version::1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 -> 1.0.1 is not enough.
 `,
     )
-    t.match(await diff('--format', 'text', 'HEAD'), { code: 1, stdout: /maximum 100 -> 50/ })
 
     writeFileSync(file, contract)
     t.match(await diff('HEAD'), { code: 0, stdout: /^No changes/ })
-    t.strictSame(await diff('--format=github', 'HEAD'), { code: 0, stdout: '', stderr: '' })
-    const usages: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-      [[], /^contract:diff: exactly one git ref is required, such as HEAD; see --help\n$/],
-      [['HEAD', 'HEAD'], /^contract:diff: exactly one git ref is required, such as HEAD; see --help\n$/],
-      [
-        ['--format', 'gitlab', 'HEAD'],
-        /^contract:diff: unknown format gitlab; the formats are text and github\n$/,
-      ],
-      [
-        ['--format', 'github', '--json', 'HEAD'],
-        /^contract:diff: --json and --format are mutually exclusive\n$/,
-      ],
-      [['--jsn', 'HEAD'], /^contract:diff: Unknown option '--jsn'.*; see --help\n$/],
-    ]
-    for (const [args, message] of usages)
-      t.match(await diff(...args), { code: 2, stdout: '', stderr: message })
+    const wrong = /^contract:diff: Unknown option '--jsn'.*; see --help\n$/
+    t.match(await diff('--jsn', 'HEAD'), { code: 2, stdout: '', stderr: wrong })
   },
 )
+
+t.test('without changes, there are no annotations', async (t) => {
+  const { locate } = await readSource('openapi.yaml', async () => contract)
+  const document = documentOf(contract)
+  t.equal(toGithub({ file: 'openapi.yaml', locate }, [], checkVersion(document, document, [])), '')
+})
+
+t.test('the arguments are a ref and a format', async (t) => {
+  t.strictSame(readArguments(['HEAD']), { ref: 'HEAD', format: 'text' })
+  t.strictSame(readArguments(['HEAD', '--format=github']), { ref: 'HEAD', format: 'github' })
+  t.strictSame(readArguments(['--json', 'HEAD']), { ref: 'HEAD', format: 'json' })
+  t.equal(readArguments(['-h']), 'help')
+  const wrong: [args: string[], message: string][] = [
+    [[], 'exactly one git ref is required, such as HEAD; see --help'],
+    [['HEAD', 'HEAD'], 'exactly one git ref is required, such as HEAD; see --help'],
+    [['--format', 'gitlab', 'HEAD'], 'unknown format gitlab; the formats are text and github'],
+    [['--format', 'github', '--json', 'HEAD'], '--json and --format are mutually exclusive'],
+  ]
+  for (const [args, message] of wrong) t.throws(() => readArguments(args), { name: 'DiffError', message })
+})

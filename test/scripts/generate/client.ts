@@ -24,15 +24,37 @@ for (const isIdempotent of [true, false]) {
 }
 
 t.test(
-  'int64 are found in the answers of a class, and in the default where no other tells of success',
+  'int64 are found in the answers of a status, of a class, and in the default for all others',
   async (t) => {
     const answer = { content: { 'application/json': { schema: { type: 'integer', format: 'int64' } } } }
     const of = (responses: object) => operationsOf({ operationId: 'x', responses }).x?.int64
-    t.strictSame(of({ '2XX': answer, default: answer }), { '2xx': 'int64' })
-    t.strictSame(of({ '404': answer, default: answer }), { default: 'int64' })
-    t.strictSame(of({ '204': {}, default: answer }), undefined)
+    t.strictSame(of({ '2XX': answer, default: answer }), { '2xx': 'int64', default: 'int64' })
+    t.strictSame(of({ '404': answer, default: answer }), { '404': 'int64', default: 'int64' })
+    t.strictSame(of({ '200': {}, '404': {}, default: answer }), { '200': {}, '404': {}, default: 'int64' })
+    t.strictSame(of({ '200': answer, '4XX': answer, '404': {} }), {
+      '200': 'int64',
+      '404': {},
+      '4xx': 'int64',
+    })
+    t.strictSame(of({ '204': {}, default: answer }), { '204': {}, default: 'int64' })
+    t.strictSame(of({ '204': {}, default: {} }), undefined)
   },
 )
+
+t.test('the declared errors are known, with their media types where those are not only JSON', async (t) => {
+  const text = { content: { 'text/plain': { schema: { type: 'string' } } } }
+  const problem = { content: { 'application/problem+json': { schema: { type: 'object' } } } }
+  const of = (responses: object) => {
+    const { errors, contents } = operationsOf({ operationId: 'x', responses }).x ?? {}
+    return { errors, contents }
+  }
+  t.strictSame(of({ 200: problem }), { errors: undefined, contents: undefined })
+  t.strictSame(of({ 200: problem, 409: problem, 412: {} }), { errors: ['409', '412'], contents: { 412: {} } })
+  t.strictSame(of({ 204: {}, 409: problem, default: text }), {
+    errors: ['default'],
+    contents: { 204: {}, 409: { 'application/problem+json': 'json' }, default: { 'text/plain': 'text' } },
+  })
+})
 
 const named: [title: string, ids: readonly string[], names: readonly string[]][] = [
   [

@@ -5,11 +5,9 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { findDifferences } from '../../../scripts/generate/differences.js'
-import { type Handlers, notImplemented } from '../../../src/handlers/handler.js'
 import { projectRoot } from '../../../src/lib/paths.js'
-import type { Contract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
-import { send, startService } from '../../fixtures/service.js'
+import { startEngine } from '../../fixtures/engine.js'
 
 const folders = [path.join(projectRoot, 'test/fixtures/documents'), process.env.DOCUMENTS ?? '']
 
@@ -20,21 +18,16 @@ function projectOf(t: Test, write: (file: string) => void): string {
   return folder
 }
 
-function stubs({ operations }: Contract): Handlers {
-  const names = [...operations.values()].map(({ name }) => name)
-  return Object.fromEntries(names.map((name) => [name, notImplemented(name as never)])) as never
-}
+const headers = { authorization: 'Bearer key' }
 
 for (const folder of folders.filter((each) => each !== '')) {
   for (const name of readdirSync(folder).filter((each) => /\.(?:json|ya?ml)$/.test(each))) {
     t.test(`${name} is served`, async (t) => {
       const project = projectOf(t, (file) => copyFileSync(path.join(folder, name), file))
       const { contract } = await findDifferences(project, true)
-      const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
-      const { key } = await createKey({ plan: 'unlimited' })
-      const auth = { authorization: `Bearer ${key}` }
+      const { call } = await startEngine(t, contract, {})
       for (const { method, path, id } of contract.operations.values()) {
-        const { status, body } = await send(base + path.replace(/\{[^}]*\}/g, '1'), method, auth)
+        const { status, body } = await call(method, path.replace(/\{[^}]*\}/g, '1'), { headers })
         t.match(
           { status, body },
           { status: 501, ...(method !== 'HEAD' && { body: { code: 'not_implemented' } }) },
@@ -86,10 +79,8 @@ t.test('documentation mistakes and unusual names do not stop generate', async (t
     [...contract.operations.values()].map(({ name }) => name),
     ['listThings', 'constructorOperation'],
   )
-  const { base, createKey } = await startService(t, { contract, handlers: stubs(contract) })
-  const { key } = await createKey({ plan: 'unlimited' })
-  const auth = { authorization: `Bearer ${key}` }
-  t.match(await send(`${base}/things`, 'GET', auth), { status: 501 })
+  const { call } = await startEngine(t, contract, {})
+  t.match(await call('GET', '/things', { headers }), { status: 501 })
 })
 
 t.test('a large document is linted first, without its examples', async (t) => {
@@ -138,17 +129,14 @@ ${get}`,
   const project = projectOf(t, (file) => writeFileSync(file, text))
   const { contract } = await findDifferences(project)
   const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`
-  const handlers = {
+  const { call } = await startEngine(t, contract, {
     listThings: async () => ({ status: 200, body: JSON.parse(deep) }),
     putThing: async () => ({ status: 204 }),
     patchThing: async () => ({ status: 204 }),
-  } as never
-  const { base, createKey } = await startService(t, { contract, handlers })
-  const { key } = await createKey({ plan: 'unlimited' })
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const put = await send(`${base}/things`, 'PUT', headers, deep)
+  })
+  const put = await call('PUT', '/things', { headers, body: deep })
   t.match(put, { status: 400, body: { message: `body${'.a'.repeat(40)} must be a string` } })
-  const { status } = await send(`${base}/things`, 'GET', headers)
+  const { status } = await call('GET', '/things', { headers })
   t.equal(status, 500, 'a number where the last wants a string')
 })
 

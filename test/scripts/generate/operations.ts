@@ -198,6 +198,13 @@ const rows: readonly (readonly [
     /number/,
   ],
   [
+    'conflicting',
+    `responses: {'204': {description: Done.}, '409': ${one('{application/json: {schema: {type: object, required: [holder], properties: {holder: {type: integer, format: int64}}}}}')}, '422': ${one('{text/plain: {schema: {type: string}}}')}, 4XX: {$ref: '#/components/responses/UnexpectedError'}, default: {$ref: '#/components/responses/UnexpectedError'}}`,
+    'async () => ({ status: 409, body: { holder: 1n } })',
+    'async () => ({ status: 409, body: { holder: 1 } })',
+    /bigint/,
+  ],
+  [
     'ownField',
     answering(`'200': ${one(pet)}`),
     "async () => ({ status: 200, body: { id: 1n, name: '', categoryId: 1n } })",
@@ -231,6 +238,7 @@ const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {ty
 
 // The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
 const calls = `import type { Calls } from '../../generated/client.js'
+import { type ErrorOf, isErrorOf } from './index.js'
 
 export async function call(client: Calls): Promise<void> {
   await client.text({ body: 'a' })
@@ -253,6 +261,16 @@ export async function call(client: Calls): Promise<void> {
   await client.upload({ body: { photo: 'x' } })
   // @ts-expect-error: of several types JSON
   await client.several({ body: 'a,b' })
+}
+
+// Errors are told apart by their status: by its own, that of its class, or the rest.
+export function told(error: ErrorOf<'conflicting'> | ErrorOf<'text'>): bigint | string {
+  if (!isErrorOf(error, 'conflicting')) return ''
+  if (error.status === 409) return error.body.holder
+  if (error.status === 422) return error.body
+  if (error.status === 404 || error.status === 503) return error.body.code ?? ''
+  // @ts-expect-error: the standard body
+  return error.body
 }
 `
 
@@ -303,140 +321,6 @@ function write(copy: string, name: string, handler: string): void {
 function named(t: Test, lines: readonly string[], name: string, problem: RegExp): void {
   t.match(lines.filter((line) => line.startsWith(`src/handlers/${name}.ts`)).join('\n'), problem, name)
 }
-
-type Refused = readonly (readonly [rest: string, problem: string])[]
-
-const refused: Refused = [
-  [
-    taking('{application/xml: {schema: {type: object}}}'),
-    'the request body application/xml cannot be validated against its schema: remove the schema or use {type: string, format: binary} for raw bytes',
-  ],
-  [
-    taking('{text/csv: {schema: {type: array}}}'),
-    'the request body text/csv cannot be validated against its schema',
-  ],
-  [
-    taking('{text/plain; charset=utf-16: {schema: {type: string}}}'),
-    'the request body text/plain; charset=utf-16 cannot be validated against its schema',
-  ],
-  [
-    taking('{text/*: {schema: {type: string, maxLength: 3}}}'),
-    'the request body text/* is not supported with its schema: name a single media type',
-  ],
-  [
-    taking("{'*/*': {schema: {type: object}}}"),
-    'the request body */* is not supported with its schema: name a single media type',
-  ],
-  [
-    taking('{application/pdf: {schema: {type: string, pattern: a}}}'),
-    'the request body application/pdf cannot be validated against its schema',
-  ],
-  [
-    taking('{application/*+json: {schema: {type: object}}}'),
-    'the request body application/*+json is not a media type',
-  ],
-  [
-    taking('{application/json; v=1: {schema: {}}, application/json; v=2: {schema: {}}}'),
-    'the request body application/json; v=2 is declared twice',
-  ],
-  [
-    taking('{multipart/mixed: {schema: {type: object}}}'),
-    'the request body multipart/mixed cannot be validated against its schema',
-  ],
-  [
-    taking('{multipart/form-data: {schema: {type: string}}}'),
-    'the request body multipart/form-data: the schema of a form must have type: object',
-  ],
-  [
-    formOf('{a: {type: object}}'),
-    'the request body application/x-www-form-urlencoded: the field a is an object: add an encoding with contentType: application/json',
-  ],
-  [formOf('{a: {type: array, items: {type: array}}}'), 'the field a is an array of arrays'],
-  [formOf('{a: {type: [string, array]}}'), 'the field a allows an array and another type'],
-  [formOf('{a: {type: string}}', '{a: {style: deepObject}}'), 'the field a has the style deepObject'],
-  [formOf('{a: {type: string}}', '{b: {style: form}}'), 'encoding.b is not a property of the schema'],
-  [
-    formOf('{a: {type: string}}', '{a: {contentType: application/xml}}'),
-    'the field a has the contentType application/xml',
-  ],
-  [
-    partsOf('{a: {type: object}}', '{a: {contentType: application/xml}}'),
-    'the field a is an object as application/xml',
-  ],
-  [partsOf('{a: {type: [object, string]}}'), 'the field a allows an object and another type'],
-  [
-    partsOf('{a: {type: string}}', '{a: {headers: {X-A: {schema: {type: string}}}}}'),
-    'the field a has an encoding with headers, which are not supported',
-  ],
-  [partsOf('{a: {type: string}}', '{a: {explode: false}}'), 'the field a has a style'],
-  [
-    partsOf('{a: {type: string, format: binary, pattern: x}}'),
-    'the field a is a file: only its minLength and maxLength can be validated',
-  ],
-  [
-    answering(`'200': ${one('{application/xml: {schema: {type: object}}}')}`),
-    'the response 200 application/xml cannot be validated against its schema',
-  ],
-  [
-    answering(`'200': ${one("{'*/*': {schema: {type: object}}}")}`),
-    'the response 200 */* is not supported with its schema: name a single media type',
-  ],
-  [
-    partsOf('{}').replace('properties: {}', 'additionalProperties: {type: string, format: binary}'),
-    'additionalProperties is a file, which is not supported: declare each file in properties',
-  ],
-]
-
-// Refused even for stubs.
-const malformed: Refused = [
-  [answering(`'101': {description: It.}`), 'the response 101 must be a status from 200 to 599'],
-]
-
-function formOf(properties: string, encoding = '{}'): string {
-  const schema = `{schema: {type: object, properties: ${properties}}, encoding: ${encoding}}`
-  return taking(`{application/x-www-form-urlencoded: ${schema}}`)
-}
-
-function partsOf(properties: string, encoding = '{}'): string {
-  return formOf(properties, encoding).replace('application/x-www-form-urlencoded', 'multipart/form-data')
-}
-
-for (const [title, rows, areWritten] of [
-  ['an unsupported declaration of an implemented operation', refused, true],
-  ['an invalid declaration of any operation', malformed, false],
-] as const) {
-  t.test(`${title} stops generate, with its location`, async (t) => {
-    const copy = copyProject(t)
-    const names = rows.map((_, i) => `refused${i}`)
-    const operations = rows.map(([rest], i) => operation(names[i] ?? '', rest)).join('')
-    edit(copy, 'openapi.yaml', 'components:\n', `${operations}\ncomponents:\n`)
-    if (areWritten) for (const name of names) write(copy, name, 'async () => ({ status: 204 })')
-    const text = await findDifferences(copy).then(
-      () => '',
-      (error) => String(error.message),
-    )
-    const lines = text.split('\n')
-    for (const [i, [, problem]] of rows.entries()) {
-      const own = lines.filter((line) => line.includes(`POST /refused${i}:`))
-      t.equal(own.length, 1, `${problem}: ${own.join('\n')}`)
-      t.ok(own[0]?.includes(problem), `${own[0]} tells: ${problem}`)
-    }
-    t.equal(lines.length, rows.length, text)
-  })
-}
-
-t.test('an unsupported media type beside a supported one is a warning', async (t) => {
-  const copy = copyProject(t)
-  const xml = '{application/json: {schema: {type: object}}, application/xml: {schema: {type: object}}}'
-  const rest = `requestBody: {required: true, content: ${xml}}\nresponses: {'200': ${one(xml)}}`
-  edit(copy, 'openapi.yaml', 'components:\n', `${operation('mixed', rest)}\ncomponents:\n`)
-  const { warnings } = await findDifferences(copy)
-  const own = warnings.filter((line) => line.startsWith('warning: '))
-  t.match(own, [
-    /^warning: POST \/mixed: the request body application\/xml cannot be validated/,
-    /^warning: POST \/mixed: the response 200 application\/xml cannot be validated/,
-  ])
-})
 
 t.test('an ApiError whose status the operation does not declare stops generate', async (t) => {
   const copy = copyProject(t)

@@ -1,0 +1,61 @@
+// Error responses: decoded as the contract declares them, with the code and message of their body.
+
+import { ApiError } from './error.js'
+import { readResponseBody } from './response-body.js'
+import { type CalledOperation, ofStatus } from './table.js'
+
+/** Converts an error response. */
+export function readError(operation: CalledOperation, response: Response, bytes: ArrayBuffer): ApiError {
+  const { status } = response
+  const { body, cause } = readBody(operation, response, bytes)
+  const isDeclared =
+    cause === undefined && declaresError(operation, status) && hasItsBody(operation, status, body)
+  const { code, message } = tellingOf(body)
+  const details = { operation: operation.id, response, cause }
+  if (code !== undefined && (isDeclared || message !== undefined))
+    return new ApiError(code, message ?? `HTTP status ${status}.`, { ...details, body })
+  if (status === 304) return new ApiError('not_modified', 'Not modified.', details)
+  if (status < 400)
+    return new ApiError('redirect', `HTTP status ${status}: a redirect that was not followed.`, details)
+  if (!isDeclared)
+    return new ApiError('unexpected_answer', `HTTP status ${status}, without an error body.`, details)
+  const end = message === undefined ? '.' : `: ${message}`
+  return new ApiError('http_error', `HTTP status ${status}${end}`, { ...details, body })
+}
+
+/** Whether the contract declares an error response with this status. */
+export function declaresError({ errors = [] }: Pick<CalledOperation, 'errors'>, status: number): boolean {
+  return status >= 400 && ofStatus(Object.fromEntries(errors.map((each) => [each, true])), status) === true
+}
+
+function hasItsBody({ contents }: CalledOperation, status: number, body: unknown): boolean {
+  const hasNone = Object.keys(ofStatus(contents, status) ?? { json: true }).length === 0
+  return hasNone || body !== undefined
+}
+
+// A body of an undeclared type has a cause, and may be the standard error nevertheless.
+function readBody(operation: CalledOperation, response: Response, bytes: ArrayBuffer) {
+  try {
+    return { body: readResponseBody(operation, response, bytes) }
+  } catch (cause) {
+    const { contents: _, ...anyJson } = operation
+    try {
+      return { body: readResponseBody(anyJson, response, bytes), cause }
+    } catch {
+      return { cause }
+    }
+  }
+}
+
+// The standard error has a code and a message; a problem (RFC 9457) a title and details.
+function tellingOf(body: unknown): {
+  readonly code: string | undefined
+  readonly message: string | undefined
+} {
+  const { code, message, detail, title } = (body ?? {}) as Readonly<Record<string, unknown>>
+  return { code: text(code), message: text(message) ?? text(detail) ?? text(title) }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

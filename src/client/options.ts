@@ -1,0 +1,143 @@
+// The options of a client and of a call: checked, and with their defaults.
+
+import type { CallOptions } from './call.js'
+import type { Clock } from './clock.js'
+import { createDeprecationWarner } from './deprecation.js'
+import type { ApiError } from './error.js'
+import { pageOrigin } from './platform.js'
+import type { CalledOperation, ClientTable } from './table.js'
+
+/** How long a call may take. */
+export interface Limits {
+  /** Time limit of one attempt in milliseconds, including its body; `Infinity` for none. */
+  readonly timeoutMs: number
+  /** Maximum number of attempts, including the first. */
+  readonly attemptsMax: number
+  /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. */
+  readonly waitMaxMs: number
+}
+
+/** A retry that is about to be waited for. */
+export interface Retry {
+  /** The name of the operation. */
+  readonly operation: string
+  /** The number of attempts made. */
+  readonly attempt: number
+  /** The wait before the next attempt. */
+  readonly waitMs: number
+  /** Why the last attempt failed. */
+  readonly error: ApiError
+}
+
+/** Options of a client. */
+export interface ClientOptions {
+  /** The URL of the service, including the contract's prefix: `https://api.example.com/v1`. */
+  readonly baseUrl: string
+  /** The API key; surrounding whitespace is removed. */
+  readonly key: string
+  /** Time limit of one attempt in milliseconds, including its body; `Infinity` for none. Default: 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** Maximum number of attempts, including the first. Default: 5. */
+  readonly attemptsMax?: number | undefined
+  /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
+  readonly waitMaxMs?: number | undefined
+  /**
+   * Receives warnings: about deprecated operations, and about long waits without `onRetry`. Default:
+   * `console.warn`.
+   */
+  readonly warn?: ((message: string) => void) | undefined
+  /** Is told about each retry, before its wait. Default: a warning about waits of 5 s or longer. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined
+  /** Sends the requests. Default: the global `fetch`. */
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined
+}
+
+/** How the calls of a client are sent. */
+export interface Settings extends Limits {
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  /** The headers of every request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly clock: Clock
+  fetch(request: Request): Promise<Response>
+  onRetry(retry: Retry): void
+  warnIfDeprecated(operation: CalledOperation, headers: Headers): void
+}
+
+const longWaitMs = 5_000
+
+/** The settings of a client. @throws {TypeError} if an option is unknown or invalid */
+export function readOptions(table: ClientTable, options: ClientOptions, clock: Clock): Settings {
+  const { baseUrl, key, timeoutMs, attemptsMax, waitMaxMs, warn, onRetry, fetch: send, ...others } = options
+  for (const name of Object.keys(others)) throw new TypeError(`unknown option: ${name}`)
+  for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
+    if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
+  checkBaseUrl(baseUrl, table.prefix)
+  const tell = warn ?? ((message: string) => console.warn(message))
+  // Browsers set their own, and Firefox would ask in a preflight whether it may be changed.
+  const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
+  return {
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    headers: { ...agent, ...authorization(key) },
+    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
+    clock,
+    fetch: (request) => (send ?? fetch)(request), // browsers refuse their fetch as a method of another object
+    onRetry: onRetry ?? ((retry) => retry.waitMs >= longWaitMs && tell(describe(retry))),
+    warnIfDeprecated: createDeprecationWarner(tell),
+  }
+}
+
+/** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
+export function readCallOptions(settings: Settings, options: CallOptions): Settings {
+  const { key, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
+  for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
+  return {
+    ...settings,
+    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, settings),
+    ...(key !== undefined && { headers: { ...settings.headers, ...authorization(key) } }),
+  }
+}
+
+const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000 }
+
+const requirements: Record<keyof Limits, [isMet: (value: number) => boolean, text: string]> = {
+  timeoutMs: [(value) => value > 0, 'a number of milliseconds above 0, or Infinity'],
+  attemptsMax: [
+    (value) => value > 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
+    'a whole number above 0, or Infinity',
+  ],
+  waitMaxMs: [(value) => value >= 0, 'a number of milliseconds of at least 0, or Infinity'],
+}
+
+function readLimits(given: { [Name in keyof Limits]?: number | undefined }, fallback: Limits): Limits {
+  const read = (name: keyof Limits): number => {
+    const { [name]: value = fallback[name] } = given
+    const [isMet, text] = requirements[name]
+    if (typeof value === 'number' && isMet(value)) return value
+    throw new TypeError(`${name} must be ${text}, not ${String(value)}`)
+  }
+  return { timeoutMs: read('timeoutMs'), attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
+}
+
+// A gateway may put more path before the prefix: https://gateway.example/store/v1.
+function checkBaseUrl(baseUrl: string, prefix: string): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
+  const isPlain = isWeb && !/[?#]/.test(baseUrl) && url.username === '' && url.password === ''
+  const shown = `such as https://api.example.com${prefix}, not ${JSON.stringify(baseUrl)}`
+  if (!isPlain) throw new TypeError(`baseUrl must be an http or https URL without a query, ${shown}`)
+  const ending = new URL(prefix, url).pathname.replace(/\/+$/, '')
+  if (url.pathname.replace(/\/+$/, '').endsWith(ending)) return
+  throw new TypeError(`baseUrl must end with the contract's prefix ${prefix}, ${shown}`)
+}
+
+// Without the check an unset variable would be sent as `undefined`, and fetch's error for an invalid header
+// would contain the key.
+function authorization(key: unknown): { readonly Authorization: string } {
+  if (typeof key === 'string' && /^[!-~]*$/.test(key.trim())) return { Authorization: `Bearer ${key.trim()}` }
+  throw new TypeError('key must be a string of printable ASCII characters without spaces')
+}
+
+function describe({ operation, waitMs, error }: Retry): string {
+  return `${operation} waits ${Math.ceil(waitMs / 1000)} s before it is sent again: ${error.message}`
+}

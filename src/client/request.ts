@@ -1,0 +1,59 @@
+// Writes the request of a call.
+
+import type { CallOptions } from './call.js'
+import { type ParameterValues, writeParameters } from './parameters.js'
+import { writeRequestBody } from './request-body.js'
+import type { ClientOperation } from './table.js'
+
+/** The request of a call, with its options. */
+export interface CallRequest extends CallOptions, ParameterValues {
+  readonly body?: unknown
+}
+
+/** Where requests are sent, and with which headers. */
+interface Target {
+  readonly baseUrl: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const idempotencyKey = 'Idempotency-Key'
+
+/** Writes a request. @throws {TypeError} if a value cannot be written, such as a header with a line break */
+export function writeRequest(
+  operation: ClientOperation,
+  { path, query, header, cookie, body, signal }: CallRequest,
+  { baseUrl, headers }: Target,
+): Request {
+  const written = writeParameters(operation, { path, query, header, cookie })
+  const encoded = body === undefined ? undefined : writeRequestBody(body, operation.body)
+  const all = new Headers(headers)
+  if (encoded?.mediaType !== undefined) all.set('Content-Type', encoded.mediaType)
+  for (const [name, value] of Object.entries(written.headers)) all.set(name, value)
+  if (operation.idempotent && !all.has(idempotencyKey)) all.set(idempotencyKey, randomKey())
+  return new Request(`${baseUrl}${written.target}`, {
+    method: operation.method,
+    headers: all,
+    // Of a Uint8Array, the types of Node and of browsers differ.
+    ...(encoded && { body: encoded.content as NonNullable<RequestInit['body']> }),
+    ...(signal && { signal }),
+  })
+}
+
+/** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
+export function writeNextRequest(
+  url: string,
+  sent: Headers,
+  { key, signal }: CallOptions,
+  { headers: { Authorization = '' } }: Target,
+): Request {
+  const headers = new Headers(sent)
+  for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
+  if (key !== undefined) headers.set('Authorization', Authorization)
+  return new Request(url, { headers, ...(signal && { signal }) })
+}
+
+// Not crypto.randomUUID, which browsers restrict to secure contexts.
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

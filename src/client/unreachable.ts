@@ -1,0 +1,36 @@
+// Requests without a response: why, as far as `fetch` tells, and whether another attempt may have one.
+
+import { ApiError } from './error.js'
+import { pageOrigin } from './platform.js'
+import type { CalledOperation } from './table.js'
+
+/** The error of a request that `fetch` rejected. */
+export function unreachable({ id }: CalledOperation, url: string, cause: unknown): ApiError {
+  const { origin } = new URL(url)
+  const code = codeOf(cause)
+  const message = isForeign(url)
+    ? `${origin} cannot be reached, or does not allow requests from ${pageOrigin()} (CORS).`
+    : `The service cannot be reached${code === undefined ? '' : ` (${code})`}.`
+  return new ApiError('unreachable', message, { operation: id, cause })
+}
+
+/**
+ * Whether a further attempt could reach the service: not if its name or its certificate is wrong, and not if
+ * a browser may have refused because of CORS, which it does not tell from a lost connection.
+ */
+export function mayRecover({ code, cause }: ApiError, url: string): boolean {
+  const isPermanent = /ENOTFOUND|CERT|SIGNATURE|SSL|TLS/.test(codeOf(cause) ?? '')
+  return code === 'unreachable' && !isPermanent && !isForeign(url)
+}
+
+function isForeign(url: string): boolean {
+  const origin = pageOrigin()
+  return origin !== undefined && new URL(url).origin !== origin
+}
+
+// Node has the code in the cause of fetch's TypeError, Bun in the error itself.
+function codeOf(error: unknown): string | undefined {
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown }
+  if (typeof code === 'string') return code
+  return cause === undefined ? undefined : codeOf(cause)
+}

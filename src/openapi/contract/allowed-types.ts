@@ -1,0 +1,44 @@
+// The types that a schema allows, as far as its keywords show: they decide how the text of a parameter or of
+// a form's field is read.
+
+import { type Node, nodesOf } from './reader.js'
+
+type Types = readonly string[]
+
+const ofObjects = ['properties', 'patternProperties', 'additionalProperties']
+const ofArrays = ['items', 'prefixItems']
+
+/**
+ * The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not
+ * considered.
+ */
+export function typesOf(schema: Node): Types | undefined {
+  if (schema.type !== undefined) return [schema.type].flat() as string[]
+  if (schema.const !== undefined) return [typeOf(schema.const)]
+  if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
+  const choices = [nodesOf(schema.anyOf), nodesOf(schema.oneOf)].filter((each) => each.length > 0)
+  const all = [...nodesOf(schema.allOf).map(typesOf), ...choices.map((each) => unionOf(each.map(typesOf)))]
+  const known = all.filter((each) => each !== undefined)
+  if (known.length > 0) return known.reduce(both)
+  if (ofObjects.some((keyword) => keyword in schema)) return ['object']
+  return ofArrays.some((keyword) => keyword in schema) ? ['array'] : undefined
+}
+
+/** The types that one of several schemas allows; undefined for any. */
+export function unionOf(types: readonly (Types | undefined)[]): Types | undefined {
+  const known = types.filter((each) => each !== undefined)
+  return known.length < types.length ? undefined : [...new Set(known.flat())]
+}
+
+// Every integer is a number.
+function both(a: Types, b: Types): Types {
+  const isIn = (type: string, types: Types) =>
+    types.includes(type) || (type === 'integer' && types.includes('number'))
+  return [...new Set([...a.filter((type) => isIn(type, b)), ...b.filter((type) => isIn(type, a))])]
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}

@@ -1,0 +1,169 @@
+// The keywords that contain schemas, the fields of a document whose value is a map or is data, and the walks
+// over both. Every reader of schemas uses them, so that none misses what another one finds.
+
+import type { Schema } from './contract.js'
+
+/** A schema, or `true` or `false`. */
+export type AnySchema = Schema | boolean
+
+/** A keyword that contains schemas. */
+export interface SchemaKeyword {
+  /** One schema, an array of them, or a map by name. */
+  readonly holds: 'one' | 'list' | 'map'
+  /** What they are applied to: the value itself, its members (properties, their names, items), or nothing. */
+  readonly appliesTo: 'value' | 'members' | 'nothing'
+  /** Whether the schemas only decide if others apply. They must not change the value. */
+  readonly isCondition: boolean
+}
+
+const table: readonly [string, SchemaKeyword['holds'], SchemaKeyword['appliesTo'], 'condition'?][] = [
+  ['allOf', 'list', 'value'],
+  ['anyOf', 'list', 'value'],
+  ['oneOf', 'list', 'value'],
+  ['then', 'one', 'value'],
+  ['else', 'one', 'value'],
+  ['dependentSchemas', 'map', 'value'],
+  ['if', 'one', 'value', 'condition'],
+  ['not', 'one', 'value', 'condition'],
+  ['properties', 'map', 'members'],
+  ['patternProperties', 'map', 'members'],
+  ['additionalProperties', 'one', 'members'],
+  ['unevaluatedProperties', 'one', 'members'],
+  ['propertyNames', 'one', 'members'],
+  ['items', 'one', 'members'],
+  ['prefixItems', 'list', 'members'],
+  ['unevaluatedItems', 'one', 'members'],
+  ['contains', 'one', 'members', 'condition'],
+  ['$defs', 'map', 'nothing'],
+  ['definitions', 'map', 'nothing'],
+]
+
+/** The keywords that contain schemas (JSON Schema Core 2020-12, sections 8.2.4, 10 and 11), by name. */
+export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
+  table.map(([name, holds, appliesTo, condition]) => {
+    return [name, { holds, appliesTo, isCondition: condition !== undefined }]
+  }),
+)
+
+/** A schema directly within another one. */
+export interface Subschema extends SchemaKeyword {
+  readonly keyword: string
+  /** Its name or index, if the keyword holds several. */
+  readonly name?: string
+  readonly schema: Schema
+}
+
+/** A copy of a schema with `change` applied to each schema directly within it, except `true` and `false`. */
+export function mapSubschemas(schema: Schema, change: (subschema: Subschema) => Schema): Schema {
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    const known = schemaKeywords.get(keyword)
+    if (known === undefined || typeof value !== 'object' || value === null) return [keyword, value]
+    const changed = (each: unknown, name?: string) =>
+      isNode(each) ? change({ ...known, keyword, ...(name !== undefined && { name }), schema: each }) : each
+    if (known.holds === 'one') return [keyword, changed(value)]
+    if (Array.isArray(value)) return [keyword, value.map((each, i) => changed(each, String(i)))]
+    return [keyword, mapValues(value, changed)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The schemas directly within a schema, except `true` and `false`. */
+export function subschemasOf(schema: Schema): Subschema[] {
+  const found: Subschema[] = []
+  mapSubschemas(schema, (each) => {
+    found.push(each)
+    return each.schema
+  })
+  return found
+}
+
+/**
+ * A schema and those within it at any depth, innermost first, except `true` and `false`.
+ * @param isEntered whether to go into a subschema; by default into each
+ */
+export function schemasIn(schema: AnySchema, isEntered = (_: Subschema) => true): Schema[] {
+  if (typeof schema !== 'object') return []
+  const inner = subschemasOf(schema).filter(isEntered)
+  return [...inner.flatMap((each) => schemasIn(each.schema, isEntered)), schema]
+}
+
+/** A schema and those within it that describe the same value, as in `allOf` and `then`; no conditions. */
+export function partsOf(schema: Schema): Schema[] {
+  return schemasIn(schema, ({ appliesTo, isCondition }) => appliesTo === 'value' && !isCondition)
+}
+
+/**
+ * A copy of a schema with `change` applied to each schema within it, innermost first, and to itself.
+ * @param change its second argument is whether the schema is (in) a condition: it must not change the value
+ */
+export function mapSchemas<Each extends AnySchema>(
+  schema: Each,
+  change: (schema: Schema, isCondition: boolean) => Schema,
+  isCondition = false,
+): Each {
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = mapSubschemas(schema, (each) =>
+    mapSchemas(each.schema, change, isCondition || each.isCondition),
+  )
+  return change(inner, isCondition) as Each // an object stays one
+}
+
+/** How a value of a document is to be read. */
+export interface Context {
+  /** The field that it belongs to: a member of a map, or an item of an array, to that of the map or array. */
+  readonly of: string
+  /** Whether its keys are names. */
+  readonly isMap: boolean
+  /** Whether nothing in it is a field, a keyword or a `$ref`. */
+  readonly isData: boolean
+}
+
+/** The context of a document, and of a part that is read on its own. */
+export const outermost: Context = { of: '', isMap: false, isData: false }
+
+// Fields and keywords whose value is a map: its keys are names.
+const mapFields: ReadonlySet<string> = new Set([
+  ...[...schemaKeywords].filter(([, { holds }]) => holds === 'map').map(([name]) => name),
+  ...['paths', 'webhooks', 'pathItems', 'callbacks', 'schemas', 'responses', 'parameters', 'headers'],
+  ...['requestBodies', 'securitySchemes', 'links', 'content', 'encoding', 'variables'],
+])
+/** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
+export const dataFields: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
+
+/** The context of a member of a value, or of an item if the value is an array. */
+export function contextIn({ of, isMap, isData }: Context, key: string, isItem = false): Context {
+  if (isMap || isItem) return { of, isMap: false, isData }
+  const isMember = !isData && mapFields.has(key)
+  return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
+}
+
+/** A copy of an object or array of a document with `change` applied to each member or item. */
+export function mapMembers(
+  value: object,
+  context: Context,
+  change: (each: unknown, context: Context, key: string) => unknown,
+): object {
+  if (Array.isArray(value)) return value.map((each) => change(each, contextIn(context, '', true), ''))
+  return mapValues(value, (each, key) => change(each, contextIn(context, key), key))
+}
+
+/** A copy of an object with `change` applied to each value. */
+export function mapValues(
+  value: object,
+  change: (each: unknown, key: string) => unknown,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, change(each, key)]))
+}
+
+/** Fields whose values are Path Item Objects, whose `$ref` may have sibling fields. */
+export const pathItemFields: ReadonlySet<string> = new Set(['paths', 'pathItems', 'webhooks'])
+/** Fields in which a `$ref` is a Reference Object, whose siblings do not count, and not a schema. */
+export const referenceFields: ReadonlySet<string> = new Set([
+  ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'securitySchemes', 'links'],
+  'callbacks',
+])
+
+/** Whether a value is an object, such as a schema that is not `true` or `false`. */
+export function isNode(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import t from 'tap'
+import { handlers } from '../../generated/handlers.js'
+import { prefix } from '../fixtures/facts.js'
+import { send, startService } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
+
+let released = Promise.resolve()
+const createPet: typeof handlers.createPet = async (...args) => {
+  await released
+  return handlers.createPet(...args)
+}
+const service = await startService(t, { handlers: { ...handlers, createPet } })
+const { server } = service.app
+
+// Both sides of a connection, with what the client receives, and the most requests that were in flight on it.
+async function connect() {
+  const accepted = once(server, 'connection')
+  const client = net.connect(Number(new URL(service.origin).port), '127.0.0.1').setEncoding('latin1')
+  const [socket] = (await accepted) as [net.Socket]
+  const connection = { client, socket, received: '', inFlight: 0, most: 0, requests: 0 }
+  server.on('request', (request, response) => {
+    if (request.socket !== socket) return
+    connection.requests++
+    connection.most = Math.max(connection.most, ++connection.inFlight)
+    response.once('close', () => connection.inFlight--)
+  })
+  client.on('data', (text) => {
+    connection.received += text
+  })
+  t.teardown(() => client.destroy())
+  return connection
+}
+
+const statusesOf = (text: string) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+
+const auth = `Authorization: ${service.auth.authorization}\r\n`
+const head = `POST ${prefix}/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${auth}`
+// Empty lines in the bodies, where a header section may seem to end.
+const spaced = '{"name":"Rex",\r\n\r\n"categoryId":1}\r\n\r\n'
+const chunked = `${spaced.length.toString(16)}\r\n${spaced}\r\n0\r\n\r\n`
+const get = `GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n`
+const withLength = `${head}Content-Length: ${spaced.length}\r\n\r\n${spaced}`
+const withChunks = `${head}Transfer-Encoding: chunked\r\n\r\n${chunked}`
+
+t.test('one pipelined request of a connection is in flight', async (t) => {
+  await service.call('GET', '/pets') // caches the key
+  for (const [title, request, status] of [
+    ['with a body of known length', withLength, 201],
+    ['with a chunked body', withChunks, 201],
+    ['without a body', get, 404],
+  ] as const) {
+    let release = () => {}
+    released = new Promise((resolve) => {
+      release = resolve
+    })
+    const connection = await connect()
+    connection.client.write(request.repeat(50))
+    if (status === 201) {
+      await until(() => connection.requests === 1)
+      await service.call('GET', '/pets') // by now, those that are not held back would have been received
+      t.equal(connection.requests, 1, title)
+    }
+    release()
+    await until(() => statusesOf(connection.received).length === 50)
+    t.strictSame(new Set(statusesOf(connection.received)), new Set([status]))
+    t.equal(connection.most, 1, title)
+  }
+})
+
+t.test('a pipeline is read correctly however it is cut', async (t) => {
+  const connection = await connect()
+  const health = get.replace('nothing', 'healthz')
+  const pipeline = Buffer.from(
+    `${withLength}${health}${withChunks}${health}`.replaceAll(`${prefix}/pets`, '/nothing'),
+  )
+  for (let at = 1; at < pipeline.length; at++)
+    for (const part of [pipeline.subarray(0, at), pipeline.subarray(at)]) connection.socket.push(part)
+  for (const byte of pipeline) connection.socket.push(Buffer.of(byte))
+  const expected = Array(pipeline.length).fill([404, 200, 404, 200]).flat()
+  await until(() => statusesOf(connection.received).length === expected.length)
+  t.strictSame(statusesOf(connection.received), expected)
+  t.equal(connection.most, 1)
+})
+
+t.test('a client that reads no responses does not have more requests in flight', async (t) => {
+  const connection = await connect()
+  connection.client.pause()
+  connection.client.write('GET /docs/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+  await until(() => connection.socket.writableLength > 0)
+  await send(`${service.origin}/docs/scalar.js`)
+  t.equal(connection.most, 1)
+  t.ok(
+    connection.requests < 20,
+    `${connection.requests} were received, including those with responses in buffers`,
+  )
+})
+
+t.test('a request with Upgrade is the last of its connection', async (t) => {
+  const upgrade = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+  const posted = head.replace('\r\n', '\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n')
+  for (const [request, status] of [
+    [upgrade, 404],
+    [`${posted}Content-Length: ${spaced.length}\r\n\r\n${spaced}`, 201],
+  ] as const) {
+    const { client } = await connect()
+    let received = ''
+    client.on('data', (text) => {
+      received += text
+    })
+    client.write(get + request + get.repeat(2_000))
+    await once(client, 'close')
+    t.strictSame(statusesOf(received), [404, status])
+    t.match(received.split('HTTP/1.1 ').at(-1), /^connection: close\r$/im)
+  }
+})
