@@ -58,6 +58,6 @@ function checkVersion(dataVersion: string, version: string, directory: string): 
   if (dataVersion === version) return
   throw new OperatorError(
     `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
-Dump the data with the previous version of the service and load it with this one: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
+Move the data with \`npm run upgrade\`, which keeps the old: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
   )
 }
