@@ -1,7 +1,7 @@
 # The service alone, without a database: set DATABASE_URL.
 
 # Optional packages are the embedded PostgreSQL and developer tools.
-FROM node:22-bookworm-slim AS dependencies
+FROM node:26-trixie-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --omit=dev
@@ -14,7 +14,7 @@ COPY generated generated
 COPY src src
 RUN npx tsc -p tsconfig.build.json
 
-FROM node:22-bookworm-slim
+FROM node:26-trixie-slim
 # The shutdown delay is longer than load balancers take to notice (HAProxy: three checks, two seconds apart), and leaves short
 # requests time to finish within the ten seconds of `docker stop`.
 ENV NODE_ENV=production HOST=0.0.0.0 SHUTDOWN_DELAY_MS=7000
@@ -25,8 +25,9 @@ COPY --from=build /app/src/database/migrations src/database/migrations
 COPY --from=build /app/src/openapi/documents/static src/openapi/documents/static
 COPY package.json openapi.yaml ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
-RUN for name in keys migrate seed; do \
-    printf '#!/bin/sh\nexec node /app/dist/src/commands/%s.js "$@"\n' $name > /usr/local/bin/$name && chmod 755 /usr/local/bin/$name; \
+RUN for command in keys migrate seed/seed; do \
+    program=/usr/local/bin/${command##*/}; \
+    printf '#!/bin/sh\nexec node /app/dist/src/commands/%s.js "$@"\n' $command > $program && chmod 755 $program; \
   done
 USER node
 EXPOSE 3000

@@ -8,7 +8,7 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
-/** What each operation takes, and the answers that the contract declares for it. */
+/** What each operation takes, and the responses that the contract declares for it. */
 export interface Operations {
   createPet: {
     request: {

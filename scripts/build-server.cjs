@@ -7,6 +7,10 @@ const { spawnSync } = require('node:child_process')
 const { existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
+if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'prestart')
+  console.error(
+    'Node 20 is no longer maintained. On Node 26, a request takes about a quarter less of the processor.',
+  )
 const root = path.join(__dirname, '..')
 const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
 if (!canBuild) {

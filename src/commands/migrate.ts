@@ -14,8 +14,9 @@ import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
-Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's role with its
-password, or updates it: the role may only read and write rows, and its statement timeout follows from HANDLER_TIMEOUT_MS.
+Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's
+role with its password, or updates it: the role may only read and write rows, and its statement timeout follows from
+HANDLER_TIMEOUT_MS. A password that a URL leaves out is the owner's in PGPASSWORD, the role's in SERVICE_PASSWORD.
 
   --help  prints this help
 
@@ -44,11 +45,12 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 
 async function prepareRole(
   sql: RootSql,
-  { serviceDatabaseUrl, handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
+  { serviceDatabaseUrl, servicePassword, handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
   { log, interruption }: { readonly log: Logger; readonly interruption: AbortSignal },
 ): Promise<void> {
   if (serviceDatabaseUrl === undefined) return
-  const { username: name, password } = readPostgresUrl(serviceDatabaseUrl)
+  const { username: name, password: inUrl } = readPostgresUrl(serviceDatabaseUrl)
+  const password = inUrl || servicePassword
   const [row] = await sql<{ name: string }[]>`select current_user as name`
   if (row?.name === name)
     throw new OperatorError(

@@ -45,6 +45,8 @@ const portMax = 65_535
  */
 export function readPostgresUrl(text: string): PostgresUrl {
   const [, before = '', authority = '', after = ''] = parts.exec(text) ?? []
+  // They are of a password, which would be taken for a host, a port and a database, and those are logged.
+  if (/[@#]/.test(after)) throw unencoded()
   const { username, password, pathname, searchParams: parameters } = parse(`${before}host${after}`)
   const places = authority.split(',').map((each) => parse(`postgres://${each}/`))
   const addresses = take(parameters, 'hostaddr')?.split(',')
@@ -136,8 +138,14 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid()
+    throw unencoded()
   }
+}
+
+function unencoded(): Error {
+  return new Error(
+    'must be a URL with @ # / ? % encoded (@ as %40), or without its password, which PGPASSWORD can hold',
+  )
 }
 
 function invalid(): Error {

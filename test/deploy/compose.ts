@@ -3,31 +3,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { parse } from 'yaml'
 import { readConfig } from '../../src/config.js'
 import { projectRoot } from '../../src/lib/paths.js'
-
-interface Composed {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly environment?: Readonly<Record<string, string | number>>
-        readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
-        readonly healthcheck?: { readonly test?: readonly string[] }
-        readonly restart?: string
-        readonly stop_grace_period?: string
-        readonly ports?: readonly string[]
-        readonly volumes?: readonly string[]
-      }
-    >
-  >
-  readonly volumes: Readonly<Record<string, unknown>>
-}
+import { composed } from '../fixtures/compose.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 
-const { services, volumes } = parse(read('docker-compose.yml')) as Composed
+const { services, volumes } = composed
 const { service, migrations } = services
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
@@ -68,4 +50,15 @@ t.test('ports are published on the loopback address, and mounted files exist', a
     for (const [place = ''] of mounted.map((each) => each.split(':')))
       t.ok(place.startsWith('./') ? existsSync(path.join(projectRoot, place)) : place in volumes, place)
   }
+})
+
+t.test('every container’s log is limited', async (t) => {
+  for (const [name, { logging }] of Object.entries(services))
+    t.match(logging?.options, { 'max-size': /^\d+m$/, 'max-file': /^\d+$/ }, name)
+})
+
+t.test('no URL contains a password, whose characters would need an encoding', async (t) => {
+  for (const { environment = {} } of Object.values(services))
+    for (const [name, text] of Object.entries(environment))
+      if (name.endsWith('_URL')) t.notMatch(String(text), /:[^/]*@|\$/, name)
 })

@@ -1,11 +1,14 @@
 // The manifests of deploy/kubernetes/ match the service, its image and each other.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -70,7 +73,7 @@ interface Deployment {
 
 interface Service {
   readonly selector: Labels
-  readonly ports: readonly { readonly name: string; readonly targetPort: string }[]
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[]
 }
 
 interface Autoscaler {
@@ -81,7 +84,26 @@ interface Autoscaler {
 
 interface Policy {
   readonly podSelector: Selector
+  readonly egress: readonly { readonly ports: readonly { readonly port: number }[] }[]
   readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[] }[]
+}
+
+interface Ingress {
+  readonly rules: readonly {
+    readonly http: {
+      readonly paths: readonly {
+        readonly backend: {
+          readonly service: { readonly name: string; readonly port: { readonly name: string } }
+        }
+      }[]
+    }
+  }[]
+}
+
+interface Route {
+  readonly rules: readonly {
+    readonly backendRefs: readonly { readonly name: string; readonly port: number }[]
+  }[]
 }
 
 interface Monitor {
@@ -112,6 +134,13 @@ const job = only<{ readonly template: Pod }>('Job')
 const pods = [deployment.spec.template, job.spec.template]
 const [container] = deployment.spec.template.spec.containers
 const dockerfile = read('Dockerfile')
+
+// Prints its arguments, and exits as kubectl does for a Job that has reached a condition, or none.
+const recorded = `#!/bin/sh
+echo "$@"
+[ "$REACHED" = forbidden ] && exit 1
+[ "$1" != wait ] || case "$*" in *"=$REACHED "*) ;; *) exit 1 ;; esac
+`
 
 const literal = Object.fromEntries(
   container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
@@ -151,7 +180,7 @@ t.test('the service does not get the owner’s password', async (t) => {
   )
   for (const pod of pods)
     for (const { name, value } of pod.spec.containers[0].env)
-      if (name.endsWith('_URL')) t.equal(value, undefined, `${name} is from a secret`)
+      if (/_URL$|PASSWORD$/.test(name)) t.equal(value, undefined, `${name} is from a secret`)
 })
 
 t.test('named ports are the ports of the image', async (t) => {
@@ -244,10 +273,52 @@ t.test('pods run with least privilege', async (t) => {
   }
 })
 
-t.test('the image has the command of the migrations', async (t) => {
-  const [name = ''] = job.spec.template.spec.containers[0].args ?? []
-  t.ok(existsSync(path.join(projectRoot, `src/commands/${name}.ts`)))
-  t.ok(/for name in ([a-z ]+);/.exec(dockerfile)?.[1]?.split(' ').includes(name))
+t.test('the ingress and the route lead to the Service', async (t) => {
+  const service = ofKind<Service>('Service').find(({ metadata }) => metadata.name === 'animal-store-service')
+  const [{ name: portName, port } = {}] = service?.spec.ports ?? []
+  const backends = only<Ingress>('Ingress').spec.rules.flatMap(({ http }) =>
+    http.paths.map(({ backend }) => backend.service),
+  )
+  t.strictSame(backends, [{ name: service?.metadata.name, port: { name: portName } }])
+  const routed = only<Route>('HTTPRoute').spec.rules.flatMap(({ backendRefs }) => backendRefs)
+  t.strictSame(routed, [{ name: service?.metadata.name, port }])
+})
+
+t.test(
+  'pods reach every neighbour at its usual port, and trust an ingress of any private range',
+  async (t) => {
+    const [service] = ofKind<Policy>('NetworkPolicy')
+    const ports = service?.spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port)) ?? []
+    for (const port of [53, 5432, 6432, 6379, 26379, 4318]) t.ok(ports.includes(port), String(port))
+    t.strictSame(config.trustProxy, ['uniquelocal', '100.64.0.0/10'])
+  },
+)
+
+t.test('the commands of the docs apply the Deployment only after the migrations', async (t) => {
+  const [, commands = ''] = /```sh\n(migrate\(\) [^`]+)```/.exec(read('docs/operating.md')) ?? []
+  const folder = temporaryDirectory(t)
+  writeFileSync(path.join(folder, 'kubectl'), recorded, { mode: 0o755 })
+  const kubectl = async (reached: string) => {
+    const env = { PATH: `${folder}:${process.env.PATH}`, REACHED: reached }
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${commands.trim()} || true`], { env })
+    return stdout.trim().split('\n')
+  }
+  const apply = 'apply -k deploy/kubernetes'
+  t.equal((await kubectl('complete')).at(-1), apply)
+  for (const reached of ['failed', 'neither', 'forbidden']) {
+    const calls = await kubectl(reached)
+    t.notOk(calls.includes(apply), reached)
+    t.ok(calls.length > 0 && calls.length < 130, 'and ends')
+    if (reached === 'failed')
+      t.strictSame([calls.length, calls.at(-1)], [5, 'logs job/animal-store-migrations'])
+  }
+})
+
+t.test('the commands of the image exist, that of the migrations too', async (t) => {
+  const commands = /for command in ([a-z/ ]+);/.exec(dockerfile)?.[1]?.split(' ') ?? []
+  for (const command of commands)
+    t.ok(existsSync(path.join(projectRoot, `src/commands/${command}.ts`)), command)
+  t.ok(commands.includes(job.spec.template.spec.containers[0].args?.[0] ?? ''))
 })
 
 t.test('a service starts with the environment of the Deployment, and responds to the probes', async (t) => {

@@ -6,6 +6,7 @@ import path from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { projectRoot } from '../../src/lib/paths.js'
+import { composed } from '../fixtures/compose.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -26,15 +27,6 @@ interface Prometheus {
   readonly scrape_configs: readonly {
     readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[]
   }[]
-}
-
-interface Composed {
-  readonly services: Readonly<
-    Record<
-      string,
-      { readonly profiles?: readonly string[]; readonly environment?: { readonly METRICS_PORT?: number } }
-    >
-  >
 }
 
 const dashboard = JSON.parse(read('deploy/monitoring/grafana/dashboards/animal-store.json')) as Dashboard
@@ -85,7 +77,7 @@ t.test('a service that has responded once', async (t) => {
 
 t.test('compose runs Prometheus in the monitoring profile, which scrapes the metrics port', async (t) => {
   const { scrape_configs } = parse(read('deploy/monitoring/prometheus.yml')) as Prometheus
-  const { services } = parse(read('docker-compose.yml')) as Composed
+  const { services } = composed
   for (const name of ['prometheus', 'grafana']) t.strictSame(services[name]?.profiles, ['monitoring'])
   const targets = scrape_configs.flatMap(({ dns_sd_configs }) => dns_sd_configs)
   t.ok(targets.length > 0)

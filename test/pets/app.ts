@@ -4,9 +4,9 @@ import { handlers } from '../../generated/handlers.js'
 import { ApiError } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { type ErrorBody, readContract } from '../../src/openapi/index.js'
-import { prefix } from './fixtures/facts.js'
 import { problemsOf } from '../fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from '../fixtures/service.js'
+import { prefix } from './fixtures/facts.js'
 
 t.test('the service apart from its operations', async (t) => {
   const { origin, base, auth, log, key, call } = await startService(t)

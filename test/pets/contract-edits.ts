@@ -9,6 +9,10 @@ import { handlers } from '../../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../../scripts/generate/differences.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { readContract } from '../../src/openapi/index.js'
+import { dataDirectory } from '../fixtures/data-directory.js'
+import { startEngine } from '../fixtures/engine.js'
+import { type ServiceProcess, startProcess } from '../fixtures/process.js'
+import { type Answer, type CallOptions, contract, send } from '../fixtures/service.js'
 import {
   type Change,
   copyProject,
@@ -18,11 +22,7 @@ import {
   node,
   parameterOf,
 } from './fixtures/copy.js'
-import { dataDirectory } from '../fixtures/data-directory.js'
-import { startEngine } from '../fixtures/engine.js'
 import { fixedPlan } from './fixtures/facts.js'
-import { type ServiceProcess, startProcess } from '../fixtures/process.js'
-import { type Answer, type CallOptions, contract, send } from '../fixtures/service.js'
 
 type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 

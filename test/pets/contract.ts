@@ -4,8 +4,8 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { isStub, type Operation } from '../../src/openapi/index.js'
-import { fieldsOf, isWriteOnly, sample } from './fixtures/sample.js'
 import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
+import { fieldsOf, isWriteOnly, sample } from './fixtures/sample.js'
 
 // The operation's path with a value for each parameter.
 function pathOf({ path }: Operation, value = '1'): string {

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { BrowserContextOptions } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { contract, type Service, startService } from '../fixtures/service.js'
 import { browserIsMissing, openPage } from './fixtures/browser.js'
 import { status } from './fixtures/facts.js'
-import { contract, type Service, startService } from '../fixtures/service.js'
 
 // Waits for animations to finish, except endless ones such as a caret.
 const untilStill = `Promise.allSettled(document.getAnimations()

@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
+import { canMeasureProcesses } from '../../scripts/faults/processes.js'
 import { leaveUnread } from '../../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
@@ -19,9 +20,8 @@ import { restartPooler } from '../../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../../scripts/faults/scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate } from '../../scripts/faults/scenarios/replication.js'
 import { deploy, killService, killWorkers, refuseSpans } from '../../scripts/faults/scenarios/service.js'
-import { canMeasureProcesses } from '../../scripts/faults/processes.js'
-import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 import { redisIsMissing } from '../fixtures/redis.js'
+import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 
 const scenarios: [
   title: string,

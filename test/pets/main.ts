@@ -15,11 +15,8 @@ import { connect } from '../../src/database/connect.js'
 import { startEmbedded } from '../../src/database/embedded/embedded-server.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { silent } from '../fixtures/cluster.js'
-import { copyProjectTo } from './fixtures/copy.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
 import { isRunning } from '../fixtures/leftovers.js'
-import { holdInserts } from './fixtures/locks.js'
 import {
   runProgram,
   type ServiceProcess,
@@ -30,6 +27,9 @@ import {
 } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send, testConfig } from '../fixtures/service.js'
+import { copyProjectTo } from './fixtures/copy.js'
+import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
+import { holdInserts } from './fixtures/locks.js'
 
 const run = promisify(execFile)
 
@@ -87,7 +87,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
   const service = await startProcess(t, {}, { root })
   const run = (program: string, ...args: string[]) =>
     runProgram(`src/commands/${program}.ts`, args, {}, { root })
-  t.match(await run('seed', '--count', '3'), { code: 0 })
+  t.match(await run('seed/seed', '--count', '3'), { code: 0 })
   const made = await run('keys', 'create', '--name', 'x', '--plan', fixedPlan.name)
   t.match(await send(`${service.base}/pets`, 'GET', bearer(made.stdout.trim())), {
     status: 200,

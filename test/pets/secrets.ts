@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { countStatements } from './fixtures/count.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { type Answer, createDatabase, openPools, send, startService } from '../fixtures/service.js'
+import { countStatements } from './fixtures/count.js'
 
 const run = promisify(execFile)
 

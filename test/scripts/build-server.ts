@@ -8,8 +8,12 @@ import { temporaryDirectory } from '../fixtures/directory.js'
 
 const files = ['package.json', 'scripts/build-server.cjs', 'scripts/check-setup.cjs']
 
-// Runs the build in a project with these installed packages and no sources.
-async function build(t: Test, packages: Record<string, string>): Promise<{ code: number; stderr: string }> {
+// Runs the build in a project with these installed packages and no sources, as if under that version of Node.
+async function build(
+  t: Test,
+  packages: Record<string, string>,
+  version = process.version,
+): Promise<{ code: number; stderr: string }> {
   const folder = temporaryDirectory(t)
   for (const file of files) cpSync(path.join(projectRoot, file), path.join(folder, file))
   for (const [file, text] of Object.entries(packages)) {
@@ -17,7 +21,10 @@ async function build(t: Test, packages: Record<string, string>): Promise<{ code:
     writeFileSync(path.join(folder, file), text)
   }
   const script = path.join(folder, 'scripts/build-server.cjs')
-  return promisify(execFile)(process.execPath, [script]).then(
+  const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
+  const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
+  const env = { ...process.env, npm_lifecycle_event: 'prestart' }
+  return promisify(execFile)(process.execPath, args, { env }).then(
     ({ stderr }) => ({ code: 0, stderr }),
     (error) => error,
   )
@@ -55,6 +62,7 @@ t.test('a killed compiler (out of memory, for example) fails the build with a me
   t.match(await build(t, compiler("process.kill(process.pid, 'SIGKILL')")), { code: 1, stderr })
 })
 
-t.test('a successful compilation exits 0', async (t) => {
-  t.match(await build(t, compiler('')), { code: 0 })
+t.test('a successful compilation exits 0, with what a newer Node gains on the oldest', async (t) => {
+  t.match(await build(t, compiler(''), 'v20.19.0'), { code: 0, stderr: /^Node 20 .* On Node 26, .*\n/ })
+  t.match(await build(t, compiler(''), 'v22.1.0'), { code: 0, stderr: 'Building the service …\n' })
 })

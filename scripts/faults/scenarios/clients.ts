@@ -1,7 +1,7 @@
 // Clients that do not read their responses.
 
-import { canMeasureProcesses, residentBytes } from '../processes.js'
 import { type Environment, type Report, unless } from '../environment.js'
+import { canMeasureProcesses, residentBytes } from '../processes.js'
 import { connect, longestOf, within, withService } from './parts.js'
 
 const memoryMax = 150 * 2 ** 20

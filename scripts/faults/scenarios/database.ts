@@ -2,9 +2,9 @@
 
 import type net from 'node:net'
 import { freePort } from '../../lib/port.js'
-import { canMeasureProcesses, residentBytes } from '../processes.js'
 import { countConnections, killServer, terminateConnections, whileFrozen, whileLocked } from '../database.js'
 import { type Environment, type Report, unless } from '../environment.js'
+import { canMeasureProcesses, residentBytes } from '../processes.js'
 import { connect, executedLate, longestOf, shortTime, timed, within, withService } from './parts.js'
 
 /** Kills PostgreSQL, which its supervisor restarts. */

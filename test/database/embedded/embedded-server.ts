@@ -57,6 +57,17 @@ t.test('a directory with a long name, and with characters that a shell interpret
   t.ok(await stat(path.join(dataDir, 'postgresql/data/PG_VERSION')), 'and nothing else')
 })
 
+t.test('without the binaries, as in the image, the error suggests no data directory', async (t) => {
+  const arch = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor
+  t.teardown(() => Object.defineProperty(process, 'arch', arch))
+  Object.defineProperty(process, 'arch', { ...arch, value: 'none' })
+  await t.rejects(startEmbedded('/proc/none', silent), {
+    name: 'OperatorError',
+    message:
+      /^The embedded PostgreSQL for .*-none is not installed \(.*\)\. Set DATABASE_URL to a PostgreSQL server\.$/,
+  })
+})
+
 t.test('an interrupted start leaves nothing behind', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const folder = path.join(dataDir, 'postgresql')
@@ -243,7 +254,7 @@ t.test('data of another major version is rejected with advice, and left unchange
     await t.rejects(startEmbedded(dataDir, silent), {
       name: 'OperatorError',
       message: new RegExp(
-        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*docs/operating\\.md`,
+        `is of PostgreSQL ${other}\\..* contains PostgreSQL ${own},[\\s\\S]*npm run upgrade.*docs/operating\\.md`,
       ),
     })
   }

@@ -12,9 +12,9 @@ import { type ApiError, type Client, type ClientOptions, createClient } from '..
 import type { ClientTable } from '../../../src/client/table.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { unavailable } from '../../../src/openapi/index.js'
-import { deprecationWarning, otherStatus, prefix, status } from '../fixtures/facts.js'
 import { listen } from '../../fixtures/listen.js'
 import { type Service, startService } from '../../fixtures/service.js'
+import { deprecationWarning, otherStatus, prefix, status } from '../fixtures/facts.js'
 
 const max = 9223372036854775807n
 

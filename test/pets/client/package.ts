@@ -12,11 +12,11 @@ import { buildPackage, problemsOf } from '../../../scripts/client/package.js'
 import { createClient } from '../../../src/client/index.js'
 import { contractFile, projectRoot } from '../../../src/lib/paths.js'
 import { readContract } from '../../../src/openapi/index.js'
-import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
+import { startService } from '../../fixtures/service.js'
+import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecationWarning } from '../fixtures/facts.js'
 import { pack, startRegistry } from '../fixtures/registry.js'
-import { startService } from '../../fixtures/service.js'
 
 const run = promisify(execFile)
 const strict = {

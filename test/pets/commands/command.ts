@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import t from 'tap'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { ampleTerms } from '../fixtures/facts.js'
 import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../../fixtures/process.js'
 import { redisIsMissing } from '../../fixtures/redis.js'
 import { contract } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { ampleTerms } from '../fixtures/facts.js'
 
 const commands = ['src/commands/keys', 'src/commands/seed/seed', 'src/commands/migrate']
 const tools = ['generate', 'dev', 'fuzz', 'faults', 'bench'].map((name) => `scripts/${name}/main`)

@@ -3,10 +3,10 @@ import t from 'tap'
 import { readSubcommand } from '../../../src/commands/keys/subcommands.js'
 import type { RootSql } from '../../../src/database/database.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { runProgram, startProcess, temporaryDirectory } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { contract, send, startService, testConfig } from '../../fixtures/service.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
 
 const usageErrors: [string, string[], RegExp][] = [
   ['no command', [], /Expected create, list/],

@@ -3,12 +3,12 @@ import postgres from 'postgres'
 import t from 'tap'
 import type { RootSql } from '../../../src/database/database.js'
 import { newerSetting, requestSettings, sessionSettings } from '../../../src/database/pools.js'
-import { ampleTerms } from '../fixtures/facts.js'
-import { holdMigrations } from '../fixtures/locks.js'
 import { runProgram, startProcess, startProgram } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { ampleTerms } from '../fixtures/facts.js'
+import { holdMigrations } from '../fixtures/locks.js'
 
 t.test('the service runs as a role that cannot change tables', async (t) => {
   const sql = await createDatabase(t)
@@ -174,9 +174,10 @@ t.test('wrong usage fails with what is expected', async (t) => {
     [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
     [
       { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },
-      /a user and a password/,
+      /a user and a password, which SERVICE_PASSWORD can hold/,
       1,
     ],
+    [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'x' }, /^SERVICE_DATABASE_URL must be a valid URL/, 1],
   ]
   for (const [env, message, code] of cases) {
     t.match(await runProgram('src/commands/migrate.ts', [], env), { code, stderr: message })

@@ -10,11 +10,11 @@ import { freePort } from '../../../scripts/lib/port.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
-import { ampleTerms } from '../fixtures/facts.js'
-import { blocksOf, readPage } from '../fixtures/pages.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { ampleTerms } from '../fixtures/facts.js'
+import { blocksOf, readPage } from '../fixtures/pages.js'
 
 const run = promisify(execFile)
 const blocks = blocksOf(readPage('docs/operating.md'))

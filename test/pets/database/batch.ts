@@ -3,8 +3,8 @@ import t from 'tap'
 import { type Batch, batched, defaultLimits } from '../../../src/database/batch.js'
 import type { Sql } from '../../../src/database/database.js'
 import { findPet, insertPet } from '../../../src/handlers/pets/pets.js'
-import { status } from '../fixtures/facts.js'
 import { createDatabase } from '../../fixtures/service.js'
+import { status } from '../fixtures/facts.js'
 
 // A statement that the test settles.
 function held() {

@@ -6,9 +6,9 @@ import type { RootSql } from '../../../src/database/database.js'
 import { isMigrated, migrate, migrationNames } from '../../../src/database/migrate.js'
 import { migrationsFolder } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
-import { holdReader } from '../fixtures/locks.js'
 import { createDatabase, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { holdReader } from '../fixtures/locks.js'
 
 const files = {
   '0001-first.sql': "create table runs (name text not null);\ninsert into runs values ('first');\n",

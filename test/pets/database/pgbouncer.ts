@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../../src/database/database.js'
 import { prepareServiceRole } from '../../../src/database/roles.js'
-import { ampleTerms } from '../fixtures/facts.js'
-import { holdPets } from '../fixtures/locks.js'
-import { pgBouncerIsMissing, startPgBouncer } from '../fixtures/pgbouncer.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { createDatabase, send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { ampleTerms } from '../fixtures/facts.js'
+import { holdPets } from '../fixtures/locks.js'
+import { pgBouncerIsMissing, startPgBouncer } from '../fixtures/pgbouncer.js'
 
 // The statement timeout is a fifth of it.
 const handlerTimeoutMs = 10_000

@@ -4,9 +4,9 @@ import { createApiKey } from '../../../src/auth/api-key.js'
 import type { Pools, RootSql, Sql } from '../../../src/database/database.js'
 import { createPools, endPools } from '../../../src/database/pools.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
-import { holdInserts } from '../fixtures/locks.js'
 import { createDatabase, startService, testConfig } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { holdInserts } from '../fixtures/locks.js'
 
 const { handlerTimeoutMs } = testConfig()
 

@@ -3,8 +3,8 @@ import net from 'node:net'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { DatabaseProxy } from '../../../scripts/lib/database-proxy.js'
 import { Replication, urlOf } from '../../../scripts/faults/replication.js'
+import { DatabaseProxy } from '../../../scripts/lib/database-proxy.js'
 import type { Config } from '../../../src/config.js'
 import { connect } from '../../../src/database/connect.js'
 import type { Database, Sql } from '../../../src/database/database.js'
@@ -12,10 +12,12 @@ import { readDatabaseUrl } from '../../../src/database/servers.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
 import { measureReplicationLag } from '../../../src/telemetry/database-metrics.js'
 import { silent } from '../../fixtures/cluster.js'
+import { composeEnvironment } from '../../fixtures/compose.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { prefix } from '../fixtures/facts.js'
+import { runProgram, startProcess } from '../../fixtures/process.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { prefix } from '../fixtures/facts.js'
 
 // Starts a primary and its standby, with the service's tables on both.
 async function startReplication(t: Test): Promise<Replication> {
@@ -136,6 +138,35 @@ t.test('a primary and its standby', async (t) => {
           ),
         })
       }
+  })
+
+  t.test('the containers of docker-compose.yml take passwords of any characters', async (t) => {
+    const { sql, port } = primary
+    await sql.unsafe(`copy (values ('host all animal_store,animal_store_service 127.0.0.1/32 scram-sha-256'))
+      to program 'cat - pg_hba.conf > new.conf && cat new.conf > pg_hba.conf'`)
+    await sql`select pg_reload_conf()`
+    const passwords = { POSTGRES_PASSWORD: `p@ss/w#rd%? ü'$`, SERVICE_PASSWORD: '$x:$y@5/"\\' }
+    await sql.unsafe(`set password_encryption = 'scram-sha-256';
+      create role animal_store superuser login password 'p@ss/w#rd%? ü''$'`)
+    await sql.unsafe('create database animal_store owner animal_store')
+    const environment = (name: string) => {
+      const { REDIS_URL, METRICS_PORT, ...own } = composeEnvironment(name, passwords)
+      const moved = Object.entries(own).map(([name, text]) => [
+        name,
+        text.replace('@database:5432', `@127.0.0.1:${port}`),
+      ])
+      return Object.fromEntries(moved) as Record<string, string>
+    }
+    const migrated = await runProgram('src/commands/migrate.ts', [], environment('migrations'))
+    t.match(migrated, { code: 0, stderr: '' })
+    const service = await startProcess(t, { ...environment('service'), LOG_LEVEL: 'trace' })
+    t.match(await send(new URL('/readyz', service.base).href), { status: 200 })
+    const { stdout, stderr } = await service.stop()
+    const wrong = { ...environment('service'), PGPASSWORD: passwords.POSTGRES_PASSWORD, PORT: '0' }
+    const refused = await runProgram('src/main.ts', [], wrong)
+    t.match(refused, { code: 1, stderr: /password authentication failed/ })
+    for (const text of [migrated.stdout, stdout, stderr, refused.stdout, refused.stderr])
+      t.notMatch(text, /ss\/w|p@ss|\$x:/, 'and never log them')
   })
 
   t.test('parameters of libpq do not stop the startup', async (t) => {

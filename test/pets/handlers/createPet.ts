@@ -1,6 +1,6 @@
 import t from 'tap'
-import { nameLengthMax, prefix, status, statuses } from '../fixtures/facts.js'
 import { contract, send, sendRaw, startService } from '../../fixtures/service.js'
+import { nameLengthMax, prefix, status, statuses } from '../fixtures/facts.js'
 
 t.test('adding an animal', async (t) => {
   const { call, sql, origin, auth } = await startService(t)

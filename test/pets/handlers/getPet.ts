@@ -1,6 +1,6 @@
 import t from 'tap'
-import { deprecation, status } from '../fixtures/facts.js'
 import { send, startService } from '../../fixtures/service.js'
+import { deprecation, status } from '../fixtures/facts.js'
 
 t.test('reading an animal', async (t) => {
   const { call, sql, base } = await startService(t)

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { otherStatus, pageDefault, pageMax, prefix, status, statuses } from '../fixtures/facts.js'
 import { type Answer, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
+import { otherStatus, pageDefault, pageMax, prefix, status, statuses } from '../fixtures/facts.js'
 
 // No status, and every status.
 const kinds = [null, ...statuses]

@@ -3,11 +3,11 @@
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../../src/auth/api-key.js'
 import { stopClocks } from '../../fixtures/clocks.js'
-import { countBy } from '../fixtures/count.js'
-import { holdKeys } from '../fixtures/locks.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { type Answer, contract, type Service, send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { countBy } from '../fixtures/count.js'
+import { holdKeys } from '../fixtures/locks.js'
 
 const { perMinute } = contract.rateLimits.anonymous
 const many = perMinute * 5

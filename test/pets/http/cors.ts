@@ -1,9 +1,9 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecation, prefix } from '../fixtures/facts.js'
-import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 
 const shop = 'https://shop.example'
 const cors = (service: Service, headers: Record<string, string> = {}) => ({

@@ -6,9 +6,9 @@ import net from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { nameLengthMax, prefix } from '../fixtures/facts.js'
 import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { nameLengthMax, prefix } from '../fixtures/facts.js'
 
 interface Part {
   readonly status: number

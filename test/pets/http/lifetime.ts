@@ -4,9 +4,9 @@ import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import { stopClocks } from '../../fixtures/clocks.js'
+import { contract, type Service, startService } from '../../fixtures/service.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts, holdKeys } from '../fixtures/locks.js'
-import { contract, type Service, startService } from '../../fixtures/service.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
 // More than an unblocked request takes on a busy machine.

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { prefix } from '../fixtures/facts.js'
 import { send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { prefix } from '../fixtures/facts.js'
 
 let released = Promise.resolve()
 const createPet: typeof handlers.createPet = async (...args) => {

@@ -14,7 +14,12 @@ async function run(t: Test, ...steps: string[]) {
   const file = path.join(temporaryDirectory(t), 'log')
   const handle = await open(file, 'w')
   t.teardown(() => handle.close())
-  const { stderr, code } = await runProgram('test/pets/fixtures/log-program.ts', steps, {}, { stdout: handle.fd })
+  const { stderr, code } = await runProgram(
+    'test/pets/fixtures/log-program.ts',
+    steps,
+    {},
+    { stdout: handle.fd },
+  )
   const lines = (await readFile(file, 'utf8')).split('\n').filter(Boolean)
   return { messages: lines.map((line) => JSON.parse(line).msg), stderr, code }
 }
@@ -69,7 +74,12 @@ t.test('a stopped reader delays the process once, and not for long', async (t) =
   const reader = await open(pipe, constants.O_RDWR)
   t.teardown(() => reader.close())
   const steps = ['2000 times', 'a line', 'tick', 'tick', 'exit']
-  const { stderr, code } = await runProgram('test/pets/fixtures/log-program.ts', steps, {}, { stdout: reader.fd })
+  const { stderr, code } = await runProgram(
+    'test/pets/fixtures/log-program.ts',
+    steps,
+    {},
+    { stdout: reader.fd },
+  )
   t.match(stderr, /^cannot write the log: EAGAIN.*\n$/)
   t.equal(code, 0)
 })

@@ -10,9 +10,9 @@ import { ApiError } from '../../../src/handlers/handler.js'
 import { oncePerIteration } from '../../../src/lib/coalesce.js'
 import { coalesced } from '../../../src/middleware/coalescing.js'
 import type { Operation } from '../../../src/openapi/index.js'
+import { startService } from '../../fixtures/service.js'
 import { customPlan, fixedPlan, pageMax, prefix, statuses } from '../fixtures/facts.js'
 import { holdPets } from '../fixtures/locks.js'
-import { startService } from '../../fixtures/service.js'
 
 t.test('inputs of an iteration of the event loop share one run, and each gets its own output', async (t) => {
   const runs: (readonly number[])[] = []

@@ -16,9 +16,6 @@ import {
   readContract,
   type SerializedResponse,
 } from '../../../src/openapi/index.js'
-import { countStatements } from '../fixtures/count.js'
-import { prefix, prefixEncoded, status } from '../fixtures/facts.js'
-import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import {
@@ -30,6 +27,9 @@ import {
   sendRaw,
   startService,
 } from '../../fixtures/service.js'
+import { countStatements } from '../fixtures/count.js'
+import { prefix, prefixEncoded, status } from '../fixtures/facts.js'
+import { holdInserts } from '../fixtures/locks.js'
 
 const rex = { name: 'Rex', categoryId: 9223372036854775807n }
 const rexText = `{"name":"Rex","categoryId":9223372036854775807,"status":"${status}"}`

@@ -4,10 +4,10 @@ import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
-import { deprecation, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
-import { holdKeys } from '../fixtures/locks.js'
 import { contract, send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { deprecation, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
+import { holdKeys } from '../fixtures/locks.js'
 
 const pet = { name: 'Rex', categoryId: 1 }
 

@@ -9,13 +9,13 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { Workers } from '../../../src/process/workers.js'
 import { silent } from '../../fixtures/cluster.js'
-import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { isRunning } from '../../fixtures/leftovers.js'
 import { runProgram, type ServiceProcess, signalGroup, startProcess } from '../../fixtures/process.js'
 import { contract, send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { countBy } from '../fixtures/count.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
 
 const workers = 2
 

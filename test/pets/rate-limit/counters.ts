@@ -4,9 +4,7 @@ import t, { type Test } from 'tap'
 import type { RedisServer } from '../../../scripts/lib/redis.js'
 import { createCounters } from '../../../src/rate-limit/counters.js'
 import { silent } from '../../fixtures/cluster.js'
-import { countBy } from '../fixtures/count.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { customPlan, fixedPlan } from '../fixtures/facts.js'
 import { startProcess } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import {
@@ -19,6 +17,8 @@ import {
   testConfig,
 } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { countBy } from '../fixtures/count.js'
+import { customPlan, fixedPlan } from '../fixtures/facts.js'
 
 const unavailable = 'redis unavailable, counting in memory'
 const available = 'redis available again'

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { stopClocks } from '../../fixtures/clocks.js'
+import { type Answer, contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 import { countBy } from '../fixtures/count.js'
 import { customPlan, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
-import { type Answer, contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 
 const { plans, anonymous, ban } = contract.rateLimits
 const second = 1000

@@ -5,12 +5,19 @@ import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../../src/database/database.js'
 import { stopClocks } from '../../fixtures/clocks.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { customPlan, prefix, statuses } from '../fixtures/facts.js'
-import { holdInserts } from '../fixtures/locks.js'
 import { startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
-import { contract, createDatabase, openPools, send, startService, testConfig } from '../../fixtures/service.js'
+import {
+  contract,
+  createDatabase,
+  openPools,
+  send,
+  startService,
+  testConfig,
+} from '../../fixtures/service.js'
+import { customPlan, prefix, statuses } from '../fixtures/facts.js'
+import { holdInserts } from '../fixtures/locks.js'
 
 // Each sample by its name with labels, as Prometheus writes it.
 async function scrape(url: string): Promise<Map<string, number>> {

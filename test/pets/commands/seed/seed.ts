@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../../fixtures/cluster.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
-import { ampleTerms, pageMax } from '../../fixtures/facts.js'
-import { holdInserts, holdPets } from '../../fixtures/locks.js'
 import { runProgram, startProcess, startProgram, temporaryDirectory } from '../../../fixtures/process.js'
 import { send } from '../../../fixtures/service.js'
+import { ampleTerms, pageMax } from '../../fixtures/facts.js'
+import { holdInserts, holdPets } from '../../fixtures/locks.js'
 
 const usageErrors: [string, string[], RegExp][] = [
   ['no count', [], /--count N is required/],

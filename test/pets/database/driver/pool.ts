@@ -5,9 +5,9 @@ import t, { type Test } from 'tap'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { Pool } from '../../../../src/database/driver/pool.js'
 import { connectTo, readCluster } from '../../../fixtures/cluster.js'
-import { holdInserts } from '../../fixtures/locks.js'
 import { startDatabaseProxy } from '../../../fixtures/proxy.js'
 import { createDatabase } from '../../../fixtures/service.js'
+import { holdInserts } from '../../fixtures/locks.js'
 
 interface Options {
   readonly size?: number

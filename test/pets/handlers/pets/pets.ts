@@ -2,9 +2,9 @@ import t from 'tap'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { requestSettings } from '../../../../src/database/pools.js'
 import { findPet, listPets } from '../../../../src/handlers/pets/pets.js'
+import { createDatabase, openPools } from '../../../fixtures/service.js'
 import { countStatements } from '../../fixtures/count.js'
 import { statuses } from '../../fixtures/facts.js'
-import { createDatabase, openPools } from '../../../fixtures/service.js'
 
 interface Plan {
   readonly 'Node Type': string

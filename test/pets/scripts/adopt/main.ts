@@ -5,10 +5,10 @@ import t, { type Test } from 'tap'
 import { adopt } from '../../../../scripts/adopt/adopt.js'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import { copyProjectTo, node } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { startProcess } from '../../../fixtures/process.js'
 import { send } from '../../../fixtures/service.js'
+import { copyProjectTo, node } from '../../fixtures/copy.js'
 
 const theirs = {
   'toys.yaml': `openapi: 3.0.3

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../../scripts/lib/port.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import { copyProject, listToys } from '../../fixtures/copy.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
-import { pageMax, prefix } from '../../fixtures/facts.js'
 import { nodeCommand } from '../../../fixtures/node.js'
 import { send } from '../../../fixtures/service.js'
+import { copyProject, listToys } from '../../fixtures/copy.js'
+import { pageMax, prefix } from '../../fixtures/facts.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
 

@@ -12,8 +12,8 @@ import { diffSince } from '../../../../scripts/diff/since.js'
 import { checkVersion } from '../../../../scripts/diff/version.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 import { readSource } from '../../../../src/openapi/index.js'
-import { copyProject } from '../../fixtures/copy.js'
 import { temporaryDirectory } from '../../../fixtures/process.js'
+import { copyProject } from '../../fixtures/copy.js'
 
 // A fixed copy of version 1.0.0 of the contract, so that these tests do not depend on its changes.
 const contract = readFileSync(path.join(projectRoot, 'test/fixtures/contract-1.0.0.yaml'), 'utf8')

@@ -7,6 +7,7 @@ import { toJson, toText } from '../../../../scripts/generate/report.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 import type { Operation } from '../../../../src/openapi/index.js'
 import { sunsets } from '../../../../src/openapi/index.js'
+import { contract } from '../../../fixtures/service.js'
 import {
   copyProject,
   edit,
@@ -17,7 +18,6 @@ import {
   node,
   parameterOf,
 } from '../../fixtures/copy.js'
-import { contract } from '../../../fixtures/service.js'
 
 const schemas = ['components', 'schemas']
 const listPets = ['paths', '/pets', 'get']

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { installBinaries } from '../../../../scripts/upgrade/install.js'
+import { connect } from '../../../../src/database/connect.js'
+import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
+import { silent } from '../../../fixtures/cluster.js'
+import { temporaryDirectory } from '../../../fixtures/directory.js'
+import { runProgram, startProcess } from '../../../fixtures/process.js'
+import { send, testConfig } from '../../../fixtures/service.js'
+import { ampleTerms } from '../../fixtures/facts.js'
+
+// With this environment's settings of npm and its proxy.
+const upgrade = (dataDir: string) => {
+  const own = Object.entries(process.env).filter(([name]) => /^npm_config_|_proxy$|_CERTS?$/i.test(name))
+  return runProgram('scripts/upgrade/main.ts', [], { ...Object.fromEntries(own), DATA_DIR: dataDir })
+}
+
+t.test('without data, or with those of the installed version, nothing is done', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  t.match(await upgrade(dataDir), { code: 1, stderr: /^There are no data to move: / })
+  await (await connect({ ...testConfig(), dataDir }, silent)).close()
+  t.match(await upgrade(dataDir), { code: 0, stdout: /^The data are of PostgreSQL \d+ already\.\n$/ })
+  t.notOk(existsSync(path.join(dataDir, 'postgresql-18')))
+})
+
+t.test('the data of PostgreSQL 17 are moved, keys and all', async (t) => {
+  const programs = await installBinaries('17', temporaryDirectory(t)).catch((error: Error) => error)
+  if (programs instanceof Error) {
+    t.pass('npm has its programs', { skip: programs.message })
+    return
+  }
+  const dataDir = temporaryDirectory(t)
+  const env = { DATA_DIR: dataDir }
+  const old = await startEmbedded(dataDir, silent, undefined, programs)
+  const { host, port } = old.connection
+  const url = { DATABASE_URL: `postgres://postgres@/postgres?host=${host}&port=${port}` }
+  t.match(await runProgram('src/commands/migrate.ts', [], url), { code: 0 })
+  t.match(await runProgram('src/commands/seed/seed.ts', ['--count', '1000'], url), { code: 0 })
+  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], url)
+  t.match(await upgrade(dataDir), { code: 1, stderr: /uses the store\. Stop it first/ })
+  await old.stop()
+
+  const refused = await runProgram('src/main.ts', [], { ...env, PORT: '0' })
+  t.match(refused, { code: 1, stderr: /is of PostgreSQL 17\..*\n.*npm run upgrade/ })
+  t.match(await upgrade(dataDir), {
+    ...{ code: 0, stderr: '' },
+    stdout: /^1,00\d rows of \d+ tables moved from PostgreSQL 17 to 18\S*\. .* in .*postgresql-17\.\n$/,
+  })
+  t.ok(existsSync(path.join(dataDir, 'postgresql-17/data/PG_VERSION')))
+
+  const service = await startProcess(t, env)
+  const headers = { authorization: `Bearer ${made.stdout.trim()}` }
+  const rex = { name: 'Rex', categoryId: 1 }
+  t.match(await send(`${service.base}/pets`, 'POST', headers, rex), { status: 201, body: { id: 1001 } })
+  t.match(await send(`${service.base}/pets?limit=3`, 'GET', headers), { status: 200, body: { length: 3 } })
+  t.match(await service.stop(), { code: 0 })
+})
