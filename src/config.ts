@@ -76,6 +76,19 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @throws {OperatorError} with a line for each invalid variable
  */
 export function readConfig(environment: Environment): Config {
+  const { problems, names, ...reader } = createReader(environment)
+  // postgres.js would read it, and throw for a value of libpq's that it does not know.
+  if (environment.PGTARGETSESSIONATTRS)
+    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
+  for (const [name, parse] of openTelemetryVariables) reader.optional<unknown>(name, parse)
+  const variables = readVariables(environment, reader)
+  const warnings = misspelt(Object.keys(environment), [...names, ...urlParts])
+  if (problems.length > 0) throw new OperatorError([...problems, ...warnings].join('\n'))
+  return Object.freeze({ ...variables, misspelt: warnings })
+}
+
+// Reads variables by name, and collects the names and what is wrong with the values.
+function createReader(environment: Environment) {
   const problems: string[] = []
   const names: string[] = []
   const read = <T>(name: string, fallback: T, parse: (text: string) => T | Problem): T => {
@@ -91,13 +104,16 @@ export function readConfig(environment: Environment): Config {
   }
   const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
     read<T | undefined>(name, undefined, parse)
-  // postgres.js would read it, and throw for a value of libpq's that it does not know.
-  if (environment.PGTARGETSESSIONATTRS)
-    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
-  for (const [name, parse] of openTelemetryVariables) optional<unknown>(name, parse)
+  return { read, optional, problems, names }
+}
+
+type Reader = Pick<ReturnType<typeof createReader>, 'read' | 'optional'>
+
+// Long, because it is a table: each variable with its default and what it may be.
+function readVariables(environment: Environment, { read, optional }: Reader): Omit<Config, 'misspelt'> {
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
-  const config: Config = {
+  return {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
@@ -130,10 +146,7 @@ export function readConfig(environment: Environment): Config {
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: misspelt(Object.keys(environment), [...names, ...urlParts]), // last, when `names` is complete
   }
-  if (problems.length > 0) throw new OperatorError([...problems, ...config.misspelt].join('\n'))
-  return Object.freeze(config)
 }
 
 class Problem {

@@ -6,7 +6,7 @@ import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { migrationsFolder } from '../lib/paths.js'
-import type { Database, Pools, RootSql } from './database.js'
+import type { Database, RootSql } from './database.js'
 import { Connection, type MakeHandle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
@@ -43,60 +43,67 @@ export async function connect(
   log: Logger,
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<Database> {
-  const { databaseUrl, databaseReadUrl, handlerTimeoutMs } = config
-  const read = async (text: string | undefined, variable: string) => {
-    const url = text === undefined ? undefined : await readDatabaseUrl(text, variable)
-    if (url?.ignored.length)
-      log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
-    return url
-  }
-  const primary = await read(databaseUrl, 'DATABASE_URL')
+  const primary = await readUrl(config.databaseUrl, 'DATABASE_URL', log)
+  const standbys = await readUrl(config.databaseReadUrl, 'DATABASE_READ_URL', log)
   const embedded = primary === undefined ? await startEmbedded(config.dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
-  const servers = primary?.servers ?? new Servers()
-  const standbys = await read(databaseReadUrl, 'DATABASE_READ_URL')
-  let standbyRetry: NodeJS.Timeout | undefined
-  const connections = Math.floor(config.databaseConnections / config.workers)
-  let pools: Pools | undefined
-  let commands: RootSql | undefined
+  const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
+  const opened: Close[] = []
   const close = async (atOnce = new AbortController().signal) => {
-    clearInterval(standbyRetry)
-    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), pools && endPools(pools)])
-    await Promise.race([ends, untilAborted(atOnce)])
+    await Promise.race([Promise.all(opened.map((closeOne) => closeOne())), untilAborted(atOnce)])
     await embedded?.stop()
   }
-  const prepare = async () => {
-    const deadline = performance.now() + config.startTimeoutMs
-    await untilReachable(make, servers, deadline, log)
-    const { isPooled } = servers
-    const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
-    commands = sql
-    await checkEncoding(sql)
-    const patience = { timeoutMs: deadline - performance.now(), log, interruption }
-    const applied = await migrate(sql, migrationsFolder, patience).catch((error) => {
-      throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
-    })
-    const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
-    pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
-    if (reads !== undefined) {
-      standbyRetry = setInterval(retryStandbys, standbyRetryMs, reads, pools.reads, log).unref()
-      void pools.reads.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
-    }
-    return { sql, pools, isPooled, applied }
-  }
   try {
-    const { applied, ...database } = await unlessAborted(prepare(), interruption)
-    if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    if (database.isPooled)
-      log.info('database is behind a connection pooler: prepared statements and pipelining are off')
+    const parts = { config, log, interruption, make, servers: primary?.servers ?? new Servers(), reads }
+    const database = await unlessAborted(open(parts, opened), interruption)
     return { ...database, embedded: embedded !== undefined, close }
   } catch (error) {
     await close(interruption)
     throw error
   }
+}
+
+type Close = () => Promise<void>
+
+interface OpenParts {
+  readonly config: Config
+  readonly log: Logger
+  readonly interruption: AbortSignal
+  readonly make: Make
+  readonly servers: Servers
+  readonly reads: Reads | undefined
+}
+
+// Adds to `opened` how to close each thing that it opens, so that nothing is left open when it fails or is given up.
+async function open({ config, log, interruption, make, servers, reads }: OpenParts, opened: Close[]) {
+  const deadline = performance.now() + config.startTimeoutMs
+  await untilReachable(make, servers, deadline, log)
+  const { isPooled } = servers
+  if (isPooled) log.info('database is behind a connection pooler: prepared statements and pipelining are off')
+  const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
+  opened.push(() => sql.end({ timeout: closeTimeoutSeconds }))
+  await checkEncoding(sql)
+  const patience = { timeoutMs: deadline - performance.now(), log, interruption }
+  const migrations = await migrate(sql, migrationsFolder, patience).catch((error) => {
+    throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
+  })
+  if (migrations.length > 0) log.info({ migrations }, 'database migrated')
+  const connections = Math.floor(config.databaseConnections / config.workers)
+  const pools = createPools(make, config.handlerTimeoutMs, log, connections, servers, reads)
+  opened.push(() => endPools(pools))
+  if (reads !== undefined) opened.push(followStandbys(reads, pools.reads, log))
+  return { sql, pools, isPooled }
+}
+
+async function readUrl(text: string | undefined, variable: string, log: Logger) {
+  if (text === undefined) return undefined
+  const url = await readDatabaseUrl(text, variable)
+  if (url.ignored.length > 0)
+    log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
+  return url
 }
 
 // Handles use the standbys' URL. The primary's servers follow as a fallback, with the primary's login and TLS.
@@ -114,7 +121,13 @@ function readsFrom(
   }
 }
 
-// While reads go to the primary: moves the pool back once a standby accepts a connection.
+// While reads go to the primary, moves the pool back once a standby accepts a connection. Returns how to stop.
+function followStandbys(reads: Reads, pool: Pool, log: Logger): Close {
+  const timer = setInterval(retryStandbys, standbyRetryMs, reads, pool, log).unref()
+  void pool.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
+  return async () => clearInterval(timer)
+}
+
 async function retryStandbys({ make, servers }: Reads, pool: Pool, log: Logger): Promise<void> {
   if (!servers.isFallback) return
   try {

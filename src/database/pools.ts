@@ -73,8 +73,6 @@ export function createPools(
   servers = new Servers([{}], 'primary', false),
   reads?: Reads,
 ): Pools {
-  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
-  const readTimeoutMs = timeoutMs + networkMarginMs
   // If one connection is lost, the others likely are, too: no request should have to find out for each.
   const retireAll = () => {
     for (const each of poolsOf(pools)) each.retireAll()
@@ -83,18 +81,29 @@ export function createPools(
     log.warn({ server, reason }, 'database primary changed')
     retireAll()
   }
-  if (reads !== undefined) {
-    const { servers } = reads
-    servers.onchange = (change) => {
-      const { reason = noAnswer } = change
-      if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
-      else log.info(change, 'reading from a standby')
-      pools.reads.retireAll()
-    }
+  if (reads !== undefined) followReads(reads.servers, log, () => pools.reads.retireAll())
+  const pool = poolMaker(handlerTimeoutMs, log, connections, () => poolsOf(pools), retireAll)
+  const primary = { make, servers }
+  const pools: Pools = {
+    keys: pool('keys', primary),
+    reads: pool('reads', reads ?? primary),
+    writes: pool('writes', primary),
   }
+  return pools
+}
+
+function poolMaker(
+  handlerTimeoutMs: number,
+  log: Logger,
+  connections: number,
+  pools: () => Pool[],
+  retireAll: () => void,
+) {
+  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  const readTimeoutMs = timeoutMs + networkMarginMs
   const sizes = sizesOf(connections)
-  const shortage = new ConnectionShortage(() => poolsOf(pools), readTimeoutMs, log)
-  const pool = (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
+  const shortage = new ConnectionShortage(pools, readTimeoutMs, log)
+  return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
     new Pool({
       // PgBouncer before 1.21 may switch sessions between pipelined statements.
       depth: servers.isPooled ? 1 : depths[name],
@@ -110,13 +119,15 @@ export function createPools(
           ...hooks,
         }),
     })
-  const primary = { make, servers }
-  const pools: Pools = {
-    keys: pool('keys', primary),
-    reads: pool('reads', reads ?? primary),
-    writes: pool('writes', primary),
+}
+
+function followReads(servers: ReadServers, log: Logger, retire: () => void): void {
+  servers.onchange = (change) => {
+    const { reason = noAnswer } = change
+    if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
+    else log.info(change, 'reading from a standby')
+    retire()
   }
-  return pools
 }
 
 function poolsOf({ keys, reads, writes }: Pools): Pool[] {

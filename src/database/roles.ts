@@ -45,19 +45,26 @@ export async function prepareServiceRole(
       select format('%s role %I with login password %L', ${row?.exists ? 'alter' : 'create'}::text,
         ${name}::text, ${password}::text) as text`
     await transaction.unsafe(verb?.text ?? '')
-    const [role, schema] = [transaction(name), transaction(search_path)]
-    await transaction`grant usage on schema ${schema} to ${role}`
-    await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
-    await transaction`grant usage, select on all sequences in schema ${schema} to ${role}`
-    await transaction`revoke insert, update, delete on schema_migrations from ${role}`
-    for (const [setting, value] of Object.entries(settings)) {
-      const [statement] = await transaction<{ text: string }[]>`
-        select format('alter role %I in database %I set %I = %L', ${name}::text, current_database(), ${setting}::text,
-          ${String(value)}::text) as text
-        from pg_settings where name = ${setting}`
-      if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
-    }
+    await grantRows(transaction, name, search_path)
+    for (const [setting, value] of Object.entries(settings))
+      await set(transaction, name, setting, String(value))
   })
+}
+
+async function grantRows(transaction: RootSql, roleName: string, schemaName: string): Promise<void> {
+  const [role, schema] = [transaction(roleName), transaction(schemaName)]
+  await transaction`grant usage on schema ${schema} to ${role}`
+  await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
+  await transaction`grant usage, select on all sequences in schema ${schema} to ${role}`
+  await transaction`revoke insert, update, delete on schema_migrations from ${role}`
+}
+
+async function set(transaction: RootSql, role: string, setting: string, value: string): Promise<void> {
+  const [statement] = await transaction<{ text: string }[]>`
+    select format('alter role %I in database %I set %I = %L',
+      ${role}::text, current_database(), ${setting}::text, ${value}::text) as text
+    from pg_settings where name = ${setting}`
+  if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
 }
 
 /**

@@ -146,17 +146,19 @@ export class Workers {
       })
       worker.on('message', (message: Message) => {
         if (!this.#running.has(worker)) return // sent before it exited
-        this.#running.set(worker, 0)
-        if (message.type === 'listening') {
-          this.#listening.add(worker)
-          resolve(message.origin)
-        }
-        if (message.type === 'health') this.#asked.get(message.id)?.(message.health)
-        const reply = this.reply(message)
-        if (reply !== undefined) worker.send(reply)
+        this.#hear(worker, message)
+        if (message.type === 'listening') resolve(message.origin)
       })
       worker.once('exit', (code, signal) => exited(signal ?? `exit code ${code}`))
     })
+  }
+
+  #hear(worker: Worker, message: Message): void {
+    this.#running.set(worker, 0)
+    if (message.type === 'listening') this.#listening.add(worker)
+    if (message.type === 'health') this.#asked.get(message.id)?.(message.health)
+    const reply = this.reply(message)
+    if (reply !== undefined) worker.send(reply)
   }
 
   async #replace({ process: { pid } }: Worker, reason: string): Promise<void> {

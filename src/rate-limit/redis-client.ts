@@ -1,6 +1,6 @@
 // ioredis clients that fail fast: for one server, a cluster, or the master that sentinels name.
 
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { RedisUrl } from '../lib/redis-url.js'
 
 // To connect, and for the reply to one command while others are replied to.
@@ -19,28 +19,11 @@ export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs:
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
   const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...login }
   if (kind === 'cluster')
-    return new Cluster<'legacy'>([...hosts], {
-      redisOptions: options,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      enableReadyCheck: false, // the probe checks more
-      dnsLookup: (address, callback) => callback(null, address), // keep the name, which TLS verifies
-      slotsRefreshTimeout: commandTimeoutMs,
-      retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
-      retryDelayOnClusterDown: 0,
-      clusterRetryStrategy: () => retryDelayMs,
-    })
-  const retry = {
-    db: database,
-    enableOfflineQueue: false,
-    enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
-    retryStrategy: () => retryDelayMs,
-    reconnectOnError: ({ message }: Error) => message.includes('READONLY'), // after a failover, to find the new master
-  }
-  if (kind === 'server') return new Redis<'legacy'>({ ...options, ...retry, ...hosts[0] })
+    return new Cluster<'legacy'>([...hosts], { ...clusterOptions, redisOptions: options })
+  const server = { ...options, ...serverOptions, db: database }
+  if (kind === 'server') return new Redis<'legacy'>({ ...server, ...hosts[0] })
   return new Redis<'legacy'>({
-    ...options,
-    ...retry,
+    ...server,
     sentinels: [...hosts],
     name: master as string, // readRedisUrl requires it
     sentinelUsername: sentinelLogin.username as string,
@@ -49,6 +32,25 @@ export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs:
     sentinelRetryStrategy: () => retryDelayMs,
     sentinelCommandTimeout: commandTimeoutMs,
   })
+}
+
+const clusterOptions: ClusterOptions = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  enableReadyCheck: false, // the probe checks more
+  dnsLookup: (address, callback) => callback(null, address), // keep the name, which TLS verifies
+  slotsRefreshTimeout: commandTimeoutMs,
+  retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
+  retryDelayOnClusterDown: 0,
+  clusterRetryStrategy: () => retryDelayMs,
+}
+
+// Of a single server, and of the master that sentinels name.
+const serverOptions: Options = {
+  enableOfflineQueue: false,
+  enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
+  retryStrategy: () => retryDelayMs,
+  reconnectOnError: ({ message }) => message.includes('READONLY'), // after a failover, to find the new master
 }
 
 /** Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host accepts the connection. */

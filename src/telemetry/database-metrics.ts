@@ -19,7 +19,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
     buckets: secondsBuckets,
     registers: [registry],
   })
-  const inFlight = new Map<string, number>()
+  const inFlight = new Map(Object.keys(pools).map((name) => [name, 0]))
   new Gauge({
     name: 'animal_store_statements_waiting',
     help: 'Statements in flight or waiting for a connection',
@@ -31,7 +31,6 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   })
   const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
   for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
-    change(name, 0)
     pool.observe(() => {
       const startedAt = performance.now()
       change(name, 1)
