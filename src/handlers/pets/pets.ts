@@ -40,6 +40,7 @@ const givenFields = Object.entries(given) as [name: keyof NewPet, Column][]
 const storedFields = Object.entries(stored) as [name: keyof Pet, Column][]
 const givenColumns = givenFields.map(([, { column }]) => column).join(', ')
 const storedColumns = storedFields.map(([name, { column }]) => `${column} as "${name}"`).join(', ')
+const tableColumns = storedFields.map(([, { column }]) => column).join(', ')
 const pageColumns = storedFields.map(([, { column }]) => `json_agg(${column})`).join(', ')
 
 type Row = { readonly [Name in keyof Pet]-?: Pet[Name] | null }
@@ -99,7 +100,7 @@ const listAll = batched(
     (sql, pages) => sql<PageRow[]>`
       select (
         select json_build_array(${sql.unsafe(pageColumns)})::text
-        from (select * from pets where id > after_id order by id limit page_limit) as page
+        from (select ${sql.unsafe(tableColumns)} from pets where id > after_id order by id limit page_limit) as page
       ) as columns
       from json_to_recordset(${pages}::text::json) as asked (after_id bigint, page_limit integer)`,
   ),
@@ -112,7 +113,8 @@ const listOfStatus = batched(
       select (
         select json_build_array(${sql.unsafe(pageColumns)})::text
         from (
-          select * from pets
+          select ${sql.unsafe(tableColumns)}
+          from pets
           where (status, id) > (of_status, after_id) and status <= of_status
           order by status, id
           limit page_limit
