@@ -1,5 +1,5 @@
-// Composes the application. Fastify runs hooks in the order in which they are added: buildApp is one long list because it reads as
-// the life of a request.
+// Composes the application. Fastify runs hooks in the order in which they are added: buildApp is one long
+// list because it reads as the life of a request.
 
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
@@ -44,7 +44,7 @@ export interface AppParts {
   readonly contract: Contract
   readonly pools: Pools
   readonly log: Logger
-  /** The channel to the primary process, which counts requests for all workers. Absent in a single process. */
+  /** The channel to the primary process, which counts requests for all workers. Absent without workers. */
   readonly primary?: Channel
   readonly handlers: Handlers
 }
@@ -59,7 +59,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
 
-  // Every request: wait for its bytes, start its timeout and its span, answer a CORS preflight, then admit it or not.
+  // Every request: wait for its bytes, start its timeout and span, respond to a preflight, then admit it.
   deferRequests(app)
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
@@ -81,7 +81,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sqlFor = (method: string, signal: Signal | undefined) =>
     (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
 
-  // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
+  // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))

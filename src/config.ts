@@ -1,5 +1,5 @@
-// The configuration, from environment variables. Only this file reads them. It contains what an operator chooses; what the API
-// promises its clients is in the contract.
+// The configuration, from environment variables. Only this file reads them. It contains what an operator
+// chooses; what the API promises its clients is in the contract.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
@@ -32,7 +32,7 @@ export interface Config {
   readonly redisTimeoutMs: number
   /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/server.ts`. */
   readonly dataDir: string | undefined
-  /** Where spans are exported by OTLP over HTTP; undefined: tracing is off. OpenTelemetry reads its variables itself. */
+  /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
   readonly logLevel: string
   /** Whether the log contains client addresses. */
@@ -127,8 +127,8 @@ function readVariables(environment: Environment, { read, optional }: Reader): Om
       integerBetween(connectionsMin, databaseConnectionsMax),
     ),
     redisUrl: optional('REDIS_URL', redisUrl),
-    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In an outage only the
-    // requests in flight wait for this timeout.
+    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In
+    // an outage only the requests in flight wait for this timeout.
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
     dataDir: optional('DATA_DIR', (text) => text),
     otlpEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl),
@@ -179,8 +179,8 @@ function httpUrl(text: string): string | Problem {
     : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
 }
 
-// Variables that OpenTelemetry reads itself, and of which it would neither report nor honour a wrong value: the exports would fail one
-// by one, and with batches of 0 spans the last one would never end. Of the others it reports wrong values and uses the defaults.
+// Variables that OpenTelemetry reads itself, neither reporting nor honouring a wrong value: exports would
+// fail, and with batches of 0 spans never end. Of the others it reports wrong values and uses the defaults.
 const openTelemetryVariables: readonly [name: string, parse: (text: string) => unknown][] = [
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', httpUrl],
   ['OTEL_EXPORTER_OTLP_HEADERS', otlpHeaders],
@@ -224,7 +224,7 @@ function loginUrlWith(servicePassword: string | undefined) {
   }
 }
 
-// Reads need no target_session_attrs: any server serves them, and the servers of DATABASE_URL stand in when none does.
+// Any server serves reads, and the servers of DATABASE_URL stand in when none does.
 function readUrlFor(databaseUrl: string | undefined) {
   return (text: string): string | Problem => {
     if (!databaseUrl?.trim()) return new Problem('requires DATABASE_URL')
@@ -237,7 +237,8 @@ function redisUrl(text: string): string | Problem {
   return readRedisUrl(text) !== undefined
     ? text
     : new Problem(
-        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
+        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or ' +
+          'redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
       )
 }
 
@@ -259,7 +260,8 @@ function origins(text: string): readonly string[] | Problem {
   )
     ? given
     : new Problem(
-        'must be comma-separated origins in lower case, without a path or a default port, such as https://shop.example,http://localhost:5173',
+        'must be comma-separated origins in lower case, without a path or a default port, ' +
+          'such as https://shop.example,http://localhost:5173',
       )
 }
 

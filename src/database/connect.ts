@@ -33,8 +33,8 @@ const startRetryMs = 250
 const standbyRetryMs = 5_000
 
 /**
- * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and for
- * locks that other sessions hold.
+ * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and
+ * for locks that other sessions hold.
  * @param interruption aborts the startup, and leaves nothing running
  * @throws {Error} with what the operator can do, when the database cannot be used
  */
@@ -77,7 +77,7 @@ interface OpenParts {
   readonly reads: Reads | undefined
 }
 
-// Adds to `opened` how to close each thing that it opens, so that nothing is left open when it fails or is given up.
+// Adds to `opened` how to close each thing that it opens, for when it fails or is given up.
 async function open({ config, log, interruption, make, servers, reads }: OpenParts, opened: Close[]) {
   const deadline = performance.now() + config.startTimeoutMs
   await untilReachable(make, servers, deadline, log)
@@ -106,7 +106,7 @@ async function readUrl(text: string | undefined, variable: string, log: Logger) 
   return url
 }
 
-// Handles use the standbys' URL. The primary's servers follow as a fallback, with the primary's login and TLS.
+// Handles use the standbys' URL. The fallback is the primary's servers, with its login and TLS.
 function readsFrom(
   { url, login, servers }: DatabaseUrl,
   primary: DatabaseUrl,
@@ -121,7 +121,7 @@ function readsFrom(
   }
 }
 
-// While reads go to the primary, moves the pool back once a standby accepts a connection. Returns how to stop.
+// While reads go to the primary, moves the pool back once a standby connects. Returns how to stop.
 function followStandbys(reads: Reads, pool: Pool, log: Logger): Close {
   const timer = setInterval(retryStandbys, standbyRetryMs, reads, pool, log).unref()
   void pool.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
@@ -161,8 +161,8 @@ async function untilReachable(make: Make, servers: Servers, deadline: number, lo
   }
 }
 
-// Uses a `Connection`, because a handle alone would retry for ever a server that hangs up, as a load balancer without a primary does.
-// Assumes a pooler, which rejects session settings: the connection finds out whether there is one.
+// With a `Connection`: a handle alone would retry for ever a server that hangs up, as a load balancer without
+// a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
 async function tryConnecting(make: Make, servers: Servers, log: Logger): Promise<void> {
   const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
@@ -174,13 +174,16 @@ async function checkEncoding(sql: RootSql): Promise<void> {
   const [row] = await sql<{ encoding: string }[]>`select current_setting('server_encoding') as encoding`
   if (row?.encoding === 'UTF8') return
   throw new OperatorError(
-    `The database "${sql.options.database}" has the encoding ${row?.encoding}, but must have UTF8.\nCreate one with: create database NAME template template0 encoding 'UTF8'`,
+    `The database "${sql.options.database}" has the encoding ${row?.encoding}, but must have UTF8.
+Create one with: create database NAME template template0 encoding 'UTF8'`,
   )
 }
 
 function mayNotMigrate(sql: RootSql, cause: unknown): Error {
+  const { message } = cause as Error
   return new OperatorError(
-    `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${(cause as Error).message}\nRun \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
+    `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${message}
+Run \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
     { cause },
   )
 }
@@ -189,16 +192,16 @@ function adviceOn(cause: unknown): string {
   if (isLoginRefused(cause))
     return 'Correct the user or the password in DATABASE_URL, or change them in PostgreSQL.'
   if (isTlsRefused(cause)) return 'Enable TLS on the server, or set sslmode=disable in DATABASE_URL.'
-  return 'Start the server or correct DATABASE_URL. Without DATABASE_URL the service runs an embedded PostgreSQL.'
+  return 'Start the server or correct DATABASE_URL. Without it the service runs an embedded PostgreSQL.'
 }
 
 // Names hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
-  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))]
-  const advice = adviceOn(cause)
+  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))].join(', ')
+  const reason = (cause as Error).message || codeOf(cause)
   return new OperatorError(
-    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,
+    `Cannot use database "${options[0]?.database}" at ${hosts}: ${reason}\n${adviceOn(cause)}`,
     { cause },
   )
 }

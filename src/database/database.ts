@@ -13,11 +13,11 @@ export interface Database {
   readonly sql: RootSql
   readonly pools: Pools
   readonly embedded: boolean
-  /** Whether a connection pooler (PgBouncer) is in front of the database: each transaction may run in a different session. */
+  /** Whether a pooler (PgBouncer) is in front of the database: each transaction may have another session. */
   readonly isPooled: boolean
   /**
-   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the embedded server unless another
-   * process uses it.
+   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the
+   * embedded server unless another process uses it.
    */
   close(atOnce?: AbortSignal): Promise<void>
 }

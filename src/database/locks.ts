@@ -1,6 +1,6 @@
-// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one that
-// waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up all of its
-// locks, and is tried again after a pause.
+// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one
+// that waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up
+// all of its locks, and is tried again after a pause.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'

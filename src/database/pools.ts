@@ -9,8 +9,8 @@ import { Pool } from './driver/pool.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
 
-// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection covers the pauses of the
-// first. Writes are not pipelined: none waits for the commit of another, or for a lock that another waits for.
+// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection
+// covers the first's pauses. Writes are not: none waits for another's commit, or for its wait for a lock.
 const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
@@ -28,7 +28,7 @@ export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_s
 /**
  * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
  * - DateStyle, bytea_output: the formats that postgres.js parses
- * - default_transaction_isolation: of two requests with one Idempotency-Key, the second must see what the first committed
+ * - default_transaction_isolation: a second request with an Idempotency-Key must see the first's commit
  * - idle_session_timeout: closing an idle session would fail a statement that was just sent
  * - lock_timeout: statement_timeout limits the wait for a lock
  */
@@ -45,8 +45,8 @@ export const newerSetting = { transaction_timeout: '0' } as const
 export const closeTimeoutSeconds = 5
 
 /**
- * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A request's last statement is sent at
- * least so long before the deadline, so its outcome is known by then: no 503 is sent for a write that commits later.
+ * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A last
+ * statement is sent so long before the deadline: no 503 is sent for a write that commits later.
  */
 export function statementTimeoutMs(handlerTimeoutMs: number): number {
   return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
@@ -154,8 +154,8 @@ export function timeoutSettings(timeoutMs: number) {
 }
 
 /**
- * The postgres.js options of every connection. Behind a pooler, session settings and prepared statements would be lost between
- * transactions: the role has the settings instead (`roles.ts`), and no statement is prepared.
+ * The postgres.js options of every connection. A pooler would lose session settings and prepared statements
+ * between transactions: the role has the settings (`roles.ts`), and none is prepared.
  */
 export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
   return {
@@ -163,7 +163,7 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
-    // postgres.js's defaults, which it would otherwise read from the environment: PGDEBUG puts values into errors.
+    // The defaults, which postgres.js would read from the environment: PGDEBUG puts values into errors.
     debug: false,
     max_pipeline: 100,
     prepare: !isPooled,

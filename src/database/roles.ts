@@ -1,5 +1,5 @@
-// The service's role may read and write rows, and change nothing else: no table, role or migration. It also has the session settings of
-// requests, because behind a pooler the service cannot set them itself.
+// The service's role may read and write rows, and change nothing else: no table, role or migration. It also
+// has the session settings of requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { Database, RootSql } from './database.js'
@@ -19,7 +19,7 @@ export interface Login {
 }
 
 /**
- * Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings.
+ * Creates the role or changes its password, grants it privileges on all tables, and sets its settings.
  * @throws {OperatorError} when other sessions hold the locks for too long
  */
 export async function prepareServiceRole(
@@ -68,7 +68,7 @@ async function set(transaction: RootSql, role: string, setting: string, value: s
 }
 
 /**
- * Checks what the service needs of a pooler: transactions, and a role with the settings that the service cannot set itself.
+ * Checks what the service needs of a pooler: transactions, and a role with the settings it cannot set.
  * @throws {OperatorError} when a transaction fails or a setting is missing
  */
 export async function checkPooled(
@@ -85,15 +85,17 @@ export async function checkPooled(
     )
     .catch((cause: Error) => {
       throw new OperatorError(
-        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}\nSet the pooler to transaction or session pooling.`,
+        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
+Set the pooler to transaction or session pooling.`,
         { cause },
       )
     })
   const missing = missingOf(new Map(settings.map(({ name, setting }) => [name, setting])), timeouts)
   if (missing.length === 0) return
   throw new OperatorError(
-    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ${missing.join(', ')}.
-Run \`npm run migrate\` with this role in SERVICE_DATABASE_URL, then make the pooler reconnect (PgBouncer: RECONNECT).`,
+    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ` +
+      `${missing.join(', ')}.\nRun \`npm run migrate\` with this role in SERVICE_DATABASE_URL, ` +
+      'then make the pooler reconnect (PgBouncer: RECONNECT).',
   )
 }
 

@@ -1,6 +1,6 @@
-// The types of a handler: a function that receives a request of the contract and returns one of the declared responses. No Fastify, no
-// SQL. Its return type is written out, `Promise<Response<'getPet'>>`: in a function whose return type is inferred or given by the context,
-// TypeScript allows fields and headers that the contract does not declare.
+// The types of a handler: a function from a request of the contract to one of the declared responses. No
+// Fastify, no SQL. Its return type is written out, `Promise<Response<'getPet'>>`: where it is inferred or
+// given by the context, TypeScript allows fields and headers that the contract does not declare.
 
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
@@ -17,9 +17,9 @@ export interface Context {
   readonly sql: Sql
   /** The path of the request, without its query: for links to the same path. */
   readonly path: string
-  /** The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without a body. */
+  /** The body's media type: `image/png` where the contract has `image/*`. Undefined without a body. */
   readonly contentType: string | undefined
-  /** The client of the API key. Undefined without one, which only an operation with optional or no security allows. */
+  /** The client of the API key. Undefined without one, which optional or no security allows. */
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 

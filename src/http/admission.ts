@@ -1,5 +1,5 @@
-// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates the client, counts the
-// request against the rate limits, and refuses one that is over a limit, malformed, or for no route.
+// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates
+// the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authentication } from '../auth/authentication.js'
@@ -28,7 +28,7 @@ declare module 'fastify' {
     client: Client | undefined
     /** Why `client` is undefined. An operation that requires a client responds with it. */
     authenticationError: RequestError | undefined
-    /** `routeOptions`, which Fastify builds again on each access. Undefined without a route, or before the onRequest hooks. */
+    /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
 }
@@ -69,7 +69,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
 class Admission {
   constructor(readonly parts: AdmissionParts) {}
 
-  /** Sets `client` or `authenticationError`, and the rate-limit headers. Throws or rejects over a rate limit. */
+  /** Sets `client` or `authenticationError`, and rate-limit headers. Throws or rejects over a limit. */
   admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void> {
     const { contract, authentication } = this.parts
     if (!isCounted(request, contract)) return undefined
@@ -82,7 +82,7 @@ class Admission {
     return known ? this.#countClient(request, reply, known) : this.#lookUp(request, reply)
   }
 
-  /** Sets the rate-limit headers of a response to a request that was not counted, as this process remembers them. */
+  /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void {
     const { contract, authentication, rateLimiter } = this.parts
     if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
@@ -108,7 +108,7 @@ class Admission {
     return this.parts.rateLimiter.count(request, reply)
   }
 
-  // Not refused yet, because the operation may be public. Any other error fails the request without counting it.
+  // Not refused yet: the operation may be public. Any other error fails the request without counting it.
   #countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
     if (!(error instanceof RequestError)) throw error
     request.authenticationError = error

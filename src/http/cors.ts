@@ -1,6 +1,6 @@
-// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header and never in a cookie, so no
-// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors is not enough: its hook does
-// not run for a request with a malformed URL, so a page could not read that 400.
+// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header, so no
+// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors
+// is not enough: its hook does not run for a malformed URL, so a page could not read that 400.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../openapi/index.js'
@@ -12,7 +12,7 @@ const preflightMaxAge = 600
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Sets the headers that let pages of allowed origins read a response. Undefined if no origin is allowed. */
+    /** Sets the headers that let pages of allowed origins read a response. Undefined if none is allowed. */
     setCorsHeaders: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   }
 }

@@ -22,7 +22,7 @@ import type { Lifetimes } from './lifetime.js'
 import { boundPipelines } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 
-// A client that sends its headers more slowly wastes a connection.
+// A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
@@ -62,7 +62,7 @@ export function createServer(
 // What Fastify has no option for.
 function configure(server: Server, { connectionsMax }: Config, { connect }: ClientErrors): void {
   server.maxConnections = connectionsMax
-  server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit; Node would drop headers beyond the count
+  server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit; Node would drop headers beyond a count
   server.on('connect', connect)
   boundPipelines(server)
 }
@@ -73,7 +73,7 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
     routerOptions: { maxParamLength: limits.url },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // For a socket without a byte in either direction: a client that does not read its response must not keep the connection forever.
+    // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
     connectionTimeout: requestTimeoutMs + handlerTimeoutMs,
     http: {
       maxHeaderSize: limits.header,

@@ -1,4 +1,4 @@
-// Shutdown requests: signals and uncaught errors. The first requests a graceful shutdown, the second forces it.
+// Shutdown requests: signals, uncaught errors. The first requests a graceful shutdown, the second forces it.
 
 import os from 'node:os'
 import { OperatorError } from './operator-error.js'
@@ -26,13 +26,13 @@ export interface Shutdown {
   readonly requested: AbortSignal
   /** Aborted when the process should stop at once. */
   readonly forced: AbortSignal
-  /** Requests a graceful shutdown, like the signal, which may arrive as well. Does nothing once one was requested. */
+  /** Requests a graceful shutdown, like the signal, which may arrive too. Does nothing the second time. */
   request(signal: Signal): void
   /** Forces the shutdown, like a second signal. */
   force(reason: Error): void
 }
 
-// npm forwards the Ctrl-C that the terminal has already sent to the whole process group, on a busy machine much later.
+// npm forwards the Ctrl-C that the terminal has sent to the process group, on a busy machine much later.
 const duplicateMs = 500
 
 /** Handles signals and uncaught errors, which no longer end the process by themselves. */

@@ -1,4 +1,5 @@
-// The rate limiter: counts each request of the contract's operations, sets the X-RateLimit headers, and rejects requests over quota.
+// The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
+// quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'

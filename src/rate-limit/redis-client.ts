@@ -8,7 +8,7 @@ const commandTimeoutMs = 1_000
 /** The delay between two attempts to reach an unavailable Redis. */
 export const retryDelayMs = 250
 
-// Of the default reply mapping, 'legacy'. Clients name it explicitly, because inferring it over all commands takes tsc 4 s.
+// Of the default reply mapping, 'legacy': named, because inferring it over all commands takes tsc 4 seconds.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 /**
@@ -53,7 +53,7 @@ const serverOptions: Options = {
   reconnectOnError: ({ message }) => message.includes('READONLY'), // after a failover, to find the new master
 }
 
-/** Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host accepts the connection. */
+/** Connects to each host of a cluster or of sentinels. Returns the first error; undefined if one accepts. */
 export async function findConnectError(place: RedisUrl, timeoutMs: number): Promise<Error | undefined> {
   const { kind, hosts, login, sentinelLogin, isEncrypted } = place
   const options = {
@@ -91,18 +91,24 @@ function connectionOptions(timeoutMs: number, isEncrypted: boolean): Options {
   }
 }
 
+const closed = [
+  /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes)/,
+  /^(Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/,
+]
+
 /** Whether ioredis reports only that the connection ended; an `error` event has the cause. */
 export function isConnectionClosed({ message }: Error): boolean {
-  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes|Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/.test(
-    message,
-  )
+  return closed.some((each) => each.test(message))
 }
 
-/** Whether retrying cannot help: a wrong login, permission, database, master name, certificate, or kind of server. */
+const misconfigured = [
+  /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:unknown command|No such master))/,
+  /(?:^|because )ERR (?:invalid password|(?:invalid )?DB index|The user executing the script can't)/,
+  /(?:^|because )ERR This instance has cluster support disabled/,
+]
+const certificateProblem = /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/
+
+/** Whether retrying cannot help: a wrong login, permission, database, master, certificate, kind of server. */
 export function isMisconfiguration({ message, code = '' }: NodeJS.ErrnoException): boolean {
-  return (
-    /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:invalid password|(?:invalid )?DB index|unknown command|The user executing the script can't|This instance has cluster support disabled|No such master))/.test(
-      message,
-    ) || /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/.test(code)
-  )
+  return misconfigured.some((each) => each.test(message)) || certificateProblem.test(code)
 }
