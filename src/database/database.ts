@@ -1,5 +1,6 @@
 // The database as the rest of the service sees it.
 
+import type postgres from 'postgres'
 import type { Handle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 
@@ -7,6 +8,9 @@ export type { Sql } from './driver/sql.js'
 
 /** postgres.js with its own pool, for commands and migrations. */
 export type RootSql = Handle
+
+/** One of its transactions. */
+export type RootTransaction = postgres.TransactionSql<{ bigint: bigint }>
 
 export interface Database {
   /** For commands, startup checks and other work outside of requests. */

@@ -2,7 +2,7 @@
 // has the session settings of requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../lib/operator-error.js'
-import type { Database, RootSql } from './database.js'
+import type { Database, RootSql, RootTransaction } from './database.js'
 import { beginPatiently, type Patience } from './locks.js'
 import { migrationLockId } from './migrate.js'
 import {
@@ -51,7 +51,7 @@ export async function prepareServiceRole(
   })
 }
 
-async function grantRows(transaction: RootSql, roleName: string, schemaName: string): Promise<void> {
+async function grantRows(transaction: RootTransaction, roleName: string, schemaName: string): Promise<void> {
   const [role, schema] = [transaction(roleName), transaction(schemaName)]
   await transaction`grant usage on schema ${schema} to ${role}`
   await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
@@ -59,7 +59,12 @@ async function grantRows(transaction: RootSql, roleName: string, schemaName: str
   await transaction`revoke insert, update, delete on schema_migrations from ${role}`
 }
 
-async function set(transaction: RootSql, role: string, setting: string, value: string): Promise<void> {
+async function set(
+  transaction: RootTransaction,
+  role: string,
+  setting: string,
+  value: string,
+): Promise<void> {
   const [statement] = await transaction<{ text: string }[]>`
     select format('alter role %I in database %I set %I = %L',
       ${role}::text, current_database(), ${setting}::text, ${value}::text) as text

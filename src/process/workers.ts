@@ -10,14 +10,14 @@ import type { Config } from '../config.js'
 import { unlessAborted } from '../lib/abort.js'
 import type { Channel } from '../lib/channel.js'
 import { OperatorError } from '../lib/operator-error.js'
-import type { Signal } from '../lib/shutdown.js'
+import type { ShutdownSignal } from '../lib/shutdown.js'
 import type { GetHealth, Health } from '../telemetry/metrics-server.js'
 
 type Message =
   /** Worker to primary: the worker listens. */
   | { readonly type: 'listening'; readonly origin: string }
   /** Primary to worker: shut down gracefully. */
-  | { readonly type: 'stop'; readonly signal: Signal }
+  | { readonly type: 'stop'; readonly signal: ShutdownSignal }
   /** Primary to worker: log from this level on. */
   | { readonly type: 'log level'; readonly level: string }
   /** Primary to worker, and back: the worker's event loop runs. */
@@ -69,7 +69,7 @@ export class Workers {
    * Shuts the workers down gracefully, and resolves when all have exited. One that is starting is killed: it
    * might not hear, and has no requests.
    */
-  async stop(signal: Signal): Promise<void> {
+  async stop(signal: ShutdownSignal): Promise<void> {
     this.#end()
     const running = [...this.#running.keys()]
     const exits = running.map((worker) => once(worker, 'exit'))
@@ -219,7 +219,7 @@ export function reportHealth(getHealth: GetHealth): void {
 }
 
 /** Follows the primary's shutdown and its log level, and responds to its pings. */
-export function followPrimary(log: Logger, stop: (signal: Signal) => void): void {
+export function followPrimary(log: Logger, stop: (signal: ShutdownSignal) => void): void {
   primary.listen((received) => {
     const message = received as Message
     if (message.type === 'stop') stop(message.signal)

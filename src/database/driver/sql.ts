@@ -83,7 +83,7 @@ export function createSql(
   // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
   // statement (see `valueTypes`).
   const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
-  // Without `file` and `notify`, which would send on the template.
+  // Cast, because `file` and `notify` are left out: they would send on the template.
   return Object.assign(tag, { types, typed, array, json, unsafe, ...source }) as unknown as Sql
 }
 
