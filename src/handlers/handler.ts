@@ -17,9 +17,9 @@ export interface Context {
   readonly sql: Sql
   /** The path of the request, without its query: for links to the same path. */
   readonly path: string
-  /** The body's media type: `image/png` where the contract has `image/*`. Undefined without a body. */
+  /** The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without a body. */
   readonly contentType: string | undefined
-  /** The client of the API key. Undefined without one, which optional or no security allows. */
+  /** The client of the API key. Undefined without one, which only an operation with optional or no security allows. */
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 
