@@ -1,4 +1,5 @@
-// Composes the application. Fastify runs hooks in the order in which they are added, so buildApp reads as the life of a request.
+// Composes the application. Fastify runs hooks in the order in which they are added: buildApp is one long
+// list because it reads as the life of a request.
 
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
@@ -16,7 +17,7 @@ import { addGracefulClose, deferRequests } from './http/closing.js'
 import { addCors } from './http/cors.js'
 import { createServer } from './http/create-server.js'
 import { addHealth } from './http/health.js'
-import { Lifetimes } from './http/lifetime.js'
+import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import type { Channel } from './lib/channel.js'
 import { requestPath } from './lib/request-path.js'
@@ -28,6 +29,7 @@ import { addContractFiles, addDocumentation, type Contract, isSafe, mount } from
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
+import type { TracedParts } from './telemetry/tracing.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -42,7 +44,7 @@ export interface AppParts {
   readonly contract: Contract
   readonly pools: Pools
   readonly log: Logger
-  /** The channel to the primary process, which counts requests for all workers. Absent in a single process. */
+  /** The channel to the primary process, which counts requests for all workers. Absent without workers. */
   readonly primary?: Channel
   readonly handlers: Handlers
 }
@@ -53,19 +55,14 @@ export interface AppParts {
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, primary, handlers } = parts
-  const { handlerTimeoutMs } = config
-  const timeouts = { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
-  const lifetimes = new Lifetimes(timeouts)
+  const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
 
-  // Every request: wait for its bytes, start its timeout and its span, answer a CORS preflight, then admit it or not.
+  // Every request: wait for its bytes, start its timeout and span, respond to a preflight, then admit it.
   deferRequests(app)
   lifetimes.add(app)
-  if (config.otlpEndpoint !== undefined) {
-    const { addTracing } = await import('./telemetry/tracing.js') // slow to load
-    addTracing(app, { config, contract, lifetimes, log })
-  }
+  if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
@@ -84,7 +81,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sqlFor = (method: string, signal: Signal | undefined) =>
     (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
 
-  // Routes of the service itself, then those of the contract, which validate the request, run its handler and validate the response.
+  // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
@@ -109,7 +106,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app
 }
 
-// prom-client is slow to load.
+function timeoutsOf({ handlerTimeoutMs }: Config): Timeouts {
+  return { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
+}
+
+// OpenTelemetry is slow to load.
+async function trace(app: FastifyInstance, parts: TracedParts): Promise<void> {
+  const { addTracing } = await import('./telemetry/tracing.js')
+  addTracing(app, parts)
+}
+
+// So is prom-client.
 async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
   const { addMetrics } = await import('./telemetry/metrics.js')
   return addMetrics(app, parts)

@@ -1,5 +1,5 @@
-// The configuration, from environment variables. Only this file reads them. It contains what an operator chooses; what the API
-// promises its clients is in the contract.
+// The configuration, from environment variables. Only this file reads them. It contains what an operator
+// chooses; what the API promises its clients is in the contract.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
@@ -32,7 +32,7 @@ export interface Config {
   readonly redisTimeoutMs: number
   /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/server.ts`. */
   readonly dataDir: string | undefined
-  /** Where spans are exported by OTLP over HTTP; undefined: tracing is off. OpenTelemetry reads its variables itself. */
+  /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
   readonly logLevel: string
   /** Whether the log contains client addresses. */
@@ -76,6 +76,19 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @throws {OperatorError} with a line for each invalid variable
  */
 export function readConfig(environment: Environment): Config {
+  const { problems, names, ...reader } = createReader(environment)
+  // postgres.js would read it, and throw for a value of libpq's that it does not know.
+  if (environment.PGTARGETSESSIONATTRS)
+    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
+  for (const [name, parse] of openTelemetryVariables) reader.optional<unknown>(name, parse)
+  const variables = readVariables(environment, reader)
+  const warnings = misspelt(Object.keys(environment), [...names, ...urlParts])
+  if (problems.length > 0) throw new OperatorError([...problems, ...warnings].join('\n'))
+  return Object.freeze({ ...variables, misspelt: warnings })
+}
+
+// Reads variables by name, and collects the names and what is wrong with the values.
+function createReader(environment: Environment) {
   const problems: string[] = []
   const names: string[] = []
   const read = <T>(name: string, fallback: T, parse: (text: string) => T | Problem): T => {
@@ -91,13 +104,16 @@ export function readConfig(environment: Environment): Config {
   }
   const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
     read<T | undefined>(name, undefined, parse)
-  // postgres.js would read it, and throw for a value of libpq's that it does not know.
-  if (environment.PGTARGETSESSIONATTRS)
-    problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
-  for (const [name, parse] of openTelemetryVariables) optional<unknown>(name, parse)
+  return { read, optional, problems, names }
+}
+
+type Reader = Pick<ReturnType<typeof createReader>, 'read' | 'optional'>
+
+// Long, because it is a table: each variable with its default and what it may be.
+function readVariables(environment: Environment, { read, optional }: Reader): Omit<Config, 'misspelt'> {
   const workers = read('WORKERS', 1, workerCount)
   const connectionsMin = workers * processConnectionsMin
-  const config: Config = {
+  return {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
@@ -111,8 +127,8 @@ export function readConfig(environment: Environment): Config {
       integerBetween(connectionsMin, databaseConnectionsMax),
     ),
     redisUrl: optional('REDIS_URL', redisUrl),
-    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In an outage only the
-    // requests in flight wait for this timeout.
+    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In
+    // an outage only the requests in flight wait for this timeout.
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
     dataDir: optional('DATA_DIR', (text) => text),
     otlpEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl),
@@ -130,10 +146,7 @@ export function readConfig(environment: Environment): Config {
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     workers,
-    misspelt: misspelt(Object.keys(environment), [...names, ...urlParts]), // last, when `names` is complete
   }
-  if (problems.length > 0) throw new OperatorError([...problems, ...config.misspelt].join('\n'))
-  return Object.freeze(config)
 }
 
 class Problem {
@@ -166,8 +179,8 @@ function httpUrl(text: string): string | Problem {
     : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
 }
 
-// Variables that OpenTelemetry reads itself, and of which it would neither report nor honour a wrong value: the exports would fail one
-// by one, and with batches of 0 spans the last one would never end. Of the others it reports wrong values and uses the defaults.
+// Variables that OpenTelemetry reads itself, neither reporting nor honouring a wrong value: exports would
+// fail, and with batches of 0 spans never end. Of the others it reports wrong values and uses the defaults.
 const openTelemetryVariables: readonly [name: string, parse: (text: string) => unknown][] = [
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', httpUrl],
   ['OTEL_EXPORTER_OTLP_HEADERS', otlpHeaders],
@@ -211,7 +224,7 @@ function loginUrlWith(servicePassword: string | undefined) {
   }
 }
 
-// Reads need no target_session_attrs: any server serves them, and the servers of DATABASE_URL stand in when none does.
+// Any server serves reads, and the servers of DATABASE_URL stand in when none does.
 function readUrlFor(databaseUrl: string | undefined) {
   return (text: string): string | Problem => {
     if (!databaseUrl?.trim()) return new Problem('requires DATABASE_URL')
@@ -224,7 +237,8 @@ function redisUrl(text: string): string | Problem {
   return readRedisUrl(text) !== undefined
     ? text
     : new Problem(
-        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
+        'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or ' +
+          'redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
       )
 }
 
@@ -246,7 +260,8 @@ function origins(text: string): readonly string[] | Problem {
   )
     ? given
     : new Problem(
-        'must be comma-separated origins in lower case, without a path or a default port, such as https://shop.example,http://localhost:5173',
+        'must be comma-separated origins in lower case, without a path or a default port, ' +
+          'such as https://shop.example,http://localhost:5173',
       )
 }
 

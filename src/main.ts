@@ -1,5 +1,6 @@
 // The service process: reads the configuration, opens the database, serves until asked to stop, and exits.
 
+import type { Logger } from 'pino'
 import { checkPlans } from './auth/client.js'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
@@ -45,8 +46,7 @@ async function main(): Promise<void> {
     // To the terminal, not to the log: it may contain a key.
     else process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
     await untilAborted(requested)
-    if (requested.reason instanceof Interrupted) log.info({ signal: requested.reason.signal }, 'stopping')
-    else log.fatal({ err: requested.reason }, 'stopping after an uncaught error')
+    logStop(log, requested.reason)
     await unlessAborted(stop(), forced)
   } finally {
     sunsetWarnings?.stop()
@@ -62,6 +62,11 @@ async function checkDatabase(
 ): Promise<void> {
   await checkPooled(database, handlerTimeoutMs)
   await checkPlans(database.sql, contract)
+}
+
+function logStop(log: Logger, reason: unknown): void {
+  if (reason instanceof Interrupted) log.info({ signal: reason.signal }, 'stopping')
+  else log.fatal({ err: reason }, 'stopping after an uncaught error')
 }
 
 function limitShutdown({ shutdownDelayMs, shutdownTimeoutMs }: Config): void {

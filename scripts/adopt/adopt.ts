@@ -1,5 +1,5 @@
-// Replaces the project's contract by another document. The new files are generated in a temporary folder first, so that an error leaves
-// the project unchanged.
+// Replaces the project's contract by another document. The new files are generated in a temporary folder
+// first, so that an error leaves the project unchanged.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -67,7 +67,7 @@ export async function changesOf(root: string): Promise<string> {
 
 const contractName = path.basename(contractFile)
 
-// The target of each file: openapi.yaml for the document, and the same relative path for the files it refers to.
+// The target of each file: openapi.yaml for the document, the same relative path for those it refers to.
 function placesOf(document: string, files: readonly string[]): ReadonlyMap<string, string> {
   const folder = path.dirname(path.resolve(document))
   const others = files.filter((file) => path.resolve(file) !== path.resolve(document))

@@ -1,4 +1,5 @@
-// npm run adopt: replaces openapi.yaml by another document and removes everything specific to animals. On an error, nothing is changed.
+// npm run adopt: replaces openapi.yaml by another document, removes what is the animals'. An error changes
+// nothing.
 
 import { parseArgs } from 'node:util'
 import { runCommand, UsageError } from '../../src/commands/command.js'

@@ -1,5 +1,6 @@
-// One HTTP/1.1 connection of the load generator. It writes ready-made requests, and parses responses only far enough to find their end:
-// on two cores the generator competes with what it measures, and a full HTTP client costs several times as much CPU.
+// One HTTP/1.1 connection of the load generator. It writes ready-made requests, and finds only the end of
+// responses: on two cores it competes with what it measures, and a full HTTP client costs several times as
+// much CPU.
 
 import net from 'node:net'
 
@@ -44,7 +45,7 @@ export class Connection {
     })
   }
 
-  /** Sends a request and resolves to the status of the response. Reconnects first if the server closed the connection. */
+  /** Sends a request and resolves to the status of its response. Reconnects if the server has closed. */
   async exchange(request: string): Promise<number> {
     if (this.#socket === undefined) await this.open()
     const status = new Promise<number>((resolve, reject) => {

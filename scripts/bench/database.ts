@@ -1,5 +1,5 @@
-// The database of a benchmark: on an embedded server in a temporary directory, or on the server of --database-url. It is created for
-// the run, migrated, filled, and has API keys with unlimited quotas.
+// The database of a benchmark: on an embedded server in a temporary directory, or on the server of
+// --database-url. It is created for the run, migrated, filled, and has API keys with unlimited quotas.
 
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -17,7 +17,7 @@ import { makeTemporaryDirectory } from '../lib/directory.js'
 import type { Target } from './loads.js'
 
 export interface BenchDatabase extends Target {
-  /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what a URL cannot express (a socket). */
+  /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what it cannot express. */
   readonly env: Readonly<Record<string, string>>
   /** Of PostgreSQL. */
   readonly version: string
@@ -141,7 +141,7 @@ async function fill(sql: RootSql, rows: number): Promise<void> {
   await sql`checkpoint`
 }
 
-// Backends are children of the server's main process. The name is checked because the pid may be of another machine.
+// Backends are children of the server's main process. The name is checked: the pid may be another machine's.
 function serverOf(backend: number | undefined): number | undefined {
   const parent = backend === undefined ? undefined : parentOf(backend)
   return parent !== undefined && nameOf(parent).startsWith('postgres') ? parent : undefined

@@ -1,5 +1,5 @@
-// The load generator: closed-loop (each connection sends the next request after the response) or open-loop (at a constant rate,
-// independent of responses). Requests are not pipelined.
+// The load generator: closed-loop (each connection sends the next request after the response) or open-loop
+// (at a constant rate, independent of responses). Requests are not pipelined.
 
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,7 +17,7 @@ export interface Job {
   readonly interruption: AbortSignal
 }
 
-/** The outcomes. Latency histograms are in microseconds, from the sending of a request to the end of its response. */
+/** The outcomes. Latencies are in microseconds, from the sending of a request to the end of its response. */
 export interface LoadResult {
   readonly durationMs: number
   /** 2xx. */
@@ -32,7 +32,7 @@ export interface LoadResult {
 
 // How long to wait for outstanding responses at the end.
 const drainMs = 2_000
-// A closed-loop job starts measuring after this time, when the connections of the job before are closed and its own accepted.
+// A closed-loop job measures from then on, when the last job's connections are closed and its own accepted.
 const leadInMs = 50
 const tickMs = 1
 const latencyMaxUs = 60_000_000
@@ -43,8 +43,8 @@ export function createLatencies(): RecordableHistogram {
 }
 
 /**
- * Runs a job, and resolves after its duration and the outstanding responses. Closed-loop, it measures responses received between the
- * lead-in and the end; open-loop, it measures all requests sent, however late the response. Rejects with the reason if interrupted.
+ * Runs a job, and resolves after its duration and the outstanding responses. Closed-loop, it measures
+ * responses between the lead-in and the end; open-loop, all requests. Rejects if interrupted.
  */
 export async function generateLoad(job: Job): Promise<LoadResult> {
   const connections = Array.from({ length: job.connections }, () => new Connection(job.port))
@@ -73,7 +73,7 @@ class Run {
     const { durationMs, rate, interruption } = this.job
     const drained =
       rate === undefined ? await this.#startClosedLoop(connections) : this.#startOpenLoop(connections, rate)
-    await delay(durationMs, undefined, { signal: interruption }).catch(() => {}) // drain also after an interruption
+    await delay(durationMs, undefined, { signal: interruption }).catch(() => {}) // interrupted: drain, too
     const over = performance.now()
     if (rate === undefined) this.#end = over
     this.#isOver = true

@@ -1,4 +1,4 @@
-// The loads: ready-made requests, the same byte for byte for every subject, and the equivalent pgbench scripts.
+// The loads: ready-made requests, byte for byte the same for every subject, and equivalent pgbench scripts.
 
 import { randomUUID } from 'node:crypto'
 import { writeCursor } from '../../src/handlers/listPets.js'
@@ -131,7 +131,7 @@ function pages(rows: number, ofStatuses: readonly (string | undefined)[] = [unde
   return ids(rows).map((id, i) => pageAfter(id, at(ofStatuses, i)))
 }
 
-// Clients follow links, but walking to the middle of the table would take the whole run, so the cursor is built here.
+// Clients follow links, but to the middle of the table that takes too long: the cursor is built here.
 function pageAfter(id: number, status: string | undefined): string {
   const query = { ...(status && { status }), cursor: writeCursor(BigInt(id), status) }
   return `/v1/pets?${new URLSearchParams(query)}`

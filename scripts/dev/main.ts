@@ -1,5 +1,5 @@
-// The development server: regenerates, type-checks and restarts on each edit, and reports what changed and what is left to do. If
-// anything is wrong with an edit, the last good server keeps running.
+// The development server: regenerates, type-checks and restarts on each edit, and reports what changed and
+// what is left to do. If anything is wrong with an edit, the last good server keeps running.
 
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'

@@ -1,4 +1,4 @@
-// Handles each edit: generate, type-check, restart the server. A failure is reported and leaves the last good server running.
+// Handles each edit: generate, type-check, restart the server. A failure leaves the last good server running.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

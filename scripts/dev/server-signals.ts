@@ -1,5 +1,5 @@
-// Preloaded into the server by server.ts. A terminal sends Ctrl-C to every process of its group, and `dev` then sends SIGTERM; src/main.ts
-// would take the second signal as "exit now". So the server ignores the signals of the terminal and reacts to `dev` alone.
+// Preloaded into the server by server.ts. A terminal sends Ctrl-C to every process of its group, and `dev`
+// then SIGTERM, which would be src/main.ts's second, "exit now". So the server reacts to `dev` alone.
 
 const fromTerminal = new Set<unknown>(['SIGINT', 'SIGHUP'])
 const emit = process.emit.bind(process) as (name: unknown, ...args: unknown[]) => boolean

@@ -1,8 +1,8 @@
 // Runs the server from the sources, and replaces it without downtime.
 //
-// Servers are node:cluster workers, which share the listening socket: the new one starts while the old one still serves, and the old one
-// is stopped once the new one listens. If the new one fails to start, the old one keeps running. Workers exit with this process,
-// even if it is killed.
+// Servers are node:cluster workers, which share the listening socket: the new one starts while the old one
+// still serves, and the old one is stopped once the new one listens. If the new one fails to start, the old
+// one keeps running. Workers exit with this process, even if it is killed.
 
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export class Server {
     return this.#running !== undefined
   }
 
-  /** Replaces the running server with one of the current files. Resolves to the reason if it fails to start. */
+  /** Replaces the running server by one of the current files. Resolves to the reason if it does not start. */
   async restart(): Promise<string | undefined> {
     if (this.#isStopping) return 'shutting down'
     const worker = cluster.fork({ WORKERS: '1' }) // one process, even if WORKERS is set

@@ -1,4 +1,4 @@
-// Checks the types of a project. The compiler runs in a child process so that this process stays responsive to signals.
+// Checks the types of a project. The compiler is a child process, so that this one responds to signals.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'

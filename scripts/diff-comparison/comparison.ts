@@ -19,7 +19,7 @@ export interface Edit {
   readonly after: string
 }
 
-/** Classifies an edit. A tool without further kinds returns `compatible` for every edit that is not breaking. */
+/** Classifies an edit. A tool without more kinds returns `compatible` for all that is not breaking. */
 export type Tool = (edit: Edit) => Promise<Kind>
 
 interface Row {

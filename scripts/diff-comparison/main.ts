@@ -1,4 +1,4 @@
-// Compares contract:diff with oasdiff, if installed: how many breaking edits each finds, and how many false alarms it raises.
+// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms.
 
 import { parseArgs } from 'node:util'
 import { contractDiff, isOasdiffInstalled, type Kind, oasdiff, readEdits, type Tool } from './comparison.js'

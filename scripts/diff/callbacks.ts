@@ -1,5 +1,5 @@
-// Callbacks and webhooks: requests that the service sends. Clients read the request and write the response, so the directions are
-// reversed.
+// Callbacks and webhooks: requests that the service sends. Clients read the request and write the response,
+// so the directions are reversed.
 
 import type { Spot } from './comparison.js'
 import { compareContent } from './content.js'

@@ -1,5 +1,5 @@
-// The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims the keys it covers; a
-// difference in an unclaimed key is a change of the documentation.
+// The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims
+// the keys it covers; a difference in an unclaimed key is a change of the documentation.
 
 import type { Node, Pair } from './node.js'
 import { normalise, type Tables } from './normalise.js'
@@ -34,7 +34,7 @@ export interface Spot extends Pair {
   readonly place: string
   readonly where: string
   readonly direction: Direction
-  /** The response's status. The same change in several responses is reported once, with all of their statuses. */
+  /** The response's status. A change in several responses is reported once, with all statuses. */
   readonly status?: string
   /** The path, if it does not follow from the mappings. */
   readonly at?: Path

@@ -1,15 +1,17 @@
-// Compares two versions of a contract from the point of view of clients: runs every rule, then reports the rest as documentation.
+// Compares two versions of a contract as clients see them: runs every rule, then reports the rest.
 //
-// It is written here because no maintained library on the npm registry does this for OpenAPI 3.1. Evaluated on this contract in
-// November 2026:
-// - openapi-diff 0.24.1 (Atlassian) rejects it: "Unsupported OpenAPI version: 3.1.0". Its own table excludes parameters, security and
-//   deprecation.
-// - api-smart-diff 1.0.6 names OpenAPI 3.0 only; last commit seen in July 2024. It classifies a response field that may become null,
-//   or fall below its former minimum, as non-breaking, and a removed security requirement as breaking.
-// - @useoptic/standard-rulesets 1.0.9 has 235 packages and 86 MB, an AI client among them; last commit seen in August 2025.
+// It is written here because no maintained library on the npm registry does this for OpenAPI 3.1. Evaluated
+// on this contract in November 2026:
+// - openapi-diff 0.24.1 (Atlassian) rejects it: "Unsupported OpenAPI version: 3.1.0". Its own table excludes
+//   parameters, security and deprecation.
+// - api-smart-diff 1.0.6 names OpenAPI 3.0 only; last commit seen in July 2024. It classifies a response
+//   field that may become null, or fall below its former minimum, as non-breaking, and a removed security
+//   requirement as breaking.
+// - @useoptic/standard-rulesets 1.0.9 has 235 packages and 86 MB, an AI client among them; last commit seen
+//   in August 2025.
 // - @pb33f/openapi-changes 0.0.67 needs an install script, which downloads a Go program.
-// - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder. scripts/diff-comparison
-//   compares its results with these.
+// - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder.
+//   scripts/diff-comparison compares its results with these.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
@@ -23,8 +25,8 @@ import { compareSecuritySchemes } from './security.js'
 import { compareServers } from './servers.js'
 
 /**
- * Returns the changes between two parsed OpenAPI documents: breaking changes first, then by place. `info.version` is not a change: see
- * `checkVersion`.
+ * Returns the changes between two parsed OpenAPI documents: breaking changes first, then by place.
+ * `info.version` is not a change: see `checkVersion`.
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function diffContracts(before: Node, after: Node): Change[] {

@@ -1,5 +1,5 @@
-// Differences that no rule claimed: descriptions, examples, extensions. Each is reported once, at its place in the document, however many
-// operations refer to it.
+// Differences that no rule claimed: descriptions, examples, extensions. Each is reported once, at its place
+// in the document, however many operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Comparison, isClaimed, type Path, report, type Spot, wholeNode } from './comparison.js'
@@ -31,7 +31,7 @@ function isReported({ claims, views }: Comparison, value: unknown): boolean {
   return keys.length > 0 && keys.every((key) => claims.get(value)?.has(key))
 }
 
-// Items with names, such as parameters, are compared by name, so that an inserted one does not change the others.
+// Items with names, such as parameters, are compared by name: an inserted one does not change the others.
 function pairOf(before: unknown, after: unknown): Pair | undefined {
   if (isNode(before) && isNode(after)) return { before, after }
   const [was, is] = [byName(before), byName(after)]

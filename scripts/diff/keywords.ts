@@ -1,5 +1,5 @@
-// Rules for single schema keywords, by direction. A request schema must not become narrower, since clients' requests must stay valid. A
-// response schema must not become wider, since clients must still understand the responses.
+// Rules for single schema keywords, by direction. A request schema must not become narrower: clients'
+// requests must stay valid. A response schema must not become wider: clients must understand the responses.
 
 import { integerRanges } from '../../src/lib/exact-number.js'
 import { claim, report, type Spot } from './comparison.js'
@@ -66,8 +66,8 @@ function valuesOf({ enum: values }: Node): string[] | undefined {
   return Array.isArray(values) ? values.map(toJson) : undefined
 }
 
-// Clients that read "values may be added" expect new ones. The sentence must be in the earlier version: added together with a value, it
-// warned nobody.
+// Clients that read "values may be added" expect new ones. The sentence must be in the earlier version: added
+// together with a value, it warned nobody.
 function isOpen(schema: Node): boolean {
   return /\bmay be added\b/i.test(String(schema.description))
 }
@@ -119,7 +119,7 @@ function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number |
   return { keyword, limit: typeof limit === 'bigint' ? limit : Number(limit) }
 }
 
-// Keywords whose changes both narrow and widen, with a few exceptions: which of two patterns accepts more is not decided.
+// Keywords whose changes both narrow and widen, with exceptions: which of two patterns accepts more is open.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
 function compareConstraints(schema: Spot): void {
@@ -149,8 +149,8 @@ function isMultiple(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Reports a changed default, which changes the meaning of the same request. An added default may only document the existing behaviour.
- * In responses, defaults have no effect.
+ * Reports a changed default, which changes the meaning of the same request. An added default may only
+ * document the existing behaviour. In responses, defaults have no effect.
  */
 export function compareDefault(schema: Spot): void {
   if (schema.direction === 'response') return

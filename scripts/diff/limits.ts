@@ -1,4 +1,4 @@
-// Limits: sizes (`x-limits`), quotas (`x-rate-limits`), and how long responses to idempotent requests are stored (`x-idempotency`).
+// Limits: sizes (`x-limits`), quotas (`x-rate-limits`), how long responses are stored (`x-idempotency`).
 
 import { report, type Spot } from './comparison.js'
 import { describeChange } from './node.js'

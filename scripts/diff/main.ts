@@ -1,5 +1,5 @@
-// Reports the changes of the contract between a git ref and the working tree by their effect on clients, and checks that its version was
-// raised accordingly.
+// Reports the changes of the contract between a git ref and the working tree by their effect on clients, and
+// checks that its version was raised accordingly.
 
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/lib/paths.js'

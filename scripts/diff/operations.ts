@@ -30,7 +30,7 @@ export function compareOperations(root: Spot): void {
   })
 }
 
-// By method and path, without the names of path parameters, which are not sent: `/pets/{id}` and `/pets/{petId}` are equal.
+// By method and path, without the names of path parameters: `/pets/{id}` and `/pets/{petId}` are equal.
 function operationsOf({ comparison }: Spot, document: Node): Map<string, Operation> {
   const operations = new Map<string, Operation>()
   const paths = resolve(comparison, document, document.paths)
@@ -99,7 +99,7 @@ function additionOf({ required }: Node): [Bump, string] {
 // OpenAPI ignores these parameters (3.1, section 4.8.12.1).
 const ignored = new Set(['header.accept', 'header.content-type', 'header.authorization'])
 
-// By location and name, or by position in the path. An operation's parameters override those of its path item.
+// By location and name, or position in the path. An operation's parameters override its path item's.
 function parametersOf({ comparison }: Spot, document: Node, operation: Operation): Map<string, Node> {
   const { path, item, node } = operation
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
@@ -136,7 +136,7 @@ function compareField(field: Spot): void {
 
 const byContent = 'content'
 
-// Applies the defaults of `style` and `explode` (OpenAPI 3.1, section 4.8.12.2.1). `explode` has no effect on a single value.
+// Applies the defaults of `style` and `explode` (OpenAPI 3.1, section 4.8.12.2.1). A value has none.
 function serialisationOf(parameter: Node, schema: Node): string {
   if (parameter.content !== undefined) return byContent
   const { style = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple' } = parameter
@@ -196,7 +196,7 @@ function classOf(status: string): string {
   return /^\d{3}$/.test(status) ? `${status.charAt(0)}XX` : ''
 }
 
-// Clients treat an unknown error like the x00 status of its class (RFC 9110, section 15), but cannot read an unknown success.
+// Clients treat an unknown error like x00 of its class (RFC 9110, section 15), but cannot read a success.
 function bumpOfResponse(status: string): Bump {
   return /^[123]/.test(status) ? 'major' : 'minor'
 }

@@ -1,5 +1,5 @@
-// Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion by its trail: the pairs
-// that it passed on the way.
+// Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion
+// by its trail: the pairs that it passed on the way.
 
 import type { Comparison, Spot } from './comparison.js'
 import { DiffError } from './diff-error.js'
@@ -30,8 +30,8 @@ function resolveBoth(comparison: Comparison, before: unknown, after: unknown): P
 }
 
 /**
- * Resolves a value to a mapping, always to the same object for the same value. An absent value resolves to an empty mapping, like the
- * schema `true`.
+ * Resolves a value to a mapping, always to the same object for the same value. An absent value resolves to an
+ * empty mapping, like the schema `true`.
  * @throws {DiffError} if the target of a `$ref` does not exist or is circular
  */
 export function resolve(

@@ -1,7 +1,7 @@
 // Schemas with their subschemas: properties, items, variants.
 //
-// Two normalised schemas are compared keyword by keyword, and choices of variants by the sets of values they accept. When in doubt, a change
-// is breaking: a false alarm is easily recognised, a missed breaking change is not.
+// Two normalised schemas are compared keyword by keyword, choices of variants by the values they accept. When
+// in doubt, a change is breaking: a false alarm is easily recognised, a missed one is not.
 
 import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
@@ -67,7 +67,7 @@ function compareProperties(schema: Spot): void {
   const whereOf = (name: string) => `${schema.where}.${name}`
   const at = (name: string) => ({ ...properties, where: whereOf(name) })
   const fieldOf = (name: string) => child(properties, name, whereOf(name))
-  // Such a property is not part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
+  // No part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
   const key = schema.direction === 'request' ? 'readOnly' : 'writeOnly'
   const namesIn = (side: keyof Pair) =>
     Object.keys(properties[side]).filter((name) => fieldOf(name)[side][key] !== true)
@@ -107,8 +107,8 @@ function requiredOf({ required }: Node): string[] {
   return Array.isArray(required) ? required.map(String) : []
 }
 
-// Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any time, so allowing them is not
-// breaking.
+// Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any
+// time, so allowing them is not breaking.
 function compareAdditional(schema: Spot): void {
   const key = 'additionalProperties'
   const [before, after] = [schema.before[key] !== false, schema.after[key] !== false]
@@ -171,7 +171,7 @@ function nameOf(node: Node, list: readonly Node[]): string {
     : String(String(node.$ref).split('/').at(-1))
 }
 
-// Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, or the other way round, or one kind of choice with the other.
+// Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, the reverse, or both kinds of choice.
 function compareChoice(schema: Spot): boolean {
   const [before, after] = [choiceOf(schema.before), choiceOf(schema.after)]
   if (before?.keyword === after?.keyword) return false

@@ -41,7 +41,7 @@ function flowsOf({ flows }: Node): string[] {
   })
 }
 
-/** Reports changed security requirements of an operation: breaking, unless the credentials of every client still suffice. */
+/** Reports changed security requirements: breaking, unless the credentials of every client still suffice. */
 export function compareSecurity(operation: Spot): void {
   const root = { ...operation, ...operation.comparison.documents }
   const before = alternativesOf(root.before, operation.before, renamedSchemes(schemesOf(root)))

@@ -1,4 +1,4 @@
-// Server URLs. Only the paths of the document's servers are compared; a changed host is reported as documentation.
+// Server URLs. Only their paths are compared; a changed host is reported as documentation.
 
 import { type Bump, claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
@@ -18,9 +18,7 @@ export function compareServers(root: Spot): void {
   }
 }
 
-/**
- * Reports changed servers of an operation, if it or its path item overrides those of the document (OpenAPI 3.1, section 4.8.10).
- */
+/** Reports changed servers of an operation that overrides the document's (OpenAPI 3.1, section 4.8.10). */
 export function compareOwnServers(operation: Spot, item: Pair): void {
   const { documents } = operation.comparison
   const before = operation.before.servers ?? item.before.servers

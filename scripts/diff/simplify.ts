@@ -1,4 +1,4 @@
-// Rewrites schemas that accept the same values to the same form. It resolves references only through the given function.
+// Rewrites schemas that accept the same values to the same form. References go through the given function.
 
 import { isDeepStrictEqual } from 'node:util'
 import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
@@ -32,7 +32,7 @@ export function acceptsAnything(schema: Node): boolean {
   return Object.keys(schema).every((key) => annotations.has(key) || key.startsWith('x-'))
 }
 
-// The type that a keyword applies to; `integer` stands for both types of numbers, since `typesOf` adds it to `number`.
+// The type that a keyword applies to; `integer` stands for both numbers, as `typesOf` adds it to `number`.
 const keywordTypes: Readonly<Record<string, string>> = {
   ...keyed('minLength maxLength pattern contentEncoding contentMediaType', 'string'),
   ...keyed('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf', 'integer'),
@@ -99,7 +99,7 @@ function simplifyType(schema: Node): Node {
   return isAny ? kept : { ...kept, type: typeKeyword(types) }
 }
 
-// Rounds the bounds of integers, and makes exclusive ones inclusive: `exclusiveMinimum: 0` becomes `minimum: 1`.
+// Rounds bounds of integers, and makes exclusive ones inclusive: `exclusiveMinimum: 0` becomes `minimum: 1`.
 function simplifyIntegerBounds(schema: Node): Node {
   const types = typesOf(schema)
   if (types.includes('number') || !types.includes('integer')) return schema
@@ -164,7 +164,7 @@ function omitDefaults(schema: Node): Node {
 
 const evaluating = split('allOf anyOf oneOf if dependentSchemas $ref additionalProperties')
 
-// Without other keywords that evaluate properties, `unevaluatedProperties` is equivalent to `additionalProperties`.
+// Alone, without others that evaluate properties, `unevaluatedProperties` is `additionalProperties`.
 function simplifyUnevaluated(schema: Node): Node {
   const { unevaluatedProperties, ...others } = schema
   if (unevaluatedProperties === undefined || evaluating.some((key) => schema[key] !== undefined))
@@ -266,7 +266,7 @@ function bothOf(a: unknown, b: unknown): unknown {
   return (isInline && intersect(a, b)) || { allOf: [a, b] }
 }
 
-/** A schema that accepts what both schemas accept, with the annotations of the first; undefined if one schema cannot express it. */
+/** A schema of what both accept, with the annotations of the first; undefined if one cannot express it. */
 export function intersect(a: Node, b: Node): Node | undefined {
   if ((isClosed(a) && b.properties !== undefined) || (isClosed(b) && a.properties !== undefined))
     return undefined

@@ -1,4 +1,4 @@
-// Checks that the version was raised as far as the changes require (semver.org: major for breaking changes, minor for additions).
+// Checks that the version was raised as the changes require (semver.org: major if breaking, minor if added).
 
 import { type Bump, bumps, type Change } from './comparison.js'
 import { isNode, type Node } from './node.js'

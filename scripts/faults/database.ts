@@ -20,7 +20,7 @@ export async function killServer(database: BenchDatabase): Promise<void> {
   while (current() === killed) await delay(5)
 }
 
-/** Stops its processes while `act` runs: connections stay open and new ones are accepted, without responses. */
+/** Stops its processes while `act` runs: connections stay open, new ones are accepted, nothing responds. */
 export async function whileFrozen<Result>(
   database: BenchDatabase,
   act: () => Promise<Result>,

@@ -21,7 +21,7 @@ export interface Report extends Outcome {
 export interface Bounds {
   /** HANDLER_TIMEOUT_MS. */
   readonly responseMs: number
-  /** HANDLER_TIMEOUT_MS in scenarios where requests exceed it. Requests that do not wait need less than half of it. */
+  /** HANDLER_TIMEOUT_MS where requests exceed it. Requests that do not wait need less than half. */
   readonly refusedMs: number
   /** Added to it for a machine that is busy with the load itself. */
   readonly slackMs: number
@@ -94,7 +94,7 @@ export class Environment {
     return delay(ms, undefined, { signal: this.interruption })
   }
 
-  /** Runs a scenario under load, and checks the general guarantees: no lost write, no duplicate, no wrong response. */
+  /** Runs a scenario under load, and checks: no lost write, no duplicate, no wrong response. */
   async run(
     title: string,
     origin: string,

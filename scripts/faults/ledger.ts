@@ -1,4 +1,4 @@
-// A ledger of the responses that clients received, compared with the database by the unique names of the pets.
+// A ledger of the responses that clients received, compared with the database by the pets' unique names.
 
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../../src/database/database.js'

@@ -1,5 +1,5 @@
-// A load of clients: each keeps its connection, and creates and reads pets in turn, whatever the responses. Every second create has an
-// `Idempotency-Key`, and is repeated until it succeeds.
+// A load of clients: each keeps its connection, and creates and reads pets in turn, whatever the responses.
+// Every second create has an `Idempotency-Key`, and is repeated until it succeeds.
 
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Tries each feature of OpenAPI as a contract: generate refuses it with a line, or a server is built from it and called.
+// Tries each feature of OpenAPI as a contract: generate refuses it with a line, or a server of it is called.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'

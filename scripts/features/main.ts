@@ -1,5 +1,5 @@
-// Tries the features of features.yaml and writes the results to docs/openapi-features.md. With `--check` it writes nothing, and exits
-// with 1 if the page is stale.
+// Tries the features of features.yaml and writes the results to docs/openapi-features.md. With `--check` it
+// writes nothing, and exits with 1 if the page is stale.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// A future version of the service: its responses have a field, a status and an error code that today's contract does not define.
+// A future version of the service: its responses have a field, a status and an error code unknown today.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

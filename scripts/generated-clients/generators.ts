@@ -1,5 +1,5 @@
-// The generators: the tools each needs, and the commands that generate a client and run its session. The commands are those of
-// docs/generated-clients.md.
+// The generators: the tools each needs, and the commands that generate a client and run its session. The
+// commands are those of docs/generated-clients.md.
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'

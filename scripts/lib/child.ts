@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Resolves with the match when a server prints a line that matches. Rejects with its output if it exits before. */
+/** Resolves with the match when a server prints a matching line. Rejects with its output if it exits. */
 export async function untilReady(output: Readable, ready: RegExp): Promise<RegExpExecArray> {
   const lines: string[] = []
   for await (const line of createInterface({ input: output })) {

@@ -1,4 +1,4 @@
-// Temporary directories. The name of each contains the pid of its owner, to find the leftovers of killed processes.
+// Temporary directories. Each name contains its owner's pid, to find the leftovers of killed processes.
 
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'

@@ -54,7 +54,7 @@ export async function runKeys(args: readonly string[], environment: Environment)
   return stdout.trim()
 }
 
-/** Arguments of `keys create` for a key with ample quotas: of a custom plan, or else of the plan with the highest daily quota. */
+/** Arguments of `keys create` for ample quotas: of a custom plan, or of that with the highest daily quota. */
 export function openTerms(contract: Contract): string[] {
   const custom = customPlan(contract)
   if (custom !== undefined) return ['--plan', custom, '--per-minute', '2000000000', '--per-day', '2000000000']

@@ -1,5 +1,5 @@
-// The format of API keys: `ask_`, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum rejects a mistyped key
-// without a query, and lets secret scanners recognize a key with certainty.
+// The format of API keys: `ask_`, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum
+// rejects a mistyped key without a query, and lets secret scanners recognize a key with certainty.
 
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -26,7 +26,7 @@ export function containsApiKey(text: string): boolean {
   return text.toLowerCase().includes(prefix)
 }
 
-/** The hash by which a key is stored and looked up: SHA-256 in hex. A random key needs no salt and no slow hash. */
+/** By which a key is stored and looked up: SHA-256 in hex. A random key needs no salt or slow hash. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }

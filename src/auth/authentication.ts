@@ -1,5 +1,5 @@
-// Authenticates clients by bearer key (RFC 6750). If the database is unavailable the error is 503 and never 401: a valid key must not be
-// reported as invalid.
+// Authenticates clients by bearer key (RFC 6750). If the database is unavailable the error is 503 and never
+// 401: a valid key must not be reported as invalid.
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
@@ -10,8 +10,8 @@ import type { Client } from './client.js'
 /** Finds the client of a key that is not revoked, by the hash of the key. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>
 
-// A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot get lost. It costs each
-// instance one indexed query a second for each key in use.
+// A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot
+// get lost. It costs each instance one indexed query a second for each key in use.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
@@ -41,7 +41,7 @@ export class Authentication {
     return undefined
   }
 
-  /** Looks a key up, or joins a look-up in flight. Rejects with `invalid_api_key`, or the error of the query. */
+  /** Looks a key up, or joins such a look-up. Rejects with `invalid_api_key`, or the error of the query. */
   async lookUp(authorization: string | undefined): Promise<Client> {
     return this.#valid(await this.#keys.find(hashOf(authorization)))
   }
@@ -58,8 +58,8 @@ export class Authentication {
   }
 }
 
-// Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at once. The age counts from
-// before the query, because its result may have been outdated when it arrived.
+// Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at
+// once. The age counts from before the query, because its result may have been outdated when it arrived.
 class KeyCache {
   readonly #found = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   readonly #pending = new Map<

@@ -15,7 +15,7 @@ export interface Client {
 
 /**
  * Converts a stored key to its client.
- * @throws {RequestError} `unavailable` when the contract no longer has the plan, or the plan is custom and the key has no quotas
+ * @throws {RequestError} `unavailable` if the contract lacks the plan, or a custom plan's key has no quotas
  */
 export function toClient(key: ClientKey, limits: Limits): Client {
   const quotas = quotasOf(key, limits)

@@ -21,8 +21,8 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /**
- * Reads the configuration. Unlike the service, a command refuses misspelt variables: it would use another database, or create no role,
- * and exit 0.
+ * Reads the configuration. Unlike the service, a command refuses misspelt variables: it would use another
+ * database, or create no role, and exit 0.
  * @throws {OperatorError} naming every invalid or misspelt variable
  */
 export function readEnvironment(): Config {
@@ -32,16 +32,16 @@ export function readEnvironment(): Config {
 }
 
 /**
- * A command: resolves with its exit code, by default 0. When `interruption` is aborted it cleans up, for at most `cleanupTimeoutMs`, and
- * rejects.
+ * A command: resolves with its exit code, by default 0. When `interruption` is aborted it cleans up, for at
+ * most `cleanupTimeoutMs`, and rejects.
  */
 export type Command = (args: readonly string[], interruption: AbortSignal) => Promise<number | undefined>
 
 const cleanupTimeoutMs = 20_000
 
 /**
- * Runs the process as a command. The exit code is the command's own, 1 for an error, 2 for a `UsageError`, or 128 plus the number of the
- * signal that interrupted it. `--help` prints the usage.
+ * Runs the process as a command. The exit code is the command's own, 1 for an error, 2 for a `UsageError`, or
+ * 128 plus the number of the signal that interrupted it. `--help` prints the usage.
  */
 export function runCommand(usage: string, command: Command): void {
   const { requested } = listenForShutdown()
@@ -64,7 +64,8 @@ export function runCommand(usage: string, command: Command): void {
 }
 
 function messageOf(error: Error, usage: string): string {
-  if (isUsageError(error)) return `${usage}\n${error.message}\n` // the message last, where a terminal shows it
+  // The message last, where a terminal shows it.
+  if (isUsageError(error)) return `${usage}\n${error.message}\n`
   return `${explain(error)}\n`
 }
 

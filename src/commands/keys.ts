@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Creates, lists, shows and revokes API keys in the service's database, whether the service runs or not. Standard output is the result
-// alone: `create` prints only the key.
+// Creates, lists, shows and revokes API keys in the service's database, whether the service runs or not.
+// Standard output is the result alone: `create` prints only the key.
 
 import { pino } from 'pino'
 import { connect } from '../database/connect.js'

@@ -14,15 +14,17 @@ import { readEnvironment, runCommand, UsageError } from './command.js'
 
 const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
-Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that URL's
-role with its password, or updates it: the role may only read and write rows, and its statement timeout follows from
-HANDLER_TIMEOUT_MS. A password that a URL leaves out is the owner's in PGPASSWORD, the role's in SERVICE_PASSWORD.
+Applies missing migrations. With SERVICE_DATABASE_URL, the DATABASE_URL of the service, it also creates that
+URL's role with its password, or updates it: the role may only read and write rows, and its statement timeout
+follows from HANDLER_TIMEOUT_MS. A password that a URL leaves out is the owner's in PGPASSWORD, the role's in
+SERVICE_PASSWORD.
 
   --help  prints this help
 
 Examples:
   DATABASE_URL=postgres://owner:secret@localhost/store npm run migrate
-  DATABASE_URL=postgres://owner:secret@localhost/store SERVICE_DATABASE_URL=postgres://service:word@localhost/store npm run migrate
+  DATABASE_URL=postgres://owner:secret@localhost/store \\
+    SERVICE_DATABASE_URL=postgres://service:word@localhost/store npm run migrate
 
 Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `

@@ -23,7 +23,7 @@ export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green'
 
 export type Paint = (style: Style, text: string) => string
 
-/** Returns a function that styles text for a stream, or leaves it plain for a file, a pipe or with NO_COLOR. */
+/** Returns a function that styles text for a stream, or leaves it plain: a file, a pipe, NO_COLOR. */
 export function paintFor(stream: Pick<NodeJS.WriteStream, 'isTTY' | 'hasColors'>): Paint {
   const isColoured = stream.isTTY && stream.hasColors()
   // By default styleText validates process.stdout, whatever the stream.
@@ -33,7 +33,7 @@ export function paintFor(stream: Pick<NodeJS.WriteStream, 'isTTY' | 'hasColors'>
 export type Cell = string | { readonly text: string; readonly style: Style }
 
 /**
- * Formats rows below their titles, each column as wide as its longest cell. Truncates the widest columns to fit the width.
+ * Formats rows below their titles. Columns are as wide as their longest cells, the widest truncated to fit.
  * @param width of the terminal, in characters
  */
 export function table(

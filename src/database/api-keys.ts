@@ -37,7 +37,8 @@ function toDate(time: string | null): Date | null {
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   const [row] = await sql<{ id: bigint }[]>`
     insert into api_keys (hash, name, plan, per_minute, per_day, expires_at)
-    values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan}, ${key.perMinute}, ${key.perDay}, ${key.expiresAt})
+    values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan},
+      ${key.perMinute}, ${key.perDay}, ${key.expiresAt})
     returning id`
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
@@ -98,7 +99,7 @@ async function findClientKeys(sql: Sql, hashes: readonly string[]): Promise<(Cli
   return hashes.map((hash) => found.get(hash))
 }
 
-/** Counts the valid keys of each plan, those with quotas of their own separately, with the lowest of those quotas. */
+/** Counts the valid keys of each plan, and separately those with quotas, with the lowest of them. */
 export async function countPlans(
   sql: Sql,
 ): Promise<readonly (Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'> & { readonly keys: number })[]> {

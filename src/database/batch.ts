@@ -1,5 +1,5 @@
-// Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small statement costs PostgreSQL
-// and the driver more than its execution, and each write waits for the disk.
+// Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
+// statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
 import type { Sql } from './database.js'
 import { abandoned } from './driver/pool.js'
@@ -23,15 +23,15 @@ export interface BatchLimits {
 }
 
 /**
- * While two batches are in flight, inputs queue for the next, so batches grow with the load. Those of one iteration of the event loop may
- * be several batches: PostgreSQL runs the first while the process prepares the others.
+ * While two batches are in flight, inputs queue for the next: batches grow with the load. An iteration of the
+ * event loop may make several: PostgreSQL runs the first while the process prepares the others.
  */
 export const defaultLimits: BatchLimits = { inputs: 32, inFlightMax: 2 }
 
 // A transaction runs its statements one after the other.
 const oneBatch: BatchLimits = { inputs: Number.POSITIVE_INFINITY, inFlightMax: 1 }
 
-/** Returns a function for one input, which batches the inputs of simultaneous calls on a pool or a transaction. */
+/** Returns a function for one input, which batches simultaneous calls on a pool or a transaction. */
 export function batched<Input, Output>(
   run: Batch<Sql, Input, Output>,
   limits = defaultLimits,
@@ -69,7 +69,7 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-/** A queue of inputs, sent in batches: a full one at once, a smaller one at the end of the iteration of the event loop. */
+/** A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
@@ -81,7 +81,7 @@ export class BatchQueue<Target, Input, Output> {
     readonly limits = defaultLimits,
   ) {}
 
-  /** Returns the output for an input. Rejects with STATEMENT_ABANDONED if `signal` is aborted before the input is sent. */
+  /** Returns the output for an input; STATEMENT_ABANDONED if `signal` aborts before it is sent. */
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, signal, resolve, reject })
@@ -105,7 +105,7 @@ export class BatchQueue<Target, Input, Output> {
     }
   }
 
-  // Fills the batch only once it has a connection, so that no input is sent whose caller has stopped waiting by then.
+  // Fills the batch once it has a connection: no input is sent whose caller has stopped waiting by then.
   async #send(): Promise<void> {
     this.#inFlight++
     try {

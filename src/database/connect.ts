@@ -6,7 +6,7 @@ import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { migrationsFolder } from '../lib/paths.js'
-import type { Database, Pools, RootSql } from './database.js'
+import type { Database, RootSql } from './database.js'
 import { Connection, type MakeHandle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
@@ -33,8 +33,8 @@ const startRetryMs = 250
 const standbyRetryMs = 5_000
 
 /**
- * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and for
- * locks that other sessions hold.
+ * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and
+ * for locks that other sessions hold.
  * @param interruption aborts the startup, and leaves nothing running
  * @throws {Error} with what the operator can do, when the database cannot be used
  */
@@ -43,55 +43,22 @@ export async function connect(
   log: Logger,
   interruption: AbortSignal = new AbortController().signal,
 ): Promise<Database> {
-  const { databaseUrl, databaseReadUrl, handlerTimeoutMs } = config
-  const read = async (text: string | undefined, variable: string) => {
-    const url = text === undefined ? undefined : await readDatabaseUrl(text, variable)
-    if (url?.ignored.length)
-      log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
-    return url
-  }
-  const primary = await read(databaseUrl, 'DATABASE_URL')
+  const primary = await readUrl(config.databaseUrl, 'DATABASE_URL', log)
+  const standbys = await readUrl(config.databaseReadUrl, 'DATABASE_READ_URL', log)
   const embedded = primary === undefined ? await startEmbedded(config.dataDir, log, interruption) : undefined
   const make: Make = (options) =>
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
-  const servers = primary?.servers ?? new Servers()
-  const standbys = await read(databaseReadUrl, 'DATABASE_READ_URL')
-  let standbyRetry: NodeJS.Timeout | undefined
-  const connections = Math.floor(config.databaseConnections / config.workers)
-  let pools: Pools | undefined
-  let commands: RootSql | undefined
+  const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
+  const opened: Close[] = []
   const close = async (atOnce = new AbortController().signal) => {
-    clearInterval(standbyRetry)
-    const ends = Promise.all([commands?.end({ timeout: closeTimeoutSeconds }), pools && endPools(pools)])
-    await Promise.race([ends, untilAborted(atOnce)])
+    await Promise.race([Promise.all(opened.map((closeOne) => closeOne())), untilAborted(atOnce)])
     await embedded?.stop()
   }
-  const prepare = async () => {
-    const deadline = performance.now() + config.startTimeoutMs
-    await untilReachable(make, servers, deadline, log)
-    const { isPooled } = servers
-    const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
-    commands = sql
-    await checkEncoding(sql)
-    const patience = { timeoutMs: deadline - performance.now(), log, interruption }
-    const applied = await migrate(sql, migrationsFolder, patience).catch((error) => {
-      throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
-    })
-    const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
-    pools = createPools(make, handlerTimeoutMs, log, connections, servers, reads)
-    if (reads !== undefined) {
-      standbyRetry = setInterval(retryStandbys, standbyRetryMs, reads, pools.reads, log).unref()
-      void pools.reads.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
-    }
-    return { sql, pools, isPooled, applied }
-  }
   try {
-    const { applied, ...database } = await unlessAborted(prepare(), interruption)
-    if (applied.length > 0) log.info({ migrations: applied }, 'database migrated')
-    if (database.isPooled)
-      log.info('database is behind a connection pooler: prepared statements and pipelining are off')
+    const parts = { config, log, interruption, make, servers: primary?.servers ?? new Servers(), reads }
+    const database = await unlessAborted(open(parts, opened), interruption)
     return { ...database, embedded: embedded !== undefined, close }
   } catch (error) {
     await close(interruption)
@@ -99,7 +66,47 @@ export async function connect(
   }
 }
 
-// Handles use the standbys' URL. The primary's servers follow as a fallback, with the primary's login and TLS.
+type Close = () => Promise<void>
+
+interface OpenParts {
+  readonly config: Config
+  readonly log: Logger
+  readonly interruption: AbortSignal
+  readonly make: Make
+  readonly servers: Servers
+  readonly reads: Reads | undefined
+}
+
+// Adds to `opened` how to close each thing that it opens, for when it fails or is given up.
+async function open({ config, log, interruption, make, servers, reads }: OpenParts, opened: Close[]) {
+  const deadline = performance.now() + config.startTimeoutMs
+  await untilReachable(make, servers, deadline, log)
+  const { isPooled } = servers
+  if (isPooled) log.info('database is behind a connection pooler: prepared statements and pipelining are off')
+  const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
+  opened.push(() => sql.end({ timeout: closeTimeoutSeconds }))
+  await checkEncoding(sql)
+  const patience = { timeoutMs: deadline - performance.now(), log, interruption }
+  const migrations = await migrate(sql, migrationsFolder, patience).catch((error) => {
+    throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
+  })
+  if (migrations.length > 0) log.info({ migrations }, 'database migrated')
+  const connections = Math.floor(config.databaseConnections / config.workers)
+  const pools = createPools(make, config.handlerTimeoutMs, log, connections, servers, reads)
+  opened.push(() => endPools(pools))
+  if (reads !== undefined) opened.push(followStandbys(reads, pools.reads, log))
+  return { sql, pools, isPooled }
+}
+
+async function readUrl(text: string | undefined, variable: string, log: Logger) {
+  if (text === undefined) return undefined
+  const url = await readDatabaseUrl(text, variable)
+  if (url.ignored.length > 0)
+    log.warn({ parameters: url.ignored }, `${variable} has parameters that have no effect`)
+  return url
+}
+
+// Handles use the standbys' URL. The fallback is the primary's servers, with its login and TLS.
 function readsFrom(
   { url, login, servers }: DatabaseUrl,
   primary: DatabaseUrl,
@@ -114,7 +121,13 @@ function readsFrom(
   }
 }
 
-// While reads go to the primary: moves the pool back once a standby accepts a connection.
+// While reads go to the primary, moves the pool back once a standby connects. Returns how to stop.
+function followStandbys(reads: Reads, pool: Pool, log: Logger): Close {
+  const timer = setInterval(retryStandbys, standbyRetryMs, reads, pool, log).unref()
+  void pool.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
+  return async () => clearInterval(timer)
+}
+
 async function retryStandbys({ make, servers }: Reads, pool: Pool, log: Logger): Promise<void> {
   if (!servers.isFallback) return
   try {
@@ -148,8 +161,8 @@ async function untilReachable(make: Make, servers: Servers, deadline: number, lo
   }
 }
 
-// Uses a `Connection`, because a handle alone would retry for ever a server that hangs up, as a load balancer without a primary does.
-// Assumes a pooler, which rejects session settings: the connection finds out whether there is one.
+// With a `Connection`: a handle alone would retry for ever a server that hangs up, as a load balancer without
+// a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
 async function tryConnecting(make: Make, servers: Servers, log: Logger): Promise<void> {
   const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
@@ -161,13 +174,16 @@ async function checkEncoding(sql: RootSql): Promise<void> {
   const [row] = await sql<{ encoding: string }[]>`select current_setting('server_encoding') as encoding`
   if (row?.encoding === 'UTF8') return
   throw new OperatorError(
-    `The database "${sql.options.database}" has the encoding ${row?.encoding}, but must have UTF8.\nCreate one with: create database NAME template template0 encoding 'UTF8'`,
+    `The database "${sql.options.database}" has the encoding ${row?.encoding}, but must have UTF8.
+Create one with: create database NAME template template0 encoding 'UTF8'`,
   )
 }
 
 function mayNotMigrate(sql: RootSql, cause: unknown): Error {
+  const { message } = cause as Error
   return new OperatorError(
-    `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${(cause as Error).message}\nRun \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
+    `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${message}
+Run \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
     { cause },
   )
 }
@@ -176,16 +192,16 @@ function adviceOn(cause: unknown): string {
   if (isLoginRefused(cause))
     return 'Correct the user or the password in DATABASE_URL, or change them in PostgreSQL.'
   if (isTlsRefused(cause)) return 'Enable TLS on the server, or set sslmode=disable in DATABASE_URL.'
-  return 'Start the server or correct DATABASE_URL. Without DATABASE_URL the service runs an embedded PostgreSQL.'
+  return 'Start the server or correct DATABASE_URL. Without it the service runs an embedded PostgreSQL.'
 }
 
 // Names hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
-  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))]
-  const advice = adviceOn(cause)
+  const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))].join(', ')
+  const reason = (cause as Error).message || codeOf(cause)
   return new OperatorError(
-    `Cannot use database "${options[0]?.database}" at ${hosts.join(', ')}: ${(cause as Error).message || codeOf(cause)}\n${advice}`,
+    `Cannot use database "${options[0]?.database}" at ${hosts}: ${reason}\n${adviceOn(cause)}`,
     { cause },
   )
 }

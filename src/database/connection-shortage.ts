@@ -1,5 +1,5 @@
-// Distributes connections while PostgreSQL refuses some (max_connections, a role's connection limit): a pool that has none gets one from
-// the largest pool.
+// Distributes connections while PostgreSQL refuses some (max_connections, a role's connection limit): a pool
+// that has none gets one from the largest pool.
 
 import type { Logger } from 'pino'
 import type { Pool } from './driver/pool.js'
@@ -14,7 +14,7 @@ export class ConnectionShortage {
   // Pools without a connection: since when they wait, and whether another pool has retired one for them.
   readonly #starved = new Map<Pool, { readonly since: number; readonly isPromised: boolean }>()
 
-  /** @param waitMs how long a pool may wait for a connection of another: until the statements on it have finished or timed out */
+  /** @param waitMs how long a pool may wait for another's connection: until its statements have ended */
   constructor(
     readonly pools: () => readonly Pool[],
     readonly waitMs: number,

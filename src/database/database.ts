@@ -1,5 +1,6 @@
 // The database as the rest of the service sees it.
 
+import type postgres from 'postgres'
 import type { Handle } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 
@@ -8,16 +9,19 @@ export type { Sql } from './driver/sql.js'
 /** postgres.js with its own pool, for commands and migrations. */
 export type RootSql = Handle
 
+/** One of its transactions. */
+export type RootTransaction = postgres.TransactionSql<{ bigint: bigint }>
+
 export interface Database {
   /** For commands, startup checks and other work outside of requests. */
   readonly sql: RootSql
   readonly pools: Pools
   readonly embedded: boolean
-  /** Whether a connection pooler (PgBouncer) is in front of the database: each transaction may run in a different session. */
+  /** Whether a pooler (PgBouncer) is in front of the database: each transaction may have another session. */
   readonly isPooled: boolean
   /**
-   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the embedded server unless another
-   * process uses it.
+   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the
+   * embedded server unless another process uses it.
    */
   close(atOnce?: AbortSignal): Promise<void>
 }

@@ -1,11 +1,11 @@
-// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one that
-// waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up all of its
-// locks, and is tried again after a pause.
+// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one
+// that waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up
+// all of its locks, and is tried again after a pause.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { OperatorError } from '../lib/operator-error.js'
-import type { RootSql, Sql } from './database.js'
+import type { RootSql, RootTransaction, Sql } from './database.js'
 import { codeOf } from './unavailable.js'
 
 /** How long a transaction is tried while others hold the locks that it needs. */
@@ -44,7 +44,7 @@ const neverAborted = new AbortController().signal
 export async function beginPatiently<Result>(
   sql: RootSql,
   { timeoutMs = 20_000, log, interruption = neverAborted }: Patience,
-  run: (transaction: RootSql) => Promise<Result>,
+  run: (transaction: RootTransaction) => Promise<Result>,
 ): Promise<Result> {
   const deadline = performance.now() + timeoutMs
   let holders: readonly Holder[] = []
@@ -69,7 +69,7 @@ export async function beginPatiently<Result>(
 
 async function attempt<Result>(
   sql: RootSql,
-  run: (transaction: RootSql) => Promise<Result>,
+  run: (transaction: RootTransaction) => Promise<Result>,
   onblocked: (holders: readonly Holder[]) => void,
 ): Promise<Result> {
   const over = new AbortController()
@@ -81,7 +81,7 @@ async function attempt<Result>(
         select pg_backend_pid() as pid, case when version() like '%linux%'
           then set_config('client_connection_check_interval', ${String(clientCheckMs)}, true) end`
       void watch(sql, row?.pid ?? 0, over.signal, onblocked)
-      return run(transaction as unknown as RootSql)
+      return run(transaction)
     })
     return result as Result // postgres.js types it as an array of queries
   } finally {

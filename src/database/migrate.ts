@@ -1,4 +1,4 @@
-// Migrations: numbered SQL files, applied in one transaction. An advisory lock lets one instance at a time migrate.
+// Migrations: numbered SQL files, applied in one transaction, by one instance at a time: an advisory lock.
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -14,12 +14,12 @@ interface Migration {
   readonly checksum: string
 }
 
-/** The advisory lock held while the schema, roles or privileges are changed: an arbitrary number that nothing else uses. */
+/** The advisory lock for changes of schema, roles or privileges: a number that nothing else uses. */
 export const migrationLockId = 7_253_009_114
 
 /**
- * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in the database are ignored: an
- * older instance may start while a newer one runs.
+ * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in
+ * the database are ignored: an older instance may start while a newer one runs.
  * @returns the names of the migrations applied
  * @throws {OperatorError} when a file was edited after it was applied, or others hold the locks for too long
  */
@@ -54,9 +54,8 @@ async function applyMissing(sql: Sql, migrations: readonly Migration[]): Promise
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
   for (const { name, checksum } of migrations) {
     if ((applied.get(name) ?? checksum) !== checksum) {
-      throw new OperatorError(
-        `Migration ${name} was edited after it was applied. Restore it, and put the change into a new migration.`,
-      )
+      const advice = 'Restore it, and put the change into a new migration.'
+      throw new OperatorError(`Migration ${name} was edited after it was applied. ${advice}`)
     }
   }
   return migrations.filter(({ name }) => !applied.has(name))

@@ -9,8 +9,8 @@ import { Pool } from './driver/pool.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
 
-// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection covers the pauses of the
-// first. Writes are not pipelined: none waits for the commit of another, or for a lock that another waits for.
+// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection
+// covers the first's pauses. Writes are not: none waits for another's commit, or for its wait for a lock.
 const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
@@ -28,7 +28,7 @@ export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_s
 /**
  * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
  * - DateStyle, bytea_output: the formats that postgres.js parses
- * - default_transaction_isolation: of two requests with one Idempotency-Key, the second must see what the first committed
+ * - default_transaction_isolation: a second request with an Idempotency-Key must see the first's commit
  * - idle_session_timeout: closing an idle session would fail a statement that was just sent
  * - lock_timeout: statement_timeout limits the wait for a lock
  */
@@ -45,8 +45,8 @@ export const newerSetting = { transaction_timeout: '0' } as const
 export const closeTimeoutSeconds = 5
 
 /**
- * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A request's last statement is sent at
- * least so long before the deadline, so its outcome is known by then: no 503 is sent for a write that commits later.
+ * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A last
+ * statement is sent so long before the deadline: no 503 is sent for a write that commits later.
  */
 export function statementTimeoutMs(handlerTimeoutMs: number): number {
   return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
@@ -73,8 +73,6 @@ export function createPools(
   servers = new Servers([{}], 'primary', false),
   reads?: Reads,
 ): Pools {
-  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
-  const readTimeoutMs = timeoutMs + networkMarginMs
   // If one connection is lost, the others likely are, too: no request should have to find out for each.
   const retireAll = () => {
     for (const each of poolsOf(pools)) each.retireAll()
@@ -83,18 +81,29 @@ export function createPools(
     log.warn({ server, reason }, 'database primary changed')
     retireAll()
   }
-  if (reads !== undefined) {
-    const { servers } = reads
-    servers.onchange = (change) => {
-      const { reason = noAnswer } = change
-      if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
-      else log.info(change, 'reading from a standby')
-      pools.reads.retireAll()
-    }
+  if (reads !== undefined) followReads(reads.servers, log, () => pools.reads.retireAll())
+  const pool = poolMaker(handlerTimeoutMs, log, connections, () => poolsOf(pools), retireAll)
+  const primary = { make, servers }
+  const pools: Pools = {
+    keys: pool('keys', primary),
+    reads: pool('reads', reads ?? primary),
+    writes: pool('writes', primary),
   }
+  return pools
+}
+
+function poolMaker(
+  handlerTimeoutMs: number,
+  log: Logger,
+  connections: number,
+  pools: () => Pool[],
+  retireAll: () => void,
+) {
+  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+  const readTimeoutMs = timeoutMs + networkMarginMs
   const sizes = sizesOf(connections)
-  const shortage = new ConnectionShortage(() => poolsOf(pools), readTimeoutMs, log)
-  const pool = (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
+  const shortage = new ConnectionShortage(pools, readTimeoutMs, log)
+  return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
     new Pool({
       // PgBouncer before 1.21 may switch sessions between pipelined statements.
       depth: servers.isPooled ? 1 : depths[name],
@@ -110,13 +119,15 @@ export function createPools(
           ...hooks,
         }),
     })
-  const primary = { make, servers }
-  const pools: Pools = {
-    keys: pool('keys', primary),
-    reads: pool('reads', reads ?? primary),
-    writes: pool('writes', primary),
+}
+
+function followReads(servers: ReadServers, log: Logger, retire: () => void): void {
+  servers.onchange = (change) => {
+    const { reason = noAnswer } = change
+    if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
+    else log.info(change, 'reading from a standby')
+    retire()
   }
-  return pools
 }
 
 function poolsOf({ keys, reads, writes }: Pools): Pool[] {
@@ -143,8 +154,8 @@ export function timeoutSettings(timeoutMs: number) {
 }
 
 /**
- * The postgres.js options of every connection. Behind a pooler, session settings and prepared statements would be lost between
- * transactions: the role has the settings instead (`roles.ts`), and no statement is prepared.
+ * The postgres.js options of every connection. A pooler would lose session settings and prepared statements
+ * between transactions: the role has the settings (`roles.ts`), and none is prepared.
  */
 export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
   return {
@@ -152,7 +163,7 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
-    // postgres.js's defaults, which it would otherwise read from the environment: PGDEBUG puts values into errors.
+    // The defaults, which postgres.js would read from the environment: PGDEBUG puts values into errors.
     debug: false,
     max_pipeline: 100,
     prepare: !isPooled,

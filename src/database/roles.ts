@@ -1,8 +1,8 @@
-// The service's role may read and write rows, and change nothing else: no table, role or migration. It also has the session settings of
-// requests, because behind a pooler the service cannot set them itself.
+// The service's role may read and write rows, and change nothing else: no table, role or migration. It also
+// has the session settings of requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../lib/operator-error.js'
-import type { Database, RootSql } from './database.js'
+import type { Database, RootSql, RootTransaction } from './database.js'
 import { beginPatiently, type Patience } from './locks.js'
 import { migrationLockId } from './migrate.js'
 import {
@@ -19,7 +19,7 @@ export interface Login {
 }
 
 /**
- * Creates the role or changes its password, grants it privileges on all existing tables, and sets its settings.
+ * Creates the role or changes its password, grants it privileges on all tables, and sets its settings.
  * @throws {OperatorError} when other sessions hold the locks for too long
  */
 export async function prepareServiceRole(
@@ -45,23 +45,35 @@ export async function prepareServiceRole(
       select format('%s role %I with login password %L', ${row?.exists ? 'alter' : 'create'}::text,
         ${name}::text, ${password}::text) as text`
     await transaction.unsafe(verb?.text ?? '')
-    const [role, schema] = [transaction(name), transaction(search_path)]
-    await transaction`grant usage on schema ${schema} to ${role}`
-    await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
-    await transaction`grant usage, select on all sequences in schema ${schema} to ${role}`
-    await transaction`revoke insert, update, delete on schema_migrations from ${role}`
-    for (const [setting, value] of Object.entries(settings)) {
-      const [statement] = await transaction<{ text: string }[]>`
-        select format('alter role %I in database %I set %I = %L', ${name}::text, current_database(), ${setting}::text,
-          ${String(value)}::text) as text
-        from pg_settings where name = ${setting}`
-      if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
-    }
+    await grantRows(transaction, name, search_path)
+    for (const [setting, value] of Object.entries(settings))
+      await set(transaction, name, setting, String(value))
   })
 }
 
+async function grantRows(transaction: RootTransaction, roleName: string, schemaName: string): Promise<void> {
+  const [role, schema] = [transaction(roleName), transaction(schemaName)]
+  await transaction`grant usage on schema ${schema} to ${role}`
+  await transaction`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`
+  await transaction`grant usage, select on all sequences in schema ${schema} to ${role}`
+  await transaction`revoke insert, update, delete on schema_migrations from ${role}`
+}
+
+async function set(
+  transaction: RootTransaction,
+  role: string,
+  setting: string,
+  value: string,
+): Promise<void> {
+  const [statement] = await transaction<{ text: string }[]>`
+    select format('alter role %I in database %I set %I = %L',
+      ${role}::text, current_database(), ${setting}::text, ${value}::text) as text
+    from pg_settings where name = ${setting}`
+  if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
+}
+
 /**
- * Checks what the service needs of a pooler: transactions, and a role with the settings that the service cannot set itself.
+ * Checks what the service needs of a pooler: transactions, and a role with the settings it cannot set.
  * @throws {OperatorError} when a transaction fails or a setting is missing
  */
 export async function checkPooled(
@@ -78,15 +90,17 @@ export async function checkPooled(
     )
     .catch((cause: Error) => {
       throw new OperatorError(
-        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}\nSet the pooler to transaction or session pooling.`,
+        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
+Set the pooler to transaction or session pooling.`,
         { cause },
       )
     })
   const missing = missingOf(new Map(settings.map(({ name, setting }) => [name, setting])), timeouts)
   if (missing.length === 0) return
   throw new OperatorError(
-    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ${missing.join(', ')}.
-Run \`npm run migrate\` with this role in SERVICE_DATABASE_URL, then make the pooler reconnect (PgBouncer: RECONNECT).`,
+    `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ` +
+      `${missing.join(', ')}.\nRun \`npm run migrate\` with this role in SERVICE_DATABASE_URL, ` +
+      'then make the pooler reconnect (PgBouncer: RECONNECT).',
   )
 }
 

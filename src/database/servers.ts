@@ -1,4 +1,4 @@
-// The servers of a database. One is the primary, and accepts writes; failover changes which, so each new connection asks its server.
+// The servers of a database. One, the primary, accepts writes; failover changes which: each connection asks.
 
 import type tls from 'node:tls'
 import postgres from 'postgres'
@@ -26,14 +26,14 @@ export interface ServerState {
   readonly migrations: number
 }
 
-/** A change of the server in use, and why those tried before it were not accepted; undefined if none was, or none answered. */
+/** A change of the server in use, and why those tried before were not accepted, if any said so. */
 export interface ServerChange {
   readonly server: string
   readonly reason: string | undefined
 }
 
 export class Servers {
-  /** Called when a connection reaches a different server than the last one: the connections to that one are obsolete. */
+  /** Called when a connection reaches another server than the last: connections to that are obsolete. */
   onchange = (_change: ServerChange) => {}
   #first = 0
   #current: Server | undefined
@@ -67,7 +67,7 @@ export class Servers {
     return this.#current
   }
 
-  /** Whether a pooler is in front of the servers, by `prepare=false` in the URL or by the first connection. */
+  /** Whether a pooler is in front of the servers, by `prepare=false` or by the first connection. */
   get isPooled(): boolean {
     return this.#isPooled === true
   }
@@ -90,7 +90,7 @@ export class Servers {
   /**
    * Makes a server the current one if its state meets the target.
    * @param reason why the servers tried before it were not accepted
-   * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if a pooler has been put in front of it
+   * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if it now has a pooler
    */
   accept(server: Server, state: ServerState | undefined, { host, port }: Address, reason?: string): void {
     const address = `${host[0]}:${port[0]}`
@@ -121,7 +121,7 @@ export class ReadServers extends Servers {
   /** The standbys alone. */
   readonly standbys: Servers
 
-  /** @param isPooled whether a pooler is in front of any of them: a connection's options are fixed before it opens */
+  /** @param isPooled whether any of them has a pooler: a connection's options are fixed before it opens */
   constructor(
     standbys: readonly Server[],
     primaries: readonly Server[],
@@ -156,7 +156,7 @@ export interface DatabaseUrl {
 }
 
 /**
- * Reads DATABASE_URL or another variable with such a URL. postgres.js fills in missing parts from libpq's environment variables (PGHOST).
+ * Reads DATABASE_URL or another such variable. postgres.js completes it by libpq's variables (PGHOST).
  * @throws {OperatorError} when its sslmode is unknown or a certificate cannot be read
  */
 export async function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): Promise<DatabaseUrl> {
@@ -166,7 +166,7 @@ export async function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): 
   const { host, port, pass } = postgres(url).options
   const each = hosts.flatMap(({ name, port: own, address }) =>
     (name === undefined ? host : [name]).map((name, i) => ({
-      // Arrays, which postgres.js's types leave out. In a string, it takes the part after a colon of an IPv6 address for the port.
+      // Arrays, missing from postgres.js's types: in a string, an IPv6 address would end at its colon.
       host: [address ?? name] as unknown as string,
       port: [own ?? port[i] ?? 5432] as unknown as number,
       ...sslOf(name),

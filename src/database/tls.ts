@@ -1,5 +1,6 @@
-// TLS to PostgreSQL by libpq's URL parameters (PostgreSQL 18, section 32.19). postgres.js 3.4.9 differs from libpq: it reads no
-// certificate files, verifies the host name under `verify-ca`, too, and compares the certificate of an IP address with `localhost`.
+// TLS to PostgreSQL by libpq's URL parameters (PostgreSQL 18, section 32.19). postgres.js 3.4.9 reads no
+// certificate files, verifies the host name under `verify-ca`, and compares an address's certificate with
+// `localhost`.
 
 import { readFileSync } from 'node:fs'
 import tls from 'node:tls'

@@ -1,5 +1,5 @@
-// The codes of database errors: those of Node, postgres.js and this driver, and PostgreSQL's SQLSTATEs. Classifies
-// them: an outage (503), a refused connection, a rejected login.
+// The codes of database errors: those of Node, postgres.js and this driver, and PostgreSQL's SQLSTATEs.
+// Classifies them: an outage (503), a refused connection, a rejected login.
 
 /** An error with a code. */
 export function codedError(code: string, message: string): Error {

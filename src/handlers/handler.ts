@@ -1,6 +1,6 @@
-// The types of a handler: a function that receives a request of the contract and returns one of the declared responses. No Fastify, no
-// SQL. Its return type is written out, `Promise<Response<'getPet'>>`: in a function whose return type is inferred or given by the context,
-// TypeScript allows fields and headers that the contract does not declare.
+// The types of a handler: a function from a request of the contract to one of the declared responses. No
+// Fastify, no SQL. Its return type is written out, `Promise<Response<'getPet'>>`: where it is inferred or
+// given by the context, TypeScript allows fields and headers that the contract does not declare.
 
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'

@@ -27,8 +27,8 @@ export async function listPets(
   return { status: 200, headers: { Link: `<${path}?${next}>; rel="next"` }, body }
 }
 
-// A cursor contains the version of its format (`1`), the filter of the list, and the last id of the page. It is encoded so that
-// clients do not build cursors and depend on the format.
+// A cursor contains the version of its format (`1`), the filter of the list, and the last id of the page. It
+// is encoded so that clients do not build cursors and depend on the format.
 
 /** The cursor of the page after an id, in the list of one status or of all animals. */
 export function writeCursor(afterId: bigint, status: string | undefined): string {

@@ -1,5 +1,5 @@
-// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates the client, counts the
-// request against the rate limits, and refuses one that is over a limit, malformed, or for no route.
+// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates
+// the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authentication } from '../auth/authentication.js'
@@ -28,17 +28,9 @@ declare module 'fastify' {
     client: Client | undefined
     /** Why `client` is undefined. An operation that requires a client responds with it. */
     authenticationError: RequestError | undefined
-    /** `routeOptions`, which Fastify builds again on each access. Undefined without a route, or before the onRequest hooks. */
+    /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
-}
-
-/** Authenticates requests for the contract's paths, and counts them. */
-export interface Admission {
-  /** Sets `client` or `authenticationError`, and the rate-limit headers. Throws or rejects when a rate limit is exceeded. */
-  admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
-  /** Sets the rate-limit headers of a response to a request that was never counted, from what this process remembers. */
-  setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
 
 export interface AdmissionParts {
@@ -51,7 +43,7 @@ export interface AdmissionParts {
 /** Adds the admission hook. Routes must be added after it. */
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
   const { contract, loadShedder } = parts
-  const admission = createAdmission(parts)
+  const admission = new Admission(parts)
   const allowedMethods = collectMethods(app)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
@@ -73,45 +65,54 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.addHook('onRequest', (request, reply, done) => callbackify(() => receive(request, reply), done))
 }
 
-function createAdmission({ contract, authentication, rateLimiter, loadShedder }: AdmissionParts): Admission {
-  const countClient = (request: FastifyRequest, reply: FastifyReply, client: Client) => {
-    request.client = client
-    return rateLimiter.count(request, reply)
+/** Authenticates requests for the contract's paths, and counts them. */
+class Admission {
+  constructor(readonly parts: AdmissionParts) {}
+
+  /** Sets `client` or `authenticationError`, and rate-limit headers. Throws or rejects over a limit. */
+  admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void> {
+    const { contract, authentication } = this.parts
+    if (!isCounted(request, contract)) return undefined
+    let known: Client | undefined
+    try {
+      known = authentication.known(request.headers.authorization)
+    } catch (error) {
+      return this.#countAddress(request, reply, error)
+    }
+    return known ? this.#countClient(request, reply, known) : this.#lookUp(request, reply)
   }
-  // Not refused yet, because the operation may be public. An error other than a refusal fails the request without counting it.
-  const countAddress = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
-    if (!(error instanceof RequestError)) throw error
-    request.authenticationError = error
-    return rateLimiter.count(request, reply)
+
+  /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
+  setLastHeaders(request: FastifyRequest, reply: FastifyReply): void {
+    const { contract, authentication, rateLimiter } = this.parts
+    if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
+    request.client = authentication.recall(request.headers.authorization)
+    rateLimiter.setLastHeaders(request, reply)
   }
-  const lookUp = (request: FastifyRequest, reply: FastifyReply, authorization: string | undefined) => {
+
+  #lookUp(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { authentication, loadShedder } = this.parts
+    const { authorization } = request.headers
     // A key that this process has never found may be a guess.
     const lane = authentication.recall(authorization) ? 'work' : 'unknown keys'
     return loadShedder
       .run(() => authentication.lookUp(authorization), lane)
       .then(
-        (client) => countClient(request, reply, client),
-        (error) => countAddress(request, reply, error),
+        (client) => this.#countClient(request, reply, client),
+        (error) => this.#countAddress(request, reply, error),
       )
   }
 
-  return {
-    admit(request, reply) {
-      if (!isCounted(request, contract)) return undefined
-      const { authorization } = request.headers
-      let known: Client | undefined
-      try {
-        known = authentication.known(authorization)
-      } catch (error) {
-        return countAddress(request, reply, error)
-      }
-      return known ? countClient(request, reply, known) : lookUp(request, reply, authorization)
-    },
-    setLastHeaders(request, reply) {
-      if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
-      request.client = authentication.recall(request.headers.authorization)
-      rateLimiter.setLastHeaders(request, reply)
-    },
+  #countClient(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
+    request.client = client
+    return this.parts.rateLimiter.count(request, reply)
+  }
+
+  // Not refused yet: the operation may be public. Any other error fails the request without counting it.
+  #countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
+    if (!(error instanceof RequestError)) throw error
+    request.authenticationError = error
+    return this.parts.rateLimiter.count(request, reply)
   }
 }
 

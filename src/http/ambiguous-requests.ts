@@ -11,9 +11,10 @@ export function closeIfAmbiguous(request: IncomingMessage): boolean {
   return true
 }
 
-// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host, and it must be valid. A transfer coding other than chunked, or any
-// in HTTP/1.0, leaves the end of the body unknown. (The RFC suggests 501 for an unknown coding, but a 5xx would count as an error of the
-// service.) Of two Authorization or Content-Type headers Node takes the first, and a proxy may take the other.
+// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host, and it must be valid. A transfer coding
+// other than chunked, or any in HTTP/1.0, leaves the end of the body unknown. (The RFC suggests 501, but a
+// 5xx would count as the service's error.) Of two Authorization or Content-Type headers a proxy may take the
+// one that Node does not.
 function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   const seen = { host: 0, authorization: 0, 'content-type': 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {

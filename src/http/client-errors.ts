@@ -1,5 +1,5 @@
-// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. The response, with the usual error
-// body, is written to the socket.
+// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. The response,
+// with the usual error body, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
@@ -45,7 +45,7 @@ export class ClientErrors {
     else this.#refuseOnce(socket, error)
   }
 
-  /** A CONNECT gets 400, because this is not a proxy; Node's default closes its connection without a response. */
+  /** A CONNECT gets 400: this is no proxy. Node's default closes the connection without a response. */
   readonly connect = (request: IncomingMessage, stream: Duplex): void => {
     const socket = stream as Socket // always, on an HTTP server
     closeAfter(request) // Node has given the parser away
@@ -67,7 +67,7 @@ export class ClientErrors {
 
   #refuse(socket: Socket, error: NodeJS.ErrnoException): void {
     const fault = clientFault(error, this.contract)
-    // If the headers have arrived, Fastify has the request: respond through it, with its headers and its log line.
+    // If the headers have arrived, Fastify has the request: its response has headers and a log line.
     const incomplete = this.lifetimes.incompleteOn(socket)
     if (incomplete === undefined) this.#respond(socket, fault, error.code)
     else incomplete.fail(fault)

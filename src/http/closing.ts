@@ -6,16 +6,16 @@ import { closeAfterUpgrade, closeUnusedConnections, mustClose, watchConnections 
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Starts draining before `close`: from now on `/readyz` responds 503, and every response closes its connection. */
+    /** Starts draining before `close`: `/readyz` responds 503, and every response closes its connection. */
     announceClose(): void
   }
 }
 
 /**
- * Defers each request to the next iteration of the event loop. There are two reasons.
- * Node emits a request before it has read the rest of the packet: an early response would close the connection of a request that
- * has arrived completely, or precede a second response, when the body turns out to be malformed. And libuv keeps reading while more than a
- * thousand sockets are readable: clients that get an immediate response and send again would keep it there for seconds.
+ * Defers each request to the next iteration of the event loop. Node emits a request before it has read the
+ * rest of the packet: an early response would close the connection of a request that has arrived completely,
+ * or precede a second one, for a malformed body. And libuv reads on while more than a thousand sockets are
+ * readable: peers that send again at once would keep it there for seconds.
  */
 export function deferRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) =>
@@ -27,9 +27,9 @@ export function deferRequests(app: FastifyInstance): void {
 }
 
 /**
- * Makes `close` finish in spite of keep-alive. Fastify closes the connections that are idle when it closes, but not those that become
- * idle later: once closing, every response has `Connection: close`. So has a response that is sent before its whole request has
- * arrived. Returns a function that reports whether the server is closing.
+ * Makes `close` finish in spite of keep-alive. Fastify closes the connections that are idle then, but not
+ * those that become idle later: once closing, every response has `Connection: close`. So has one that is sent
+ * before its whole request has arrived. Returns a function that reports whether the server is closing.
  */
 export function addGracefulClose(app: FastifyInstance): () => boolean {
   const open = watchConnections(app.server)

@@ -1,29 +1,29 @@
-// Details of HTTP/1.1 connections that Node leaves open: half-closed sockets, bodies that never arrive, responses before the end of
-// the request.
+// Details of HTTP/1.1 connections that Node leaves open: half-closed sockets, bodies that never arrive,
+// responses before the end of the request.
 
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { afterReading } from '../lib/after-reading.js'
 
-// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection, and a client that is
-// still sending would lose the response (RFC 9112, section 9.6).
+// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection,
+// and a peer that is still sending would lose the response (RFC 9112, section 9.6).
 const lingerMs = 1_000
 
 /** Installs the server's connection listeners. Returns the open connections. */
 export function watchConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
-    // Node reads the address once, while the socket is connected. Without one the client has reset the connection before it was accepted:
-    // its requests could be neither counted nor answered.
+    // Node reads the address once, while the socket is connected. Without one the peer has reset the
+    // connection: its requests could be neither counted nor responded to.
     if (socket.remoteAddress === undefined) socket.destroy()
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  // A client may close its half after the request (RFC 9112, section 9.6). Node would run the request and not respond.
-  // The option is missing from its types.
+  // A peer may close its half after the request (RFC 9112, section 9.6). Node would run the request and not
+  // respond. The option is missing from its types.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // RFC 9110, section 10.1.1: send 100 when the body is first read. A request that is refused before then gets the final response
-  // instead.
+  // RFC 9110, section 10.1.1: send 100 when the body is first read. A request that is refused before then
+  // gets the final response instead.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue()
@@ -39,8 +39,8 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
 export const unusedMs = 100
 
 /**
- * Closes connections that have never received a byte, until stopped. Node does not count them as idle, so they would delay the
- * shutdown. A new connection has `unusedMs` to send something.
+ * Closes connections that have never received a byte, until stopped. Node does not count them as idle, so
+ * they would delay the shutdown. A new connection has `unusedMs` to send something.
  */
 export function closeUnusedConnections(open: ReadonlySet<Socket>): { stop(): void } {
   let unused: Socket[] = []
@@ -64,13 +64,13 @@ export function closeAfter(request: IncomingMessage): void {
   socket.destroySoon = () => lingeringClose(socket)
 }
 
-/** Whether the last request of a connection has arrived completely: what follows is discarded (RFC 9112, section 9.6). */
+/** Whether a connection's last request has arrived: what follows is discarded (RFC 9112, section 9.6). */
 export function hasReceivedLast(socket: Socket): boolean {
   const last = lastRequests.get(socket)
   return last !== undefined && (last.complete || last.method === 'CONNECT')
 }
 
-/** Makes a request with `Upgrade` the last: nothing upgrades (RFC 9110, section 7.8), but Node drops the bytes behind it. */
+/** Makes a request with `Upgrade` (RFC 9110, section 7.8) the last: Node drops the bytes behind it. */
 export function closeAfterUpgrade(request: IncomingMessage): void {
   if (request.headers.upgrade !== undefined) closeAfter(request)
 }
@@ -81,8 +81,8 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Whether the connection must close after the response: the request was made the last, or it has not arrived completely. The server
- * does not read the rest of a request that it has responded to, so it cannot find the next one.
+ * Whether the connection must close after the response: the request was made the last, or has not arrived
+ * completely. The rest of a request that has its response is not read, so the next one cannot be found.
  */
 export function mustClose(request: IncomingMessage): boolean {
   const { socket } = request
@@ -93,8 +93,8 @@ export function mustClose(request: IncomingMessage): boolean {
 }
 
 /**
- * Sends the last bytes of a connection, and closes it after `lingerMs` so that the client can read them.
- * @param rest whether to discard what the client still sends, or not to read it
+ * Sends the last bytes of a connection, and closes it after `lingerMs`, so that the peer can read them.
+ * @param rest whether to discard what the peer still sends, or not to read it
  */
 export function lingeringClose(socket: Socket, bytes = '', rest: 'discard' | 'unread' = 'discard'): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
@@ -108,12 +108,13 @@ export function lingeringClose(socket: Socket, bytes = '', rest: 'discard' | 'un
 export function afterResponses(socket: Socket, then: () => void): void {
   const current = currentResponse(socket)
   if (current === undefined || !current.req.complete) then()
-  else current.once('close', () => afterResponses(socket, then)) // the next response in the pipeline is current by then
+  // By then the next response in the pipeline is current.
+  else current.once('close', () => afterResponses(socket, then))
 }
 
 /**
- * Calls back if a request that has timed out is still incomplete after the next read: Node checks its timers before it reads what
- * arrived while the process was busy.
+ * Calls back if a request that has timed out is still incomplete after the next read: Node checks its timers
+ * before it reads what arrived while the process was busy.
  */
 export function ifStillIncomplete(socket: Socket, then: () => void): void {
   const before = currentResponse(socket)
@@ -131,8 +132,8 @@ export function responseHasStarted(socket: Socket): boolean {
 }
 
 /**
- * The response that is being written, or the first that will be; undefined if no request of the connection is in flight. Node stores it on
- * the socket. Its default clientError handler uses this property, which its types do not have.
+ * The response that is being written, or the first that will be; undefined if no request is in flight. Node's
+ * default clientError handler uses this property of the socket too, which its types do not have.
  */
 export function currentResponse(socket: Socket): ServerResponse | undefined {
   const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage

@@ -1,6 +1,6 @@
-// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header and never in a cookie, so no
-// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors is not enough: its hook does
-// not run for a request with a malformed URL, so a page could not read that 400.
+// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header, so no
+// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors
+// is not enough: its hook does not run for a malformed URL, so a page could not read that 400.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../openapi/index.js'
@@ -12,50 +12,49 @@ const preflightMaxAge = 600
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Sets the headers that let pages of allowed origins read a response. Undefined if no origin is allowed. */
+    /** Sets the headers that let pages of allowed origins read a response. Undefined if none is allowed. */
     setCorsHeaders: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   }
 }
 
-/** Answers preflights before rate limits are counted, and decorates the server with `setCorsHeaders`. */
+/** Responds to preflights before rate limits are counted, and decorates the server with `setCorsHeaders`. */
 export function addCors(app: FastifyInstance, origins: readonly string[], { operations }: Contract): void {
-  const allowed = new Set(origins)
-  const isAllowed = ({ headers }: FastifyRequest) =>
-    headers.origin !== undefined && allowed.has(headers.origin)
   const all = [...operations.values()]
-  const exposed = all.flatMap(({ responses }) =>
-    [...responses.values()].flatMap(({ headers }) => headers.map(({ name }) => name)),
-  )
-  const exposedHeaders = [...new Set(exposed)].join(', ')
-  const methods = [...new Set(all.map(({ method }) => method))].join(', ')
-
-  app.decorate('setCorsHeaders', allowed.size === 0 ? undefined : setHeaders)
-  if (allowed.size > 0) app.addHook('onRequest', answerPreflight)
-
-  function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  const responses = all.flatMap((operation) => [...operation.responses.values()])
+  const exposedHeaders = list(responses.flatMap(({ headers }) => headers.map(({ name }) => name)))
+  const methods = list(all.map(({ method }) => method))
+  const isAllowed = (origin: string | undefined) => origin !== undefined && origins.includes(origin)
+  const setHeaders = ({ headers: { origin } }: FastifyRequest, reply: FastifyReply) => {
     reply.header('vary', 'Origin')
-    if (!isAllowed(request)) return
-    reply.headers({
-      'access-control-allow-origin': request.headers.origin,
-      'access-control-expose-headers': exposedHeaders,
-    })
+    if (!isAllowed(origin)) return
+    reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders })
   }
-
-  // Allows every header that the page names: the operation itself validates headers.
-  function answerPreflight(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-    const { 'access-control-request-method': method, 'access-control-request-headers': headers } =
-      request.headers
-    const isPreflight = request.method === 'OPTIONS' && method !== undefined && isAllowed(request)
-    if (!isPreflight || closeIfAmbiguous(request.raw)) {
+  app.decorate('setCorsHeaders', origins.length === 0 ? undefined : setHeaders)
+  if (origins.length === 0) return
+  app.addHook('onRequest', (request, reply, done) => {
+    const isExpected = isPreflight(request) && isAllowed(request.headers.origin)
+    if (!isExpected || closeIfAmbiguous(request.raw))
       done() // admission refuses an ambiguous request
-      return
-    }
-    setCommonHeaders(request, reply)
-    reply.headers({
-      'access-control-allow-methods': methods,
-      'access-control-max-age': preflightMaxAge,
-      ...(headers !== undefined && { 'access-control-allow-headers': headers }),
-    })
-    reply.code(204).send()
-  }
+    else respondToPreflight(request, reply, methods)
+  })
+}
+
+function list(names: readonly string[]): string {
+  return [...new Set(names)].join(', ')
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}
+
+// Allows every header that the page names: the operation itself validates headers.
+function respondToPreflight(request: FastifyRequest, reply: FastifyReply, methods: string): void {
+  const named = request.headers['access-control-request-headers']
+  setCommonHeaders(request, reply)
+  reply.headers({
+    'access-control-allow-methods': methods,
+    'access-control-max-age': preflightMaxAge,
+    ...(named !== undefined && { 'access-control-allow-headers': named }),
+  })
+  reply.code(204).send()
 }

@@ -1,7 +1,7 @@
 // The HTTP server, with every limit and timeout of Fastify and Node.
 
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -22,7 +22,7 @@ import type { Lifetimes } from './lifetime.js'
 import { boundPipelines } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 
-// A client that sends its headers more slowly wastes a connection.
+// A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
@@ -51,19 +51,20 @@ export function createServer(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: clientErrors.clientError,
-    frameworkErrors: (error, request, reply) =>
-      void refuseUnroutable(error, request, reply, handleError).catch((err) => {
-        request.log.error({ err }, 'request failed') // an unhandled rejection would stop the process
-        request.raw.socket.destroy()
-      }),
+    frameworkErrors: createUnroutableHandler(handleError),
   })
-  app.server.maxConnections = config.connectionsMax
-  app.server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit, and Node would silently drop headers beyond the count
-  app.server.on('connect', clientErrors.connect)
-  boundPipelines(app.server)
+  configure(app.server, config, clientErrors)
   app.decorateRequest('reason', undefined)
   app.setErrorHandler(handleError)
   return app
+}
+
+// What Fastify has no option for.
+function configure(server: Server, { connectionsMax }: Config, { connect }: ClientErrors): void {
+  server.maxConnections = connectionsMax
+  server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit; Node would drop headers beyond a count
+  server.on('connect', connect)
+  boundPipelines(server)
 }
 
 function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config, { limits }: Contract) {
@@ -72,7 +73,7 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
     routerOptions: { maxParamLength: limits.url },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // For a socket without a byte in either direction: a client that does not read its response must not keep the connection forever.
+    // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
     connectionTimeout: requestTimeoutMs + handlerTimeoutMs,
     http: {
       maxHeaderSize: limits.header,
@@ -81,6 +82,14 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
       requireHostHeader: false, // checked at admission, whose 400 has the error body
     },
   }
+}
+
+function createUnroutableHandler(handleError: ErrorHandler): ErrorHandler {
+  return (error, request, reply) =>
+    void refuseUnroutable(error, request, reply, handleError).catch((err) => {
+      request.log.error({ err }, 'request failed') // an unhandled rejection would stop the process
+      request.raw.socket.destroy()
+    })
 }
 
 // Responds to a request with a malformed URL, for which Fastify runs no hooks: does what they would do.

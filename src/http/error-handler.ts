@@ -26,7 +26,8 @@ export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: Fast
 export function createErrorHandler(contract: Contract): ErrorHandler {
   return (error, request, reply) => {
     if (reply.sent) return // timed out: the client has its 503
-    if (request.raw.socket.destroyed && isUnavailable(error)) return // the client has gone, so its statements were abandoned
+    // The peer has gone, so its statements were abandoned.
+    if (request.raw.socket.destroyed && isUnavailable(error)) return
     request.server.admission.setLastHeaders(request, reply)
     const described = describe(error, request, contract)
     if (error === overload) request.reason = 'overload'

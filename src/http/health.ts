@@ -47,7 +47,7 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
     }
     if (!migrated) throw unavailable(new Error('migrations are missing'))
     if (reply.sent) return undefined // timed out meanwhile
-    // Without Redis the instance still serves, so the state of the counters is reported, not a reason for 503.
+    // The instance serves without Redis: the state of the counters is reported, and no reason for 503.
     return { status: 'ok', counters: counters.state() }
   })
 }

@@ -1,6 +1,6 @@
-// Tracks each request until it has its response, times out, or its connection closes. Fastify's own handlerTimeout creates an
-// AbortController for every request and aborts it at the end, which costs as much as the rest of the routing. And its onResponse hook,
-// like Node's `finish`, does not run when the connection was reset.
+// Tracks each request until it has its response, times out, or its connection closes. Fastify's own
+// handlerTimeout aborts an AbortController for every request, which costs as much as the rest of the routing;
+// its onResponse hook, like Node's `finish`, does not run when the connection was reset.
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -23,13 +23,13 @@ export interface Timeouts {
   readonly statementTimeoutMs: number
 }
 
-/** Called when the response of a request has been sent, or its connection has closed before: then it is aborted. */
+/** Called when a request's response is sent, or its connection closed before: then it is aborted. */
 export type OnEnd = (request: FastifyRequest, reply: FastifyReply, isAborted: boolean) => void
 
-// Added to the statement timeout, for the round trip: PostgreSQL starts the timeout when the statement arrives.
+// Added to the statement timeout, which PostgreSQL starts when the statement arrives.
 const margin = 0.25
 
-/** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for the request. */
+/** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for it. */
 export class Lifetime implements Signal {
   #timer: NodeJS.Timeout | undefined
   #lastStartMs = Number.POSITIVE_INFINITY
@@ -43,7 +43,7 @@ export class Lifetime implements Signal {
     if (hasArrived(reply.request.raw)) this.start()
   }
 
-  /** Starts the timer, unless it has started. Until then a request that is still arriving has Node's timeout, whose response is 408. */
+  /** Starts the timer, once. Until then a request that is still arriving has Node's timeout: 408. */
   start(): void {
     if (this.#timer !== undefined) return
     const { handlerTimeoutMs, statementTimeoutMs } = this.timeouts
@@ -51,7 +51,7 @@ export class Lifetime implements Signal {
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
   }
 
-  /** The response is sent, or the client has disconnected. */
+  /** The response is sent, or the peer has disconnected. */
   get isOver(): boolean {
     return this.#hasFailed || this.reply.sent || this.reply.request.raw.socket.destroyed
   }
@@ -115,7 +115,7 @@ export class Lifetimes {
   }
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    // In a busy process, the database's answer may have arrived and not been read yet: a request that was done must not get 503.
+    // The database's answer may have arrived and not been read yet: a request that is done must not get 503.
     const timeOut = (late: Lifetime) => afterReading(() => late.fail(this.#timeoutError()))
     const lifetime = new Lifetime(reply, this.timeouts, timeOut)
     let inFlight = this.#bySocket.get(socket)

@@ -1,5 +1,5 @@
 // Runs the requests of a connection one at a time. Node parses everything that it has read, which may be
-// thousands of pipelined requests, runs them all, and keeps the responses of a client that reads none of them.
+// thousands of pipelined requests, runs them all, and keeps the responses of a peer that reads none.
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -55,7 +55,7 @@ class Pipeline {
     }
   }
 
-  // Node's parser must get no bytes while Node has paused the socket, as it does for a client that does not
+  // Node's parser must get no bytes while Node has paused the socket, as it does for a peer that does not
   // read. Node resumes it itself. The property is missing from its types.
   #mustWait(): boolean {
     const response = currentResponse(this.socket)

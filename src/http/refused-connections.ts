@@ -1,4 +1,4 @@
-// Connections over a limit, which are closed without a response: Node enforces CONNECTIONS_MAX, this module CONNECTIONS_PER_ADDRESS_MAX.
+// Connections over a limit, closed without a response: CONNECTIONS_MAX by Node, the limit per address here.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'

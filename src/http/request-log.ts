@@ -1,5 +1,5 @@
-// One log line for each request: method, route, status, duration and the id of the key. Headers and the URL are not logged, because
-// either may contain a key.
+// One log line for each request: method, route, status, duration and the id of the key. Headers and the URL
+// are not logged, because either may contain a key.
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 
-/** Settles like the promise, or rejects with the signal's reason once that is aborted, whatever becomes of the promise. */
+/** Settles like the promise, or rejects with the signal's reason once that is aborted. */
 export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

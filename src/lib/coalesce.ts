@@ -3,8 +3,8 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /**
- * Returns a function for one input that calls `run` once for all inputs of an iteration of the event loop. `run` returns an output for
- * each input, in order.
+ * Returns a function for one input that calls `run` once for all inputs of an iteration of the event loop.
+ * `run` returns an output for each input, in order.
  */
 export function oncePerIteration<Input, Output>(
   run: (inputs: readonly Input[]) => Promise<readonly Output[]>,

@@ -18,7 +18,7 @@ export function integerRange(format: unknown): Range {
   return integerRanges[String(format)] ?? safeRange
 }
 
-/** Whether a double would round some integers of a format. All its integers are bigints then, so that the type does not depend on the value. */
+/** Whether a double would round integers of a format. Then all are bigints, whatever their value. */
 export function isBig(format: unknown): boolean {
   return integerRange(format)[1] > Number.MAX_SAFE_INTEGER
 }

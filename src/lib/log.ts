@@ -1,5 +1,5 @@
-// The log: pino's JSON lines on standard output, short coloured lines on a terminal. Logging never blocks or stops the service: the
-// lines of one iteration of the event loop are one write, and when writing fails (a full disk, a stopped reader) the service goes on.
+// The log: pino's JSON lines on standard output, short coloured lines on a terminal. It never blocks or stops
+// the service: an iteration writes once, and it goes on when writing fails (a full disk, a stopped reader).
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'

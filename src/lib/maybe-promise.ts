@@ -1,5 +1,5 @@
-// Synchronous when possible. A promise costs several microtasks, and most requests need none: the key is cached and the counters
-// are in memory. On this path functions return a MaybePromise, chained by thenMaybe and passed to Fastify by callbackify.
+// Synchronous when possible. A promise costs several microtasks, and most requests need none: key and
+// counters are in memory. They return a MaybePromise, for thenMaybe and, to Fastify, callbackify.
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
@@ -12,7 +12,7 @@ export function thenMaybe<T, U>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Runs a function and calls `done`, with its error if it throws or rejects: at once, unless the function returned a promise. */
+/** Runs a function and calls `done`, with its error if it throws or rejects: at once if it is synchronous. */
 export function callbackify(run: () => MaybePromise<void>, done: (error?: Error) => void): void {
   let result: MaybePromise<void>
   try {

@@ -3,7 +3,7 @@ export class OperatorError extends Error {
   override name = 'OperatorError'
 }
 
-/** The text to print for a fatal error: the message of an OperatorError or a PostgreSQL error, the stack of any other. */
+/** The text to print for a fatal error: an OperatorError's or PostgreSQL's message, another's stack. */
 export function explain(error: Error): string {
   if (error instanceof OperatorError) return error.message
   return error.name === 'PostgresError'

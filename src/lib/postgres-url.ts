@@ -1,5 +1,5 @@
-// PostgreSQL URLs as in libpq (PostgreSQL 18, sections 32.1.1.2 and 32.1.1.3), with one or several servers. JavaScript's `URL` allows one
-// host and one port, and no empty host.
+// PostgreSQL URLs as in libpq (PostgreSQL 18, sections 32.1.1.2 and 32.1.1.3), with one or several servers.
+// JavaScript's `URL` allows one host and one port, and no empty host.
 
 export interface PostgresHost {
   /** A name, an address, or the directory of a unix socket. Undefined: from the environment (PGHOST). */
@@ -39,8 +39,8 @@ const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i
 const portMax = 65_535
 
 /**
- * Parses a URL. The parameters host, port, user, password and dbname override the part before them; a single port applies to every host.
- * Other parameters of libpq become the driver's, or are ignored.
+ * Parses a URL. The parameters host, port, user, password and dbname override the part before them; a single
+ * port applies to every host. Other parameters of libpq become the driver's, or are ignored.
  * @throws {Error} with a message such as `must be a valid URL …`, which does not contain the URL
  */
 export function readPostgresUrl(text: string): PostgresUrl {
@@ -118,7 +118,7 @@ function portOf(text: string): number | undefined {
   throw new Error(`must be a URL with ports from 1 to ${portMax}`)
 }
 
-// `any` becomes `primary`, because the service writes. With several servers, an old primary may have been made read-only.
+// `any` becomes `primary`, because the service writes. Of several servers, an old primary may be read-only.
 function targetOf(attributes: string, areSeveral: boolean): PostgresTarget {
   if (attributes === 'any') return areSeveral ? 'read-write' : 'primary'
   if (attributes === 'primary' || attributes === 'read-write') return attributes

@@ -25,9 +25,9 @@ const paths = { server: /^\/?(\d*)$/, cluster: /^\/?(0?)$/, sentinel: /^\/([^/]+
 const ports = { server: 6379, cluster: 6379, sentinel: 26379 }
 
 /**
- * Parses `redis://host:6379/0`, `redis+cluster://host:6379,host:6379` or `redis+sentinel://host:26379,host:26379/master/0`, each with an
- * optional login (`user:password@`), and with `rediss` for TLS. The sentinels' own login is in the parameters `sentinel_username` and
- * `sentinel_password`. Returns undefined for any other URL.
+ * Parses `redis://host:6379/0`, `redis+cluster://host:6379,host:6379` or
+ * `redis+sentinel://host:26379,host:26379/master/0`, each with an optional login (`user:password@`), `rediss`
+ * for TLS. The sentinels' login is in `sentinel_username` and `sentinel_password`. Else undefined.
  */
 export function readRedisUrl(text: string): RedisUrl | undefined {
   const [, scheme = '', named, login = '', list, rest = ''] = form.exec(text) ?? []

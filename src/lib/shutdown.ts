@@ -1,4 +1,4 @@
-// Shutdown requests: signals and uncaught errors. The first requests a graceful shutdown, the second forces it.
+// Shutdown requests: signals, uncaught errors. The first requests a graceful shutdown, the second forces it.
 
 import os from 'node:os'
 import { OperatorError } from './operator-error.js'
@@ -6,7 +6,7 @@ import { OperatorError } from './operator-error.js'
 // Ctrl-C, `kill`, a closed terminal, and Ctrl-\.
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
-export type Signal = (typeof signals)[number]
+export type ShutdownSignal = (typeof signals)[number]
 
 /** The process was interrupted by a signal. */
 export class Interrupted extends OperatorError {
@@ -14,7 +14,7 @@ export class Interrupted extends OperatorError {
   /** The shell's exit code for the signal: 130 for SIGINT. */
   readonly exitCode: number
 
-  constructor(readonly signal: Signal) {
+  constructor(readonly signal: ShutdownSignal) {
     super(`Interrupted by ${signal}.`)
     this.exitCode = 128 + os.constants.signals[signal]
   }
@@ -26,13 +26,13 @@ export interface Shutdown {
   readonly requested: AbortSignal
   /** Aborted when the process should stop at once. */
   readonly forced: AbortSignal
-  /** Requests a graceful shutdown, like the signal, which may arrive as well. Does nothing once one was requested. */
-  request(signal: Signal): void
+  /** Requests a graceful shutdown, like the signal, which may arrive too. Does nothing the second time. */
+  request(signal: ShutdownSignal): void
   /** Forces the shutdown, like a second signal. */
   force(reason: Error): void
 }
 
-// npm forwards the Ctrl-C that the terminal has already sent to the whole process group, on a busy machine much later.
+// npm forwards the Ctrl-C that the terminal has sent to the process group, on a busy machine much later.
 const duplicateMs = 500
 
 /** Handles signals and uncaught errors, which no longer end the process by themselves. */
@@ -40,8 +40,8 @@ export function listenForShutdown(): Shutdown {
   const requested = new AbortController()
   const forced = new AbortController()
   const stop = (reason: Error) => (requested.signal.aborted ? forced : requested).abort(reason)
-  const lastMs = new Map<Signal, number>()
-  const receive = (signal: Signal) => {
+  const lastMs = new Map<ShutdownSignal, number>()
+  const receive = (signal: ShutdownSignal) => {
     const now = performance.now()
     if (now - (lastMs.get(signal) ?? Number.NEGATIVE_INFINITY) < duplicateMs) return
     lastMs.set(signal, now)

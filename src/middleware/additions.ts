@@ -1,5 +1,5 @@
-// What the service adds to its contract: its own paths, and the headers and errors of its parts, each made here by the part that sends
-// it. Startup checks a contract against them, and so does generate, which runs none of the parts.
+// What the service adds to its contract: its own paths, and the headers and errors of its parts, made here
+// for those that send them. Startup checks a contract against them, and generate, which runs none.
 
 import { randomUUID } from 'node:crypto'
 import { type Addition, anyError, type Contract, type RateLimits, RequestError } from '../openapi/index.js'
@@ -8,8 +8,9 @@ import { type Addition, anyError, type Contract, type RateLimits, RequestError }
 export const healthPaths = { live: '/healthz', ready: '/readyz' } as const
 
 /**
- * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants, because a plugin that computes them
- * for each request costs several times as much. In lower case, because Fastify takes longer to lower-case a name than to set it.
+ * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants: a plugin
+ * that computes them costs several times as much. In lower case, which Fastify would change at more cost than
+ * to set.
  */
 export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cache-control': 'no-store',
@@ -37,7 +38,7 @@ const http: Addition = {
 /** No key was sent: 401 with `WWW-Authenticate`. */
 export function missingKey(realm: string): RequestError {
   return new RequestError('missing_api_key', 'Send an API key: "Authorization: Bearer <API_KEY>".', {
-    headers: { 'WWW-Authenticate': `Bearer realm=${quoted(realm)}` },
+    headers: { 'WWW-Authenticate': bearer(realm) },
   })
 }
 
@@ -46,15 +47,15 @@ export function invalidKey(realm: string): RequestError {
   const description = 'The API key is mistyped, unknown, expired or revoked'
   return new RequestError('invalid_api_key', `${description}.`, {
     headers: {
-      'WWW-Authenticate': `Bearer realm=${quoted(realm)}, error="invalid_token", error_description="${description}"`,
+      'WWW-Authenticate': `${bearer(realm)}, error="invalid_token", error_description="${description}"`,
     },
   })
 }
 
-// A quoted-string (RFC 9110, section 5.6.4). Field values are ASCII.
-function quoted(text: string): string {
-  const ascii = text.normalize('NFKD').replace(/[^ -~]/g, '')
-  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
+// The realm is a quoted-string (RFC 9110, section 5.6.4). Field values are ASCII.
+function bearer(realm: string): string {
+  const ascii = realm.normalize('NFKD').replace(/[^ -~]/g, '')
+  return `Bearer realm="${ascii.replace(/["\\]/g, '\\$&')}"`
 }
 
 const authentication: Addition = {

@@ -1,4 +1,4 @@
-// Coalescing: a client's GETs of one URL that come in one iteration of the event loop are read, serialized and validated once.
+// Coalescing: a client's GETs of one URL in one iteration of the event loop share a run of the handler.
 
 import type { Sql } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'
@@ -12,14 +12,14 @@ interface Run {
 }
 
 /**
- * Lets requests for one URL share a run of the handler while it is in progress, if the response depends on the URL and the caller
- * alone. Nothing is cached, and no request gets a result that is older than itself: a request is handled after the iteration in which
- * it arrived (`deferRequests`), so those that find a run of this iteration arrived before it started.
+ * Lets requests share a run in progress if their response depends on the URL and the caller alone. Nothing is
+ * cached, and no result is older than its request: a request is handled after the iteration in which it
+ * arrived (`deferRequests`), so those that find a run of this iteration arrived before it started.
  */
 export function coalesced(pool: Pick<Pool, 'sqlUntil'>): Around<Sql> {
   return (respond, operation) => {
     if (!isCoalesced(operation)) return respond
-    // A map for each iteration: one that is added to and deleted from all the time is reallocated as often, and V8 links each old table to
+    // A map for each iteration: one that always changes is often reallocated, and V8 links each old table to
     // the next, so that their entries would live until a full garbage collection.
     let runs: Map<string, Run> | undefined
 
@@ -32,7 +32,7 @@ export function coalesced(pool: Pick<Pool, 'sqlUntil'>): Around<Sql> {
       }
       const key = `${request.client?.keyId} ${request.url}`
       const same = runs.get(key)
-      // Aborted: its callers have their responses, or have gone, and then its statement may have been abandoned.
+      // Aborted: its callers have their responses or have gone, and its statement may be abandoned.
       if (same !== undefined && !same.signal.aborted) {
         same.lifetimes.push(request.lifetime)
         return same.response

@@ -1,6 +1,6 @@
-// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction in which a handler runs also stores its
-// response, and a request with the same key gets that response again. Concurrent requests whose handlers each run one batched
-// statement share a transaction: a few statements serve them all. Handlers do not know of it.
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction of a handler also
+// stores its response, which a request with the same key gets again. Concurrent requests whose handlers each
+// run one batched statement share a transaction. Handlers do not know of it.
 
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -29,9 +29,9 @@ import { claimKeys, type IdempotencyKey, purgeResponses, storeResponses } from '
 const idempotencyHeader = 'idempotency-key'
 
 /**
- * Runs idempotent operations once for each `Idempotency-Key` of a caller, on one pool, and stores the responses for `keepHours`. A
- * handler may run again after a rollback, so it must do nothing but statements on its `sql`. Rejects with `idempotency_key_reused`,
- * `idempotency_key_in_use`, or the error of the handler.
+ * Runs idempotent operations once for each `Idempotency-Key` of a caller, on one pool, and stores the
+ * responses for `keepHours`. A handler may run again after a rollback, so it must do nothing but statements
+ * on its `sql`. Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or the error of the handler.
  */
 export function idempotent(pool: ConnectionSource, keepHours: number): Around<Sql> {
   pool.probes.add((sql) => storeResponses(sql, []))
@@ -108,7 +108,8 @@ async function respondToAll(
       sql,
       calls.filter((_, i) => known[i] === undefined),
     )
-    return known.map((each) => each ?? (responses.shift() as SerializedResponse)) // one for each that is unknown
+    // One for each that is unknown.
+    return known.map((each) => each ?? (responses.shift() as SerializedResponse))
   })
 }
 
@@ -127,8 +128,8 @@ async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<Seri
   return responses
 }
 
-// Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The rollback also makes the
-// transaction usable again after a statement failed and the handler turned its error into a refusal.
+// Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The
+// transaction is usable again even if the handler made the refusal of a failed statement.
 async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
   let refusal: SerializedResponse | undefined
   try {
@@ -144,9 +145,9 @@ async function runAlone(transaction: TransactionSql, { run }: Call): Promise<Ser
   }
 }
 
-// The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch is rolled back and each
-// call runs alone. The same when a handler runs more than one batched statement: what it reads first would not include what another
-// call is about to write, whatever it locks.
+// The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch
+// is rolled back and each call runs alone. The same when a handler runs more than one batched statement: what
+// it reads first would not include what another call is about to write, whatever it locks.
 async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
   let isMore = false
   const refuse = () => {
@@ -166,7 +167,7 @@ async function runTogether(sql: Sql, calls: readonly Call[]): Promise<Serialized
 
 const notShared = new Error('more than one batched statement cannot share a transaction')
 
-// The `sql` of one handler among several in a transaction: a batched statement may call `share` once, and any other use is refused.
+// The `sql` of one of the handlers in a transaction: a batched statement may call `share` once, and no more.
 function shareable(sql: Sql, refuse: () => never): Sql {
   let isUsed = false
   const share = () => {
@@ -197,8 +198,8 @@ function outsideUrl({ parameters }: Operation): readonly Parameter[] {
   )
 }
 
-// What makes a request the same is its operation, and its parameters and body as validated: how they were written makes no difference. A
-// response stored by a version that hashed something else gets its repetition a 422: nothing is done twice.
+// A request is the same if its operation, and its parameters and body as validated, are: not as they were
+// written. If another version hashed something else, a repetition gets 422: nothing is done twice.
 function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): Buffer {
   const { params, query, headers, cookies = {}, mediaType, body } = request
   const others = parameters.map(({ name, in: location }) => {

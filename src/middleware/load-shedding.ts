@@ -1,8 +1,8 @@
-// Load shedding: refuses requests beyond a limit before any work is done for them, so that the admitted ones are served in time.
+// Load shedding: refuses requests beyond a limit before any work, so that the others are served in time.
 
 import type { Around } from '../openapi/index.js'
 
-/** Thrown when a request is shed. One instance for all: a stack trace for each would be useless, and cost a twentieth of a refusal. */
+/** Thrown when a request is shed. One for all: a stack trace for each would cost a twentieth of a refusal. */
 export const overload = new Error('WORK_MAX requests are in flight')
 
 /**
@@ -37,7 +37,7 @@ export class LoadShedder {
   }
 
   /**
-   * Runs a handler or a look-up in a slot, which is released when it settles, even if its request has ended before.
+   * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
    * @throws `overload` if no slot is free
    */
   async run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {

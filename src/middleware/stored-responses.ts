@@ -54,7 +54,8 @@ async function findResponses(
   }
   const rows = await sql<Row[]>`
     select position, status, headers, body, fingerprint
-    from json_to_recordset(${requested}::text::json) as requested (position integer, api_key_id bigint, key text)
+    from json_to_recordset(${requested}::text::json)
+      as requested (position integer, api_key_id bigint, key text)
     cross join lateral (
       select status, headers, body, fingerprint
       from idempotent_answers
@@ -93,8 +94,8 @@ export async function storeResponses(
 }
 
 /**
- * Deletes responses older than `keepHours`, the oldest first, at most `limit`, and returns how many. Several instances may run it at once:
- * each skips the rows that another has locked.
+ * Deletes responses older than `keepHours`, the oldest first, at most `limit`, and returns how many. Several
+ * instances may run it at once: each skips the rows that another has locked.
  */
 export async function purgeResponses(sql: Sql, keepHours: number, limit: number): Promise<number> {
   const { count } = await sql`

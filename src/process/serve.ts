@@ -31,7 +31,7 @@ export interface ServeParts {
 export interface RunningService {
   /** Where it listens: `http://127.0.0.1:3000`. */
   readonly origin: string
-  /** Stops accepting requests after `SHUTDOWN_DELAY_MS`, and resolves once the accepted ones have their responses. */
+  /** Stops accepting requests after `SHUTDOWN_DELAY_MS`. Resolves when the accepted have their responses. */
   stop(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   })
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
-  // Resolve the name first: for `localhost` Fastify opens a second server, without our connection limits and shutdown.
+  // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.
   const { address: host } = await lookup(config.host)
   await app.listen({ host, port: config.port, backlog }).catch(explainListenError('PORT'))
   if (isWorker) reportHealth(healthOf(app))

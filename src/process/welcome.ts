@@ -5,7 +5,7 @@ import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
 import { type Contract, customPlan, fixedPlans } from '../openapi/index.js'
 
-/** Returns the message. At the first startup of an embedded database it creates a demo key, and shows it once. */
+/** Returns the message. At an embedded database's first startup it creates a demo key, and shows it once. */
 export async function welcome(
   contract: Contract,
   { sql, embedded }: Database,

@@ -1,5 +1,6 @@
-// An instance with several processes: a primary, which listens, counts and supervises, and workers, to which node:cluster
-// distributes the connections. When a worker exits or no longer responds, its requests in flight fail and the primary replaces it.
+// An instance with several processes: a primary, which listens, counts and supervises, and workers, to which
+// node:cluster distributes the connections. One that exits or no longer responds is replaced; its requests
+// fail.
 
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -9,14 +10,14 @@ import type { Config } from '../config.js'
 import { unlessAborted } from '../lib/abort.js'
 import type { Channel } from '../lib/channel.js'
 import { OperatorError } from '../lib/operator-error.js'
-import type { Signal } from '../lib/shutdown.js'
+import type { ShutdownSignal } from '../lib/shutdown.js'
 import type { GetHealth, Health } from '../telemetry/metrics-server.js'
 
 type Message =
   /** Worker to primary: the worker listens. */
   | { readonly type: 'listening'; readonly origin: string }
   /** Primary to worker: shut down gracefully. */
-  | { readonly type: 'stop'; readonly signal: Signal }
+  | { readonly type: 'stop'; readonly signal: ShutdownSignal }
   /** Primary to worker: log from this level on. */
   | { readonly type: 'log level'; readonly level: string }
   /** Primary to worker, and back: the worker's event loop runs. */
@@ -54,7 +55,7 @@ export class Workers {
   ) {}
 
   /**
-   * Starts the workers, and returns the origin where they listen. The first starts alone, so a startup error is reported once.
+   * Starts the workers. Returns where they listen. One starts first: it reports a startup error once.
    * @throws {OperatorError} when a worker does not start; the worker has reported why
    */
   async start(): Promise<string> {
@@ -65,10 +66,10 @@ export class Workers {
   }
 
   /**
-   * Shuts the workers down gracefully, and resolves when all have exited. One that is starting is killed: it might not hear, and has no
-   * requests.
+   * Shuts the workers down gracefully, and resolves when all have exited. One that is starting is killed: it
+   * might not hear, and has no requests.
    */
-  async stop(signal: Signal): Promise<void> {
+  async stop(signal: ShutdownSignal): Promise<void> {
     this.#end()
     const running = [...this.#running.keys()]
     const exits = running.map((worker) => once(worker, 'exit'))
@@ -86,7 +87,7 @@ export class Workers {
   }
 
   /**
-   * The response to a probe, over the channels, which need no client connection: that of a worker with status 200, or else of any.
+   * The response to a probe, over the channels, which need no connection: a worker's 200, or else any.
    * @throws {AggregateError} when no worker responds in time
    */
   async health(url: string): Promise<Health> {
@@ -115,8 +116,8 @@ export class Workers {
     return unlessAborted(response, timeout).finally(() => this.#asked.delete(id))
   }
 
-  // Counts in iterations of this process's event loop: time in which it, or the whole machine, was suspended does not count. A worker
-  // that starts loses the pings until it listens for them.
+  // Counts in iterations of this process's event loop: time in which it, or the whole machine, was suspended
+  // does not count. A worker that starts loses the pings until it listens for them.
   #ping(): void {
     for (const [worker, missed] of this.#running) {
       this.#running.set(worker, missed + 1)
@@ -141,22 +142,24 @@ export class Workers {
         }
       }
       worker.on('error', ({ message }) => {
-        // Without a pid the process was never created and emits no exit. Other errors are the channel's, as its worker exits.
+        // Without a pid the process never began and emits no exit. Other errors are its channel's.
         if (worker.process.pid === undefined) exited(message)
       })
       worker.on('message', (message: Message) => {
         if (!this.#running.has(worker)) return // sent before it exited
-        this.#running.set(worker, 0)
-        if (message.type === 'listening') {
-          this.#listening.add(worker)
-          resolve(message.origin)
-        }
-        if (message.type === 'health') this.#asked.get(message.id)?.(message.health)
-        const reply = this.reply(message)
-        if (reply !== undefined) worker.send(reply)
+        this.#hear(worker, message)
+        if (message.type === 'listening') resolve(message.origin)
       })
       worker.once('exit', (code, signal) => exited(signal ?? `exit code ${code}`))
     })
+  }
+
+  #hear(worker: Worker, message: Message): void {
+    this.#running.set(worker, 0)
+    if (message.type === 'listening') this.#listening.add(worker)
+    if (message.type === 'health') this.#asked.get(message.id)?.(message.health)
+    const reply = this.reply(message)
+    if (reply !== undefined) worker.send(reply)
   }
 
   async #replace({ process: { pid } }: Worker, reason: string): Promise<void> {
@@ -174,8 +177,9 @@ export class Workers {
   }
 }
 
-// node:cluster passes a worker one connection at a time, and keeps it open until the worker has accepted it: for ever, if the worker is
-// killed before. Returns a function that closes the last connection, which does nothing if it was accepted.
+// node:cluster passes a worker one connection at a time, and keeps it open until it is accepted: for ever, if
+// the worker is killed before. Returns how to close the last one, without effect if it was accepted. `send`
+// is replaced because no event tells which connection is passed.
 function followConnections({ process: child }: Worker): () => void {
   let last: { close?(): void } | undefined
   const send = child.send
@@ -186,7 +190,7 @@ function followConnections({ process: child }: Worker): () => void {
   return () => last?.close?.()
 }
 
-/** What this process does for its instance. With WORKERS=1 it serves alone, even under another cluster, such as that of `npm run dev`. */
+/** What this process does for its instance. With WORKERS=1 it serves alone, even in another cluster. */
 export function roleOf({ workers }: Pick<Config, 'workers'>): 'single' | 'primary' | 'worker' {
   if (workers === 1) return 'single'
   return cluster.isPrimary ? 'primary' : 'worker'
@@ -194,7 +198,8 @@ export function roleOf({ workers }: Pick<Config, 'workers'>): 'single' | 'primar
 
 /** A worker's channel to its primary. */
 export const primary: Channel = {
-  send: (message) => void process.send?.(message, undefined, undefined, () => {}), // node:cluster ends a worker without its primary
+  // An error needs no report: node:cluster ends a worker without its primary.
+  send: (message) => void process.send?.(message, undefined, undefined, () => {}),
   listen: (hear) => void process.on('message', hear),
 }
 
@@ -214,7 +219,7 @@ export function reportHealth(getHealth: GetHealth): void {
 }
 
 /** Follows the primary's shutdown and its log level, and responds to its pings. */
-export function followPrimary(log: Logger, stop: (signal: Signal) => void): void {
+export function followPrimary(log: Logger, stop: (signal: ShutdownSignal) => void): void {
   primary.listen((received) => {
     const message = received as Message
     if (message.type === 'stop') stop(message.signal)

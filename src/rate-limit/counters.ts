@@ -1,5 +1,5 @@
-// Where requests are counted: in this process, in the primary of its workers, or in Redis, where all instances share the counts.
-// While Redis is unavailable, each instance falls back to its own counters.
+// Where requests are counted: in this process, in the primary of its workers, or in Redis, where all
+// instances share the counts. While Redis is unavailable, each instance falls back to its own counters.
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'

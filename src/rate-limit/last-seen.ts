@@ -1,5 +1,5 @@
-// The windows that this process last saw of each client, from Redis or from its fallback. The next count starts from no less, so a
-// client's quotas and bans survive when Redis fails, recovers, or comes back empty.
+// The windows that this process last saw of each client, from Redis or from its fallback. The next count
+// starts from no less, so a client's quotas and bans survive when Redis fails, recovers, or comes back empty.
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
@@ -16,8 +16,8 @@ export class LastSeen {
   }
 
   /**
-   * Stores a client's windows. Responses may arrive out of order, so of each window the state with the higher count is kept.
-   * @param requestedAtMs when the windows were requested, from which their ttl counts so that none seems to last longer
+   * Stores a client's windows. Of each the higher count is kept: responses may arrive out of order.
+   * @param requestedAtMs when the windows were requested: their ttl counts from then
    */
   set(keyId: string, seen: KnownWindows, requestedAtMs: number): void {
     const atMs = requestedAtMs - 1 // both clocks count whole milliseconds

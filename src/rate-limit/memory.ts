@@ -66,7 +66,7 @@ interface Windows {
 // An attacker may have any number of addresses.
 const addressesMax = 50_000
 
-/** Evicts the clients and addresses that were least recently counted, separately: a flood of addresses evicts no client. */
+/** Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. */
 export class MemoryCounter implements LocalCounter {
   readonly #clients = createCache<Windows>(clientsMax)
   readonly #addresses = createCache<Window>(addressesMax)

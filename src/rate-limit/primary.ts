@@ -1,5 +1,5 @@
-// Counters of an instance with several workers: the primary process counts for all of them, so quotas are exact. The requests of one
-// iteration of a worker's event loop are sent to it as one message.
+// Counters of an instance with several workers: the primary process counts for all of them, so quotas are
+// exact. The requests of one iteration of a worker's event loop are sent to it as one message.
 
 import type { Client } from '../auth/client.js'
 import type { Channel } from '../lib/channel.js'
@@ -27,7 +27,7 @@ interface ResultMessage {
   readonly results: readonly unknown[]
 }
 
-/** The primary's side: returns the reply to a worker's message, or undefined if the message is not about counts. */
+/** The primary's side: returns the reply to a worker's message; undefined if it is not about counts. */
 export function createPrimaryCounters(limits: RateLimits): (message: unknown) => object | undefined {
   const counter = new MemoryCounter(limits.ban)
   const run = ({ method, args }: Call): unknown => Reflect.apply(counter[method], counter, args) ?? null

@@ -1,4 +1,5 @@
-// The rate limiter: counts each request of the contract's operations, sets the X-RateLimit headers, and rejects requests over quota.
+// The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
+// quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
@@ -40,26 +41,12 @@ const callersMax = 10_000
 
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
 export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
-  const lastWindows = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
-    callersMax,
-  )
-  const callerOf = (request: FastifyRequest) => request.client?.keyId ?? networkOf(clientAddress(request))
-
-  function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
-    const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
-    reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
-  }
-
-  function apply(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
-    const { windows, refusal } = decision
-    lastWindows.set(callerOf(request), { windows, atMs: elapsedMs() })
+  const last = new LastWindows()
+  const apply = (request: FastifyRequest, reply: FastifyReply, decision: Decision) => {
+    last.set(request, decision.windows)
     setHeaders(reply, decision)
-    if (refusal?.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
-    if (refusal === undefined) return
-    request.rateLimitRefusal = refusal
-    throw toRequestError(refusal)
+    if (decision.refusal !== undefined) refuse(request, decision.refusal)
   }
-
   return {
     count(request, reply) {
       const { client } = request
@@ -72,12 +59,41 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
       const { client } = request
-      const last = lastWindows.get(callerOf(request))
-      const windows = last ? last.windows.map((window) => aged(window, elapsedMs() - last.atMs)) : []
       const fresh = client ? [client.quotas.perMinute, client.quotas.perDay] : [anonymous.perMinute]
-      setHeaders(reply, { window: fullest(windows.length > 0 ? windows : fresh.map(unused)) })
+      setHeaders(reply, { window: fullest(last.get(request) ?? fresh.map(unused)) })
     },
   }
+}
+
+// The windows of each caller as they were last counted.
+class LastWindows {
+  readonly #callers = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
+    callersMax,
+  )
+
+  get(request: FastifyRequest): readonly WindowState[] | undefined {
+    const last = this.#callers.get(callerOf(request))
+    return last?.windows.map((window) => aged(window, elapsedMs() - last.atMs))
+  }
+
+  set(request: FastifyRequest, windows: readonly WindowState[]): void {
+    this.#callers.set(callerOf(request), { windows, atMs: elapsedMs() })
+  }
+}
+
+function callerOf(request: FastifyRequest): string {
+  return request.client?.keyId ?? networkOf(clientAddress(request))
+}
+
+function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
+  const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
+  reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
+}
+
+function refuse(request: FastifyRequest, refusal: Refusal): never {
+  if (refusal.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
+  request.rateLimitRefusal = refusal
+  throw toRequestError(refusal)
 }
 
 function toRequestError({ code, waitMs, reason }: Refusal): RequestError {

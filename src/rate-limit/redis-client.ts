@@ -1,6 +1,6 @@
 // ioredis clients that fail fast: for one server, a cluster, or the master that sentinels name.
 
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { RedisUrl } from '../lib/redis-url.js'
 
 // To connect, and for the reply to one command while others are replied to.
@@ -8,7 +8,7 @@ const commandTimeoutMs = 1_000
 /** The delay between two attempts to reach an unavailable Redis. */
 export const retryDelayMs = 250
 
-// Of the default reply mapping, 'legacy'. Clients name it explicitly, because inferring it over all commands takes tsc 4 s.
+// Of the default reply mapping, 'legacy': named, because inferring it over all commands takes tsc 4 seconds.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 /**
@@ -19,28 +19,11 @@ export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs:
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
   const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...login }
   if (kind === 'cluster')
-    return new Cluster<'legacy'>([...hosts], {
-      redisOptions: options,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      enableReadyCheck: false, // the probe checks more
-      dnsLookup: (address, callback) => callback(null, address), // keep the name, which TLS verifies
-      slotsRefreshTimeout: commandTimeoutMs,
-      retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
-      retryDelayOnClusterDown: 0,
-      clusterRetryStrategy: () => retryDelayMs,
-    })
-  const retry = {
-    db: database,
-    enableOfflineQueue: false,
-    enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
-    retryStrategy: () => retryDelayMs,
-    reconnectOnError: ({ message }: Error) => message.includes('READONLY'), // after a failover, to find the new master
-  }
-  if (kind === 'server') return new Redis<'legacy'>({ ...options, ...retry, ...hosts[0] })
+    return new Cluster<'legacy'>([...hosts], { ...clusterOptions, redisOptions: options })
+  const server = { ...options, ...serverOptions, db: database }
+  if (kind === 'server') return new Redis<'legacy'>({ ...server, ...hosts[0] })
   return new Redis<'legacy'>({
-    ...options,
-    ...retry,
+    ...server,
     sentinels: [...hosts],
     name: master as string, // readRedisUrl requires it
     sentinelUsername: sentinelLogin.username as string,
@@ -51,7 +34,26 @@ export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs:
   })
 }
 
-/** Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host accepts the connection. */
+const clusterOptions: ClusterOptions = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  enableReadyCheck: false, // the probe checks more
+  dnsLookup: (address, callback) => callback(null, address), // keep the name, which TLS verifies
+  slotsRefreshTimeout: commandTimeoutMs,
+  retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
+  retryDelayOnClusterDown: 0,
+  clusterRetryStrategy: () => retryDelayMs,
+}
+
+// Of a single server, and of the master that sentinels name.
+const serverOptions: Options = {
+  enableOfflineQueue: false,
+  enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
+  retryStrategy: () => retryDelayMs,
+  reconnectOnError: ({ message }) => message.includes('READONLY'), // after a failover, to find the new master
+}
+
+/** Connects to each host of a cluster or of sentinels. Returns the first error; undefined if one accepts. */
 export async function findConnectError(place: RedisUrl, timeoutMs: number): Promise<Error | undefined> {
   const { kind, hosts, login, sentinelLogin, isEncrypted } = place
   const options = {
@@ -89,18 +91,24 @@ function connectionOptions(timeoutMs: number, isEncrypted: boolean): Options {
   }
 }
 
+const closed = [
+  /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes)/,
+  /^(Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/,
+]
+
 /** Whether ioredis reports only that the connection ended; an `error` event has the cause. */
 export function isConnectionClosed({ message }: Error): boolean {
-  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|None of startup nodes|Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/.test(
-    message,
-  )
+  return closed.some((each) => each.test(message))
 }
 
-/** Whether retrying cannot help: a wrong login, permission, database, master name, certificate, or kind of server. */
+const misconfigured = [
+  /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:unknown command|No such master))/,
+  /(?:^|because )ERR (?:invalid password|(?:invalid )?DB index|The user executing the script can't)/,
+  /(?:^|because )ERR This instance has cluster support disabled/,
+]
+const certificateProblem = /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/
+
+/** Whether retrying cannot help: a wrong login, permission, database, master, certificate, kind of server. */
 export function isMisconfiguration({ message, code = '' }: NodeJS.ErrnoException): boolean {
-  return (
-    /(?:^|because )(?:WRONGPASS|NOAUTH|NOPERM|MOVED|ERR (?:invalid password|(?:invalid )?DB index|unknown command|The user executing the script can't|This instance has cluster support disabled|No such master))/.test(
-      message,
-    ) || /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/.test(code)
-  )
+  return misconfigured.some((each) => each.test(message)) || certificateProblem.test(code)
 }

@@ -1,5 +1,5 @@
-// The connection to Redis, and whether it is up. The first failed request marks it down; later requests do not wait for Redis until it
-// has replied to a probe.
+// The connection to Redis, and whether it is up. The first failed request marks it down; later requests do
+// not wait for Redis until it has replied to a probe.
 
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,7 +16,7 @@ import {
   retryDelayMs,
 } from './redis-client.js'
 
-// The commands that counting needs, so that a missing permission or a read-only server fails the probe and not a request.
+// The commands that counting needs: a missing permission or a read-only server fails the probe, no request.
 const probe = `
   redis.call('incrby', KEYS[1], 1)
   redis.call('pexpire', KEYS[1], 1000)
@@ -137,7 +137,8 @@ export class RedisConnection {
   #unusable(reason: string): OperatorError {
     const hosts = this.#place.hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
     return new OperatorError(
-      `cannot use Redis at ${hosts}: ${reason}\nFix the server or REDIS_URL (NODE_EXTRA_CA_CERTS: the file of a certificate authority), or unset REDIS_URL to count in memory.`,
+      `cannot use Redis at ${hosts}: ${reason}\nFix the server or REDIS_URL (NODE_EXTRA_CA_CERTS: ` +
+        'the file of a certificate authority), or unset REDIS_URL to count in memory.',
     )
   }
 

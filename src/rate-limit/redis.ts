@@ -150,8 +150,8 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return calls.map((call) => results.get(call) as ClientWindows | Error)
   }
 
-  // An explicit pipeline is one write, and unlike ioredis's automatic one does not wait for the previous pipeline. A cluster rejects a
-  // pipeline whose slots are on several servers or being moved; single calls are redirected to their slot.
+  // An explicit pipeline is one write, and unlike the automatic one does not wait for the previous. A cluster
+  // rejects one whose slots are on several servers or being moved; single calls are redirected to their slot.
   async #admitAll(calls: readonly Arguments[]): Promise<[Error | null, AdmitReply?][]> {
     if (this.#redis.isCluster)
       return Promise.all(

@@ -1,5 +1,5 @@
-// The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected request is counted in no
-// window, so a client that waits for Retry-After is admitted.
+// The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected
+// request is counted in no window, so a client that waits for Retry-After is admitted.
 
 import type { Client } from '../auth/client.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'

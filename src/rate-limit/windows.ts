@@ -30,7 +30,7 @@ export interface ClientWindows extends KnownWindows {
 export interface ClientCounter {
   /**
    * Counts a request in the minute and the day, unless the client is banned or one of the two is used up.
-   * @param known windows counted elsewhere, for example in Redis before it failed: no window starts below them
+   * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
    */
   count(client: Client, known?: KnownWindows): MaybePromise<ClientWindows>
   /** Counts a rejected request. Returns the ban if the request started one, or met one. */

@@ -19,7 +19,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
     buckets: secondsBuckets,
     registers: [registry],
   })
-  const inFlight = new Map<string, number>()
+  const inFlight = new Map(Object.keys(pools).map((name) => [name, 0]))
   new Gauge({
     name: 'animal_store_statements_waiting',
     help: 'Statements in flight or waiting for a connection',
@@ -31,7 +31,6 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   })
   const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
   for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
-    change(name, 0)
     pool.observe(() => {
       const startedAt = performance.now()
       change(name, 1)
@@ -61,7 +60,9 @@ export function measureConnections(registry: Registry, sql: Sql): void {
   })
   new Gauge({
     name: 'animal_store_database_connections',
-    help: 'Database connections of all instances by state: active, lock (waiting for one), idle, transaction (idle in one)',
+    help:
+      'Database connections of all instances by state: ' +
+      'active, lock (waiting for one), idle, transaction (idle in one)',
     labelNames: ['state'],
     registers,
     aggregator: 'max', // over workers, each of which counts all connections
@@ -73,7 +74,7 @@ export function measureConnections(registry: Registry, sql: Sql): void {
   })
 }
 
-/** Measures the replication lag of the standby that requests read from. Absent while they read from a primary. */
+/** Measures the lag of the standby that requests read from. Absent while they read from a primary. */
 export function measureReplicationLag(registry: Registry, reads: Pool): void {
   new Gauge({
     name: 'animal_store_replication_lag_seconds',
@@ -89,22 +90,25 @@ export function measureReplicationLag(registry: Registry, reads: Pool): void {
   })
 }
 
-// Zero if the standby streams and has replayed all it received. Otherwise the age of its last commit, an upper bound.
+// Zero if the standby streams and has replayed all. Otherwise the age of its last commit, an upper bound.
 async function findLag(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ lag: number | null }[]>`
-    select case when not pg_is_in_recovery() then null
-                when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() and exists (select from pg_stat_wal_receiver) then 0
-                else greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8
-           end as lag`
+    select case
+      when not pg_is_in_recovery() then null
+      when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
+        and exists (select from pg_stat_wal_receiver) then 0
+      else greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8
+    end as lag`
   return row?.lag ?? null
 }
 
 async function countConnections(sql: Sql): Promise<Record<string, number>> {
   const [row] = await sql<Record<string, number>[]>`
-    select count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,
-           count(*) filter (where wait_event_type = 'Lock')::int as lock,
-           count(*) filter (where state = 'idle')::int as idle,
-           count(*) filter (where state like 'idle in transaction%')::int as transaction
+    select
+      count(*) filter (where state = 'active' and wait_event_type is distinct from 'Lock')::int as active,
+      count(*) filter (where wait_event_type = 'Lock')::int as lock,
+      count(*) filter (where state = 'idle')::int as idle,
+      count(*) filter (where state like 'idle in transaction%')::int as transaction
     from pg_stat_activity
     where datname = current_database() and application_name = current_setting('application_name')`
   return { ...row }

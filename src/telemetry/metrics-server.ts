@@ -1,4 +1,4 @@
-// The metrics server, which clients need not reach. It serves health too, so that probes need no slot among the client connections.
+// The metrics server, which clients need not reach. It serves health too: probes need no slot among theirs.
 
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'

@@ -1,5 +1,5 @@
-// Prometheus metrics, on a separate port. Labels have few values: those of the contract (operations, statuses, plans), or a limited
-// number of keys.
+// Prometheus metrics, on a separate port. Labels have few values: those of the contract (operations,
+// statuses, plans), or a limited number of keys.
 
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
@@ -27,8 +27,8 @@ export interface MeasuredParts {
 const eventLoopPrecisionMs = 10
 
 /**
- * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the metrics server, which does
- * not listen yet; the application closes it.
+ * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the
+ * metrics server, which does not listen yet; the application closes it.
  */
 export function addMetrics(
   app: FastifyInstance,
@@ -56,7 +56,7 @@ function aggregateInPrimary(registry: Registry): void {
   new AggregatorRegistry()
 }
 
-/** Creates the primary's metrics server, which serves the workers' metrics in aggregate. It does not listen yet. */
+/** Creates the primary's metrics server, of the workers' metrics in aggregate. It does not listen yet. */
 export function createWorkersMetrics(log: FastifyBaseLogger, health: GetHealth): Server {
   const registry = new AggregatorRegistry()
   const metrics = () => registry.clusterMetrics()

@@ -30,7 +30,9 @@ export function measureRequests(registry: Registry, lifetimes: Lifetimes): void 
 function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
-    help: 'Request time by operation (none: not in the contract) and status (aborted: the connection closed before the response)',
+    help:
+      'Request time by operation (none: not in the contract) and status ' +
+      '(aborted: the connection closed before the response)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],

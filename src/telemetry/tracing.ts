@@ -1,5 +1,5 @@
-// OpenTelemetry tracing: one span per request. OpenTelemetry's packages read their variables (OTEL_*) themselves. @fastify/otel is not
-// used: it creates a span for each hook and handler, and never ends those of an aborted request.
+// OpenTelemetry tracing: one span per request. OpenTelemetry reads its variables (OTEL_*) itself.
+// @fastify/otel is not used: it makes a span for each hook, and never ends those of an aborted request.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -40,12 +40,12 @@ export interface TracedParts {
   readonly log: Logger
 }
 
-// The share of SHUTDOWN_TIMEOUT_MS for exporting the last spans, so that an unavailable collector does not exceed it.
+// Of SHUTDOWN_TIMEOUT_MS, for exporting the last spans: an unavailable collector must not exceed it.
 const flushShare = 0.2
 
 /**
- * Traces every request except probes, in the trace of its `traceparent` (W3C Trace Context) or a new one. Closing the server exports the
- * remaining spans.
+ * Traces every request except probes, in the trace of its `traceparent` (W3C Trace Context) or a new one.
+ * Closing the server exports the remaining spans.
  */
 export function addTracing(app: FastifyInstance, { config, contract, lifetimes, log }: TracedParts): void {
   const provider = createProvider(contract, log)

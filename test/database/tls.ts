@@ -14,7 +14,7 @@ import { createDatabase, testConfig } from '../fixtures/service.js'
 const folder = path.join(projectRoot, 'test/fixtures/tls')
 const authority = path.join(folder, 'ca.pem')
 
-/** Starts a TLS proxy in front of the database that speaks PostgreSQL's SSLRequest, with a certificate of the test's own authority. */
+/** Starts a proxy to the database with PostgreSQL's SSLRequest, and a certificate of the test's authority. */
 async function startTls(t: Test, { options }: RootSql, certificate: 'address' | 'name') {
   const [key, cert, ca] = [`${certificate}.key`, `${certificate}.pem`, 'ca.pem'].map((name) =>
     readFileSync(path.join(folder, name)),

@@ -1,4 +1,4 @@
-// The hosts' CI definitions call .ci/run on the image's Node, and the update bot holds back what CONTRIBUTING.md says.
+// The hosts' CI calls .ci/run on the image's Node, and the update bot holds back what CONTRIBUTING.md says.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,6 @@
-// What an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server over HTTP, without changes in src/ unless the
-// table has some. Edits that do not affect each other share a copy of the project and a server.
+// What an edit of openapi.yaml does to `npm run generate`, to the compiler, and to the server over HTTP,
+// without changes in src/ unless the table has some. Edits that do not affect each other share a copy and a
+// server.
 
 import { cpSync } from 'node:fs'
 import path from 'node:path'

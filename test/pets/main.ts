@@ -52,7 +52,8 @@ async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   return sql
 }
 
-// For tests that do not change the database: it runs as long as this file, so that no service has to create, start or stop it.
+// For tests that do not change the database: it runs as long as this file, so that no service has to create,
+// start or stop it.
 const sharedDir = dataDirectory(t)
 const shared = await connect(testConfig({ DATA_DIR: sharedDir }), silent)
 t.teardown(() => shared.close())

@@ -1,4 +1,4 @@
-// Runs the blocks of README.md and of each page of docs/ in order, and compares their output with the output shown.
+// Runs the blocks of README.md and of each page of docs/ in order, and compares their output with that shown.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -124,7 +124,7 @@ function environment(scratch: string): Record<string, string> {
   }
 }
 
-/** Starts the service if a page calls it. `reveal` replaces the addresses shown with the real ones, `hide` does the reverse. */
+/** Starts the service if a page calls it. `reveal` makes the addresses shown real, `hide` the reverse. */
 async function startFor(t: Test, project: string, blocks: readonly Block[]) {
   const text = blocks.map((block) => (block.notRun === undefined ? block.text : '')).join('')
   if (!text.includes(shownOrigin)) return { hide: same, reveal: same }

@@ -79,7 +79,8 @@ export function cutConnections(environment: Environment, times: number): Promise
 }
 
 /**
- * Locks the pets table repeatedly, while more client connections than WORK_MAX send requests and are reset. Their slots must be released.
+ * Locks the pets table repeatedly, while more connections than WORK_MAX send requests and are reset. Slots
+ * must be released.
  */
 export async function resetConnections(environment: Environment, times: number): Promise<Report> {
   const metricsPort = await freePort()
@@ -133,7 +134,7 @@ async function requestsInFlight(environment: Environment, url: string): Promise<
   }
 }
 
-/** Locks the pets table beyond HANDLER_TIMEOUT_MS. Refused creates must not be executed when the lock is released. */
+/** Locks the pets table beyond HANDLER_TIMEOUT_MS. Refused creates must not be executed later. */
 export function abandonWork(environment: Environment, times: number): Promise<Report> {
   const { database, bounds } = environment
   const env = { HANDLER_TIMEOUT_MS: String(bounds.refusedMs) }

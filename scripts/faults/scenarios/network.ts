@@ -33,7 +33,7 @@ export function losePackets(environment: Environment, forMs: number): Promise<Re
   )
 }
 
-/** Makes the open connections to PostgreSQL unresponsive, as when a firewall forgets them or an address moves. New ones work. */
+/** Makes the open connections to PostgreSQL unresponsive, as when a firewall forgets them. New ones work. */
 export function forgetConnections(environment: Environment, times: number): Promise<Report> {
   const { recoveryMs, slackMs } = environment.bounds
   const title = `connections to PostgreSQL unresponsive ${times} times`

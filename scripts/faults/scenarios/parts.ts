@@ -11,7 +11,7 @@ import type { Load } from '../load.js'
 /** Shorter than any freeze or packet loss, so that some requests time out. */
 export const shortTime = { HANDLER_TIMEOUT_MS: '2000' }
 
-/** After which an unresponsive connection is closed with `shortTime`: a second for the statement and a second for the network. */
+/** When an unresponsive connection is closed with `shortTime`: a second each for statement and network. */
 export const unresponsiveMs = 2_000
 
 /** A service under load. */
@@ -43,7 +43,7 @@ export async function withService(
   }
 }
 
-/** Resolves when a read and a create succeed, with the milliseconds until then. Responses already under way do not count. */
+/** Resolves when a read and a create sent from now on succeed, with the milliseconds until then. */
 export function readAndCreated(environment: Environment, ledger: Ledger): Promise<number> {
   return timed(async () => {
     await environment.delay(50)
@@ -78,7 +78,7 @@ export function within(boundMs: number, tookMs: number, what: string): string[] 
   return unless(tookMs < boundMs, `it took ${tookMs} ms ${what}`)
 }
 
-/** The violations of a scenario that locks the pets table beyond HANDLER_TIMEOUT_MS: refused creates must not be executed later. */
+/** The violations of pets locked beyond HANDLER_TIMEOUT_MS: refused creates that were executed. */
 export function executedLate({ unknown, unknownStored }: Balance): string[] {
   return [
     ...unless(unknown > 0, 'no create met a lock'),

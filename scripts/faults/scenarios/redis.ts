@@ -28,7 +28,7 @@ export function loseRedis(environment: Environment, times: number, frozenMs: num
   })
 }
 
-/** Kills the master of a Redis cluster that has the counts, until its replica is promoted. No client may notice. */
+/** Kills the Redis cluster's master with the counts, until its replica is promoted. No client may notice. */
 export function failOverRedis(environment: Environment): Promise<Report> {
   const title = 'a master of a Redis cluster killed, and its replica promoted'
   return withRedis(environment, title, RedisCluster, async (cluster, { origin, load, ledger }) => {

@@ -51,7 +51,7 @@ export function killWorkers(environment: Environment, times: number): Promise<Re
   })
 }
 
-/** Freezes a worker of an instance, which its primary kills and replaces. Requests that it has accepted end with its connections. */
+/** Freezes a worker, which its primary kills and replaces. Its requests end with its connections. */
 export function freezeWorker({ database, bounds, clients, interruption }: Environment): Promise<Report> {
   const patient = { ...bounds, slackMs: frozenMs + bounds.slackMs }
   const environment = new Environment(database, patient, clients, interruption)

@@ -1,5 +1,5 @@
-// Exact integers for hey-api's client. Its transformers convert a number or a string to a bigint, so an integer that a number would
-// round is passed to them as a string.
+// Exact integers for hey-api's client. Its transformers convert a number or a string to a bigint, so an
+// integer that a number would round is passed to them as a string.
 
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json'
 import type { Config } from './client/client'

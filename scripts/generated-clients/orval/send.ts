@@ -1,4 +1,4 @@
-// Sends the requests of orval's client, instead of axios, with exact integers. Throws error responses with the contract's Error.
+// Sends the requests of orval's client, instead of axios, with exact integers. Throws the contract's Error.
 
 import { isLosslessNumber, parse, stringify } from 'lossless-json'
 import type { Error as ErrorBody } from './client'

@@ -1,4 +1,4 @@
-// Exact integers for openapi-generator's TypeScript client: a fetch that reads them, and a class that writes them.
+// Exact integers for openapi-generator's TypeScript client: a fetch reads them, a class writes them.
 
 import { isLosslessNumber, parse, stringify } from 'lossless-json'
 import { AnimalsApi, type InitOverrideFunction, type RequestOpts } from './client'
@@ -20,7 +20,7 @@ function toExact(key: string, value: unknown): unknown {
 
 /** The client, writing a bigint as an exact number. */
 export class ExactAnimalsApi extends AnimalsApi {
-  // The client sends a blob unchanged. It would pass anything else to JSON.stringify, which throws on a bigint.
+  // The client sends a blob unchanged. For anything else it calls JSON.stringify, which throws on a bigint.
   protected override request(context: RequestOpts, init?: RequestInit | InitOverrideFunction) {
     if (context.body === undefined) return super.request(context, init)
     return super.request({ ...context, body: new Blob([stringify(context.body) ?? '']) }, init)

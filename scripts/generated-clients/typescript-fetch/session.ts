@@ -1,4 +1,4 @@
-// A session with the client that openapi-generator generates for TypeScript. Exits with 1 at the first unexpected result.
+// A session with openapi-generator's client for TypeScript. Exits with 1 at the first unexpected result.
 
 import { Configuration, ErrorCode, type ModelError, PetStatus, ResponseError } from './client'
 import { ExactAnimalsApi, fetchExactly } from './exact'

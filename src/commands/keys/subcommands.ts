@@ -103,7 +103,8 @@ function create(terms: KeyTerms, json: boolean): Subcommand {
     await sql.begin(async (transaction) => {
       const id = await insertApiKey(transaction, { ...terms, hash: hashApiKey(key) })
       if (!json) process.stderr.write(`Key ${id} of plan ${terms.plan}, shown only once:\n`)
-      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`) // before the commit: a key that could not be printed is not stored
+      // Before the commit: a key that could not be printed is not stored.
+      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`)
     })
   }
 }

@@ -1,5 +1,5 @@
-// Random animals that look like a store's: common names, breeds that match their category, frequent and rare categories. The same seed gives
-// the same animals.
+// Random animals that look like a store's: common names, breeds that match their category, frequent and rare
+// categories. The same seed gives the same animals.
 
 import type { PetStatus } from '../../../generated/types.js'
 
@@ -24,16 +24,15 @@ const categories: readonly (readonly [share: number, breeds: string])[] = [
   [1, 'Alpaca,Fjord Horse,Pygmy Goat,Shetland Pony,Valais Blacknose'],
 ]
 const givenNames =
-  `Ada,Alfie,Amber,Angus,Apollo,Archie,Ariel,Aske,Bailey,Bandit,Bärli,Basil,Bean,Bella,Benji,Biscuit,Blue,
-Bo,Boris,Bramble,Bruno,Buddy,Caspian,Charlie,Chester,Chloé,Cinnamon,Cleo,Clover,Coco,Cookie,Cosmo,Daisy,Dante,Dexter,Diego,
-Dolly,Duke,Ella,Elsa,Ember,Fauna,Felix,Fern,Figaro,Finn,Fiona,Florence,Frida,George,Ginger,Gizmo,Grace,Gulliver,Gus,Harley,
-Hazel,Henry,Honey,Hugo,Indigo,Iris,Ivy,Jack,Jasper,Jazz,Juno,Kiki,Kiwi,Leo,Lili,Loki,Lola,Louie,Lucky,Lucy,Luna,Maggie,
-Mango,Maple,Marlowe,Max,Merlin,Mia,Milo,Minnie,Misty,Mocha,Molly,Momo,Monty,Nala,Niko,Noodle,Nova,Olive,Oliver,Oreo,Oscar,
-Otis,Otto,Pablo,Peanut,Pearl,Penny,Pepper,Percy,Phoebe,Pickle,Pip,Pixel,Pluto,Poppy,Quincy,Radar,Remy,Rex,Rocky,Romeo,Rosie,
-Ruby,Rusty,Sadie,Sage,Sam,Saffron,Scout,Shadow,Simba,Skye,Smokey,Snowball,Sophie,Sprout,Stella,Sushi,Tango,Teddy,Thor,
-Tilly,Toby,Tofu,Tulip,Uma,Vera,Violet,Waffles,Walnut,Willow,Winnie,Wren,Yuki,Zara,Zelda,Ziggy,Zoë`.split(
-    /,\n?/,
-  )
+  `Ada,Alfie,Amber,Angus,Apollo,Archie,Ariel,Aske,Bailey,Bandit,Bärli,Basil,Bean,Bella,Benji,Biscuit,Blue,Bo,
+Boris,Bramble,Bruno,Buddy,Caspian,Charlie,Chester,Chloé,Cinnamon,Cleo,Clover,Coco,Cookie,Cosmo,Daisy,Dante,
+Dexter,Diego,Dolly,Duke,Ella,Elsa,Ember,Fauna,Felix,Fern,Figaro,Finn,Fiona,Florence,Frida,George,Ginger,Gizmo,
+Grace,Gulliver,Gus,Harley,Hazel,Henry,Honey,Hugo,Indigo,Iris,Ivy,Jack,Jasper,Jazz,Juno,Kiki,Kiwi,Leo,Lili,
+Loki,Lola,Louie,Lucky,Lucy,Luna,Maggie,Mango,Maple,Marlowe,Max,Merlin,Mia,Milo,Minnie,Misty,Mocha,Molly,Momo,
+Monty,Nala,Niko,Noodle,Nova,Olive,Oliver,Oreo,Oscar,Otis,Otto,Pablo,Peanut,Pearl,Penny,Pepper,Percy,Phoebe,
+Pickle,Pip,Pixel,Pluto,Poppy,Quincy,Radar,Remy,Rex,Rocky,Romeo,Rosie,Ruby,Rusty,Sadie,Sage,Sam,Saffron,Scout,
+Shadow,Simba,Skye,Smokey,Snowball,Sophie,Sprout,Stella,Sushi,Tango,Teddy,Thor,Tilly,Toby,Tofu,Tulip,Uma,Vera,
+Violet,Waffles,Walnut,Willow,Winnie,Wren,Yuki,Zara,Zelda,Ziggy,Zoë`.split(/,\n?/)
 
 // The percentage of animals with each status. A few have none.
 const statuses: readonly (readonly [share: number, status: PetStatus | null])[] = [

@@ -1,5 +1,5 @@
-// COPY with error reporting. postgres.js 3.4.9 settles the query when the server starts to read, and drops later errors: after a
-// rejected row the copy would wait for ever.
+// COPY with error reporting. postgres.js 3.4.9 settles the query when the server starts to read, and drops
+// later errors: after a rejected row the copy would wait for ever.
 
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -78,7 +78,7 @@ async function add({ sql, isPooled }: Database, order: Order, patience: Required
   } finally {
     progress.end()
   }
-  // The animals are committed, so an interruption is no failure from here on. Behind a pooler there is no session for `set`.
+  // The animals are committed, so an interruption is no failure now. Behind a pooler `set` has no session.
   if (!isPooled) await Promise.race([vacuum(sql), untilAborted(interruption)])
 }
 
@@ -92,7 +92,7 @@ function notAdded(error: unknown, interruption: AbortSignal): unknown {
   return new OperatorError(problem, { cause: error })
 }
 
-// Updates the planner's statistics and the visibility map for index-only scans now; autovacuum would do so later.
+// Updates the planner's statistics and the visibility map for index-only scans, before autovacuum would.
 async function vacuum(sql: RootSql): Promise<void> {
   const session = await sql.reserve()
   await session`set statement_timeout = 0`

@@ -88,6 +88,7 @@ export class Connection {
     throw connectFailure(joined(failures))
   }
 
+  // Casts: postgres.js has no types for the handler of a query and for the columns of `stateStatement`.
   async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
     const query = this.#handle.unsafe(stateStatement) as unknown as Query
     query.handler = (query) => this.send(query)

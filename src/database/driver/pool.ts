@@ -1,6 +1,6 @@
-// A connection pool with a queue. A statement whose caller stops waiting while it is queued is rejected when a connection becomes free,
-// and never sent. postgres.js's own pool is not used: it sends every statement, however late, and slows down when it is saturated
-// (porsager/postgres issue 747).
+// A connection pool with a queue. A statement whose caller stops waiting while it is queued is rejected when
+// a connection becomes free, and never sent. postgres.js's own pool is not used: it sends every statement,
+// however late, and slows down when it is saturated (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/coalesce.js'
@@ -22,18 +22,18 @@ export interface PoolOptions {
   readonly servers?: Servers
   /** The most connections. They are opened on demand. */
   readonly size: number
-  /** The most statements in flight on a connection. More than one are pipelined: each waits for those before it. */
+  /** The most statements in flight on a connection. They are pipelined: each waits for those before it. */
   readonly depth: number
   /** A connection with statements in flight is replaced after so long without a byte. */
   readonly readTimeoutMs: number
   /** Called when a connection was unresponsive: others on the same route may be, too. By default the pool retires its own. */
   readonly onunresponsive?: () => void
-  /** Called when PostgreSQL refuses a connection. Returns whether to retry at once; otherwise, without a connection, queued statements fail. */
+  /** Called when PostgreSQL refuses a connection. Returns whether to retry; else queued statements may fail. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
   readonly onopened?: (pool: Pool) => void
 }
 
-/** Called when a statement is queued or sent. Returns a function that is called when the statement settles. */
+/** Called when a statement is queued or sent. Returns a function to call when it settles. */
 export type StatementObserver = () => () => void
 
 // A statement or transaction that waits for a slot on a connection.
@@ -45,7 +45,7 @@ interface Waiter {
 
 // Limits the rate of attempts at a server that is down or starting.
 const openPauseMs = 100
-// Longer after a refusal (too many connections, a rejected login) while the pool still has connections: the cause may last.
+// After a refusal (too many connections, a rejected login) with other connections: the cause may last.
 const refusedPauseMs = 1_000
 // After so long without a connection a parallel attempt may start.
 const openPatienceMs = 600
@@ -152,7 +152,7 @@ export class Pool implements ConnectionSource {
   retireOne(): boolean {
     const [leastBusy, ...others] = this.#active().sort((a, b) => a.slotsInUse - b.slotsInUse)
     if (leastBusy === undefined || others.length === 0) return false
-    // Do not replace it at once: PostgreSQL would refuse, or give this pool the connection that another one needs.
+    // Not replaced at once: PostgreSQL would refuse, or give this pool what another one needs.
     this.#refusedUntil = performance.now() + refusedPauseMs
     leastBusy.retire()
     return true
@@ -163,7 +163,7 @@ export class Pool implements ConnectionSource {
     for (const connection of this.#connections) connection.retire()
   }
 
-  /** Rejects queued statements, and closes the connections when their statements have finished, or after the timeout. */
+  /** Rejects queued statements. Closes the connections after their statements, or the timeout. */
   async end(timeoutSeconds: number): Promise<void> {
     this.#isEnding = true
     this.#failQueued(ended())
@@ -270,8 +270,8 @@ export class Pool implements ConnectionSource {
     else this.options.onunresponsive()
   }
 
-  // Counts an attempt as opening until it ends or has run for `openPatienceMs`. Its packets may be lost, so then another may start, at
-  // the next server; the first to connect serves.
+  // Counts an attempt as opening until it ends or has run for `openPatienceMs`. Its packets may be lost, so
+  // then another may start, at the next server; the first to connect serves.
   #startAttempt(): { end(): void } {
     this.#opening++
     const [first] = this.#servers.inOrder()

@@ -1,7 +1,8 @@
 // Works around three faults of postgres.js 3.4.9:
-// - A query sent between a socket's 'error' and its 'close' never settles: postgres.js rejects it only on a close without an error.
-// - connect_timeout covers everything up to the first answer, which over TLS takes several round trips. Lost packets should show at the
-//   first.
+// - A query sent between a socket's 'error' and its 'close' never settles: only a close without one rejects
+//   it.
+// - connect_timeout covers all up to the first response, over TLS several round trips. Lost packets should
+//   show at the first.
 // - When a server declines TLS, postgres.js goes on with the TLS handshake until the server hangs up.
 
 import net from 'node:net'
@@ -16,15 +17,15 @@ export interface Target {
   readonly ssl?: unknown
 }
 
-// TCP resends an unanswered SYN after one second, then after two more: a new attempt notices sooner that the network is back.
+// TCP resends a SYN after one second, then after two more: a new attempt notices sooner that it would work.
 const connectTimeoutMs = 800
 
 /** An option of postgres.js that its types leave out. */
 export const socketOption = { socket: createSocket }
 
 /**
- * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without an error; 'error' has
- * reported the error by then.
+ * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without
+ * an error; 'error' has reported the error by then.
  */
 export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   const [name = ''] = host
@@ -60,7 +61,7 @@ function isTlsRequired(ssl: unknown): boolean {
   return ssl === 'require' || typeof ssl === 'object'
 }
 
-// PostgreSQL answers an SSLRequest with the single byte S or N. After S, TLS reads from the handle, so no 'data' is emitted here.
+// PostgreSQL's reply to an SSLRequest is one byte, S or N. After S, TLS reads from the handle: no 'data'.
 function isTlsDeclined(data: unknown): boolean {
   return data instanceof Uint8Array && data.length === 1 && data[0] === 'N'.charCodeAt(0)
 }

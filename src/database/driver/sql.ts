@@ -14,8 +14,8 @@ export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal 
   return new SharedSignal(signals)
 }
 
-// A class, and not an object with a getter: V8 gives each such object a hidden class of its own, which refers to the getter and so to the
-// requests. Hidden classes live until a full garbage collection, and every request would be kept until then.
+// A class, not an object with a getter: V8 gives each such object a hidden class, which refers to the getter
+// and so to the requests, and lives until a full garbage collection.
 class SharedSignal implements Signal {
   constructor(readonly signals: readonly (Signal | undefined)[]) {}
 
@@ -36,8 +36,8 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** Those of the pool that the statements' connection is of. */
   readonly probes?: Set<Probe>
   /**
-   * Set for requests that share a transaction: returns the transaction's tag, for the one batched statement that serves them all. A
-   * second call throws, as does any other statement.
+   * Set for requests that share a transaction: returns the transaction's tag, for the one batched statement
+   * that serves them all. A second call throws, as does any other statement.
    */
   share?(): Sql
   /** A JSON parameter of any type; postgres.js's own type excludes bigint. */
@@ -49,8 +49,8 @@ export interface ConnectionSource {
   /** Run by the readiness probe. */
   readonly probes: Set<Probe>
   /**
-   * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a connection are pipelined.
-   * Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
+   * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a
+   * connection are pipelined. Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
    */
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
 }
@@ -83,7 +83,7 @@ export function createSql(
   // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
   // statement (see `valueTypes`).
   const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
-  // Without `file` and `notify`, which would send on the template.
+  // Cast, because `file` and `notify` are left out: they would send on the template.
   return Object.assign(tag, { types, typed, array, json, unsafe, ...source }) as unknown as Sql
 }
 

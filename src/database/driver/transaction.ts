@@ -1,5 +1,5 @@
-// Transactions on a held connection. postgres.js's own `begin` writes its ROLLBACK to the socket of a closed connection, an error that
-// cannot be caught; here every statement goes through the connection.
+// Transactions on a held connection. postgres.js's own `begin` writes its ROLLBACK to the socket of a closed
+// connection, an error that cannot be caught; here every statement goes through the connection.
 
 import { isOutdatedPlan } from '../unavailable.js'
 import type { HeldConnection, Signal, Sql } from './sql.js'
@@ -87,8 +87,8 @@ class TransactionScope implements Signal {
     return this.#isOver || this.#signal?.aborted === true
   }
 
-  // Lets go of the signal: postgres.js's queries refer to this object, and V8 keeps many of them, and so their requests, until a full
-  // garbage collection.
+  // Lets go of the signal: postgres.js's queries refer to this object, and V8 keeps many of them, and so
+  // their requests, until a full garbage collection.
   end(): void {
     this.#isOver = true
     this.#signal = undefined

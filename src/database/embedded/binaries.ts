@@ -17,8 +17,8 @@ export interface Installed {
 const shellCharacters = /["$`\\]/
 
 /**
- * The directory to run the binaries from: in the npm package, or in a copy in the data directory if the server's user cannot enter the
- * package, the libraries' links cannot be created there, or its path contains characters that a shell interprets.
+ * The directory to run the binaries from: the npm package, or a copy in the data directory if the server's
+ * user cannot enter the package, links cannot be created there, or a shell would interpret its path.
  * @throws {OperatorError} when they cannot run
  */
 export async function binaries(
@@ -33,7 +33,8 @@ export async function binaries(
   const copy = path.join(directory, `programs-${name}`)
   if (shellCharacters.test(copy))
     throw new OperatorError(
-      `The embedded PostgreSQL cannot run in ${copy}: the path contains a character that a shell interprets. ${elsewhere}`,
+      `The embedded PostgreSQL cannot run in ${copy}: ` +
+        `the path contains a character that a shell interprets. ${elsewhere}`,
     )
   if (!(await exists(copy))) {
     await createWhole(copy, (draft) => cp(native, draft, { recursive: true, verbatimSymlinks: true }))
@@ -55,14 +56,15 @@ export async function installed(): Promise<Installed> {
     return { native: path.join(root, 'native'), version }
   } catch {
     throw new OperatorError(
-      `The embedded PostgreSQL for ${process.platform}-${process.arch} is not installed (${name}). Set DATABASE_URL to a PostgreSQL server.`,
+      `The embedded PostgreSQL for ${process.platform}-${process.arch} is not installed (${name}). ` +
+        'Set DATABASE_URL to a PostgreSQL server.',
     )
   }
 }
 
 /**
- * Creates the libraries' symbolic links, which npm packages cannot contain, in the package or a copy of it. Returns whether all exist.
- * The package's install script does the same, but install scripts may be disabled.
+ * Creates the libraries' symbolic links, which npm packages cannot contain, in the package or a copy of it.
+ * Returns whether all exist. The package's install script does the same, but install scripts may be disabled.
  */
 export async function linkLibraries(native: string): Promise<boolean> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')

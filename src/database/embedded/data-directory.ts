@@ -1,4 +1,4 @@
-// The directory with the embedded server's data and binaries, and its owner. What the service did not make it leaves as it is.
+// The directory with the embedded server's data and binaries, and its owner. What others made is left alone.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
@@ -7,7 +7,7 @@ import path from 'node:path'
 import { OperatorError } from '../../lib/operator-error.js'
 import { projectRoot } from '../../lib/paths.js'
 
-/** The user that runs the server: this process's, or another one if this is root, as which PostgreSQL refuses to run. */
+/** The user that runs the server: this process's, unless it is root, as which PostgreSQL refuses to run. */
 export interface Identity {
   readonly uid?: number
   readonly gid?: number
@@ -20,7 +20,7 @@ const nobody = 65_534
 // With retries: a child of a killed process may still be writing there.
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const
 
-/** The data directory without DATA_DIR: in the project's folder, unless the server's user cannot enter that. */
+/** The data directory without DATA_DIR: in the project's folder, if the server's user can enter it. */
 export async function defaultDirectory(): Promise<string> {
   const inProject = path.join(projectRoot, '.data')
   if (process.getuid?.() !== 0) return inProject
@@ -42,7 +42,8 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
     const forbidden = identity.uid && (await forbiddenFolder(parent, identity.uid))
     if (forbidden) {
       throw new OperatorError(
-        `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden} (chmod o+x permits it). ${elsewhere}`,
+        `The embedded PostgreSQL cannot run as root, and user ${identity.uid} cannot enter ${forbidden} ` +
+          `(chmod o+x permits it). ${elsewhere}`,
       )
     }
     const isThere = await lstat(directory).catch(() => undefined)
@@ -51,15 +52,16 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
     return identity
   } catch (error) {
     if (error instanceof OperatorError) throw error
+    const { message } = error as Error
     throw new OperatorError(
-      `The data directory ${directory} cannot be created or written: ${(error as Error).message}. ${elsewhere}`,
+      `The data directory ${directory} cannot be created or written: ${message}. ${elsewhere}`,
     )
   }
 }
 
 /**
- * Creates a folder as a draft next to `folder`, and renames it when it is complete: a process that is killed, or another one that creates the
- * same folder, leaves no incomplete one.
+ * Creates a folder as a draft next to `folder`, and renames it when it is complete: a process that is killed,
+ * or another one that creates the same folder, leaves no incomplete one.
  */
 export async function createWhole(folder: string, create: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}.${randomUUID()}`
@@ -77,8 +79,8 @@ export async function createWhole(folder: string, create: (draft: string) => Pro
   }
 }
 
-// Through handles, because a name may be replaced by a link meanwhile. With a file in it, because renaming a draft would replace an empty
-// directory that another process has just created.
+// Through handles, because a name may be replaced by a link meanwhile. With a file in it, because renaming a
+// draft would replace an empty directory that another process has just created.
 async function createOwned(draft: string, { uid = -1, gid = -1 }: Identity): Promise<void> {
   const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   await mkdir(draft, 0o700)
@@ -95,7 +97,8 @@ async function checkOwned(directory: string, { uid = process.getuid?.() }: Ident
   const found = await lstat(directory)
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0) return
   throw new OperatorError(
-    `${directory} must be a directory of user ${uid}, without a link, which only that user can write. Nothing was changed. ${elsewhere}`,
+    `${directory} must be a directory of user ${uid}, without a link, which only that user can write. ` +
+      `Nothing was changed. ${elsewhere}`,
   )
 }
 
@@ -104,7 +107,7 @@ export function readOwned(file: string): Promise<string> {
   return readFile(file, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NOFOLLOW })
 }
 
-/** Removes the drafts of killed processes: those whose process is gone or, in case its pid was reused, that are older than `ageMaxMs`. */
+/** Removes the drafts of killed processes: their pid is gone or, as it may be reused, `ageMaxMs` are over. */
 export async function removeDrafts(directory: string, ageMaxMs: number): Promise<void> {
   for (const name of await readdir(directory).catch(() => [])) {
     const [, pid] = /^(?:data|postgresql|programs-\w+)\.(\d+)\.[\da-f-]{36}$/.exec(name) ?? []
@@ -140,8 +143,8 @@ function makeFolder(directory: string): void {
   }
 }
 
-// As root, the owner of the directory or its nearest existing ancestor, so that the checkout also works for its owner; `nobody` if
-// that is root.
+// As root, the owner of the directory or its nearest existing ancestor, so that the checkout also works for
+// its owner; `nobody` if that is root.
 async function identityFor(directory: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return {}
   const { uid, gid } = await statNearest(directory)

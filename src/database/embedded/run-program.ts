@@ -9,11 +9,11 @@ import type { Identity } from './data-directory.js'
 /** How long a program may run. */
 export const programTimeoutMs = 60_000
 
-// The signal that interrupts each program. `pg_ctl start` stops the server it started on SIGINT only. `initdb` ignores SIGINT while it
-// tries settings; killed, it leaves nothing but its directory.
+// The signal that interrupts each program. `pg_ctl start` stops the server it started on SIGINT only.
+// `initdb` ignores SIGINT while it tries settings; killed, it leaves nothing but its directory.
 const interruptSignals = { pg_ctl: 'SIGINT', initdb: 'SIGKILL' } as const
 
-/** Runs a program to its end. Rejects with its standard error if it fails, or if it was interrupted or timed out. */
+/** Runs a program to its end. Rejects with its standard error if it fails, is interrupted or times out. */
 export type RunProgram = (
   program: keyof typeof interruptSignals,
   args: string[],
@@ -21,7 +21,7 @@ export type RunProgram = (
 ) => Promise<void>
 
 /**
- * Runs programs in a directory. Pass them relative paths: `pg_ctl` passes paths to a shell, which must not see the directory's name.
+ * Runs programs in a directory. Pass relative paths: `pg_ctl` gives paths to a shell.
  * @param bin the directory of the programs
  */
 export function programRunner(bin: string, directory: string, identity: Identity): RunProgram {

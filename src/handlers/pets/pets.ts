@@ -21,7 +21,7 @@ type Columns<Fields> = {
   }
 }
 
-// Every statement is made from these two lists. A field that the contract has and they have not does not compile.
+// Every statement is made from these two lists. A field of the contract that they lack does not compile.
 
 /** What a new animal has. */
 const given = {
@@ -40,6 +40,7 @@ const givenFields = Object.entries(given) as [name: keyof NewPet, Column][]
 const storedFields = Object.entries(stored) as [name: keyof Pet, Column][]
 const givenColumns = givenFields.map(([, { column }]) => column).join(', ')
 const storedColumns = storedFields.map(([name, { column }]) => `${column} as "${name}"`).join(', ')
+const tableColumns = storedFields.map(([, { column }]) => column).join(', ')
 const pageColumns = storedFields.map(([, { column }]) => `json_agg(${column})`).join(', ')
 
 type Row = { readonly [Name in keyof Pet]-?: Pet[Name] | null }
@@ -51,7 +52,8 @@ async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
   // The rows come back in the order of the input.
   const rows = await sql<Row[]>`
     insert into pets (${sql.unsafe(givenColumns)})
-    select ${sql.unsafe(givenColumns)} from jsonb_populate_recordset(null::pets, ${sql.json(pets.map(toColumns))})
+    select ${sql.unsafe(givenColumns)}
+    from jsonb_populate_recordset(null::pets, ${sql.json(pets.map(toColumns))})
     returning ${sql.unsafe(storedColumns)}`
   return toPets(columnsOf(rows))
 }
@@ -91,15 +93,17 @@ export function listPets(sql: Sql, page: PageRequest): Promise<Pet[]> {
 // Smaller batches than the default, and more of them: some pages are read while others are sent.
 const pageLimits = { inputs: 12, inFlightMax: 3 }
 
-// Two statements, each with its own index, so that a page of a rare status does not scan the other statuses. `listOfStatus` avoids
-// `status =`: with it, PostgreSQL may scan the primary key; `order by status, id` with a range leaves only the index pets_status_id.
+// Two statements, each with its own index: a page of a rare status does not scan the others. With `status =`
+// PostgreSQL may scan the primary key; a range by `status, id` leaves only pets_status_id.
 
 const listAll = batched(
   pagesBy(
     (sql, pages) => sql<PageRow[]>`
       select (
         select json_build_array(${sql.unsafe(pageColumns)})::text
-        from (select * from pets where id > after_id order by id limit page_limit) as page
+        from (
+          select ${sql.unsafe(tableColumns)} from pets where id > after_id order by id limit page_limit
+        ) as page
       ) as columns
       from json_to_recordset(${pages}::text::json) as asked (after_id bigint, page_limit integer)`,
   ),
@@ -112,19 +116,21 @@ const listOfStatus = batched(
       select (
         select json_build_array(${sql.unsafe(pageColumns)})::text
         from (
-          select * from pets
+          select ${sql.unsafe(tableColumns)}
+          from pets
           where (status, id) > (of_status, after_id) and status <= of_status
           order by status, id
           limit page_limit
         ) as page
       ) as columns
-      from json_to_recordset(${pages}::text::json) as asked (after_id bigint, of_status text, page_limit integer)`,
+      from json_to_recordset(${pages}::text::json)
+        as asked (after_id bigint, of_status text, page_limit integer)`,
   ),
   pageLimits,
 )
 
-// A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each column, because a list for each row
-// takes PostgreSQL a quarter longer.
+// A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each column,
+// because a list for each row takes PostgreSQL a quarter longer.
 interface PageRow {
   readonly columns: string
 }
@@ -140,8 +146,8 @@ function pagesBy(select: (sql: Sql, pages: string) => Promise<readonly PageRow[]
   }
 }
 
-// The values of each field: lists of equal length, or nulls if the page is empty. JSON.parse rounds integers beyond 2^53; the rounded
-// value is not a safe integer either, so this detects it.
+// The values of each field: lists of equal length, or nulls if the page is empty. JSON.parse rounds integers
+// beyond 2^53; the rounded value is not a safe integer either, so this detects it.
 function readColumns(text: string): (unknown[] | null)[] {
   const columns: (unknown[] | null)[] = JSON.parse(text)
   const isExact = storedFields.every(
@@ -158,7 +164,7 @@ function columnsOf(rows: readonly Row[]): unknown[][] {
   return storedFields.map(([name]) => rows.map((row) => row[name]))
 }
 
-// Fields that were not set are omitted, not null. One column after the other, because that is twice as fast as one row after the other.
+// Fields that were not set are omitted, not null. Column by column, which is twice as fast as row by row.
 function toPets(columns: readonly (readonly unknown[] | null)[]): Pet[] {
   const pets: Record<string, unknown>[] = (columns[0] ?? []).map(() => ({}))
   storedFields.forEach(([name, { optional, int64 }], field) => {

@@ -151,7 +151,9 @@ function statuses(responses: readonly Answer[]): Record<string, number> {
   return countBy(responses, ({ status }) => String(status))
 }
 
-/** From now on keys cannot be made, for they are read by a function that counts. Gives how many look-ups there were since the last time. */
+/**
+ * Counts the look-ups of keys, of which none can be made any more. Returns how to get and reset the count.
+ */
 async function countLookUps({ sql }: Service): Promise<() => Promise<number>> {
   await sql`alter table api_keys rename to stored_keys`
   await sql`create sequence look_ups`

@@ -1,4 +1,4 @@
-// Misbehaving clients, over raw sockets: each is limited, gets a status and the error body, and does not affect the others.
+// Misbehaving clients, over raw sockets: each is limited, gets the error body, and affects no other.
 
 import { once } from 'node:events'
 import type { Server } from 'node:http'

@@ -9,7 +9,7 @@ import { until } from '../../fixtures/until.js'
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 
-// Opens a connection from a local address. Returns the socket and the first line of the response, which is empty if it was closed.
+// Opens a connection from a local address. Returns the socket and the response's first line, empty if closed.
 async function ask(
   t: Test,
   port: number,

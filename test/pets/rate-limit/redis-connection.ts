@@ -243,7 +243,7 @@ t.test(
     const refusals = async () =>
       Number(/errorstat_NOAUTH:count=(\d+)/.exec(await cli('-a', 'new', 'INFO', 'errorstats'))?.[1])
     const before = await refusals()
-    await until(async () => (await refusals()) > before + 2) // the first probe's error is logged before the next probe
+    await until(async () => (await refusals()) > before + 2) // a probe's error is logged before the next
     t.match(log, [{ level: 40, msg: unavailable, reason: 'connection closed' }, refused])
     t.equal(log.length, 2)
   },

@@ -92,7 +92,8 @@ const queries: [title: string, query: Query][] = [
   ],
 ]
 
-// Generic plans are cached, so each is made in every state of the table. Before a VACUUM, index-only scans look more expensive.
+// Generic plans are cached, so each is made in every state of the table: before a VACUUM, index-only scans
+// cost more.
 const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>) => Promise<void>][] = [
   [
     'filled after planning',

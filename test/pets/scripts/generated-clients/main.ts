@@ -1,4 +1,4 @@
-// The runner of the sessions, with a fake tool in PATH. `npm run generated-clients` runs the sessions themselves.
+// The runner of the sessions, with a fake tool in PATH. `npm run generated-clients` runs the real ones.
 
 import { chmodSync, existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
