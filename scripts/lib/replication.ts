@@ -46,9 +46,12 @@ export class Replication {
     mkdirSync(copy, { mode: 0o711 })
     execFileSync('cp', ['-a', path.join(directory, 'postgresql'), copy])
     const settings = isSynchronous ? ['synchronous_standby_names=*'] : []
-    const primary = await startServer(path.join(directory, 'postgresql'), settings)
+    const primary = await startServer(path.join(directory, 'postgresql'), { settings })
     const source = `host=${primary.host} port=${primary.port} user=postgres`
-    const standby = await startServer(path.join(copy, 'postgresql'), [`primary_conninfo=${source}`], true)
+    const standby = await startServer(path.join(copy, 'postgresql'), {
+      settings: [`primary_conninfo=${source}`],
+      isStandby: true,
+    })
     const replication = new Replication(primary, standby)
     await untilFound(
       () => primary.sql`
@@ -85,13 +88,20 @@ async function untilFound(ask: () => PromiseLike<readonly unknown[]>): Promise<v
   while ((await ask()).length === 0) await delay(pollMs)
 }
 
-async function startServer(
+export interface ServerOptions {
+  readonly settings: readonly string[]
+  readonly isStandby?: boolean
+  /** The folder of its binaries; by default the embedded ones. */
+  readonly bin?: string
+}
+
+/** Starts a server on the data in `directory`, and waits until it serves. */
+export async function startServer(
   directory: string,
-  settings: readonly string[],
-  isStandby = false,
+  { settings, isStandby = false, bin: given }: ServerOptions,
 ): Promise<PostgresServer> {
   const identity = await prepareDirectory(directory)
-  const bin = await binaries(directory, identity)
+  const bin = given ?? (await binaries(directory, identity))
   if (isStandby) writeSignal(path.join(directory, 'data/standby.signal'), identity)
   const host = '127.0.0.1'
   const port = await freePort()
