@@ -20,7 +20,7 @@ import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
-import { failOver, loseStandby, replaceCertificate } from './scenarios/replication.js'
+import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
 import { deploy, killService, killWorkers, stopService } from './scenarios/service.js'
 
 const usage = `Usage: npm run faults
@@ -57,6 +57,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await failOver(environment, 'freeze'))
     await report(await loseStandby(environment, 'kill'))
     await report(await loseStandby(environment, 'freeze'))
+    await report(await stallCommits(environment, 10_000))
     await report(await replaceCertificate(environment))
     await report(await recycleConnections(environment, 6_000))
     await report(await resetConnections(environment, 10))

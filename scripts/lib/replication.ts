@@ -20,6 +20,7 @@ export interface PostgresServer {
   readonly sql: RootSql
   /** Stops all its processes: connections stay open and new ones are accepted, without responses. */
   freeze(): Promise<void>
+  thaw(): void
   /** Kills it, like a power cut. */
   kill(): Promise<void>
 }
@@ -125,12 +126,17 @@ export async function startServer(
     frozen.push(...rows.map(({ pid }) => pid))
     for (const pid of frozen) process.kill(pid, 'SIGSTOP')
   }
+  // The postmaster last: until it has reaped an exited child, the pid cannot be reused.
+  const thaw = () => {
+    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGCONT')
+    child.kill('SIGCONT')
+  }
   const kill = async () => {
     await sql.end({ timeout: 0 })
     await killProcess(child)
     for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // stopped, they do not notice the postmaster's exit
   }
-  return { host, port, sql, freeze, kill }
+  return { host, port, sql, freeze, thaw, kill }
 }
 
 // Owned by PostgreSQL's user, because the server removes the file at promotion.

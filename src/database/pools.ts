@@ -18,6 +18,8 @@ const ampleMs = 2_000
 // For the network, on top of the statement timeout.
 const networkMarginMs = 1_000
 const noAnswer = 'no answer'
+// For writes: its commit waits for the disk and for synchronous standbys as theirs do, but it changes nothing.
+const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
 
 /**
  * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned once per
@@ -110,6 +112,11 @@ export function createPools(
       depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
       readTimeoutMs,
+      ...(name === 'writes' && { trial: writeTrial }),
+      onstalled: (isStalled) => {
+        if (isStalled) log.warn({ pool: name }, 'database does not complete statements')
+        else log.info({ pool: name }, 'database completes statements again')
+      },
       onunresponsive: retireAll,
       servers,
       onrefused: (pool, error) => shortage.refused(pool, error),
