@@ -64,7 +64,11 @@ export class Connection {
   ) {
     this.#handle = make({
       max: 1,
-      onclose: () => this.#close(),
+      onclose: () => {
+        this.#close()
+        // Not earlier: over TLS it would write to a socket that is being destroyed, an error without a listener.
+        void this.#handle.end({ timeout: 0 })
+      },
       socket: (target) => {
         // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
         const isExpected = this.#socket === undefined || this.isGivenUp // for the cancel request
@@ -211,7 +215,7 @@ export class Connection {
     clearTimeout(this.#readTimer)
     clearInterval(this.#poll)
     for (const query of this.#inFlight) query.reject(connectionClosed())
-    void this.#handle.end({ timeout: 0 })
+    if (this.#socket === undefined) void this.#handle.end({ timeout: 0 })
     this.onclosed(this)
   }
 }
