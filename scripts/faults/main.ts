@@ -57,7 +57,6 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await failOver(environment, 'freeze'))
     await report(await loseStandby(environment, 'kill'))
     await report(await loseStandby(environment, 'freeze'))
-    await report(await stallCommits(environment, 10_000))
     await report(await replaceCertificate(environment))
     await report(await recycleConnections(environment, 6_000))
     await report(await resetConnections(environment, 10))
@@ -75,6 +74,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await floodWithoutKey(environment, 6_000))
     await report(await holdMigrationLock(environment, 3))
     await report(await migrateBehindReader(environment, 5_000))
+    await report(await stallCommits(environment, 30_000))
   } finally {
     await environment.close()
   }
