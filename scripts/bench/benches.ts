@@ -85,8 +85,9 @@ const growthRows = 10_000_000
 const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000, warmUpMs: 2_000 }
 
 /**
- * Measures lists at several depths of a large table: with keyset pagination, all of them should cost the same. Also on
- * a server of Debian's packages, if one is installed: it has JIT, which makes plans of large tables slow.
+ * Measures lists at several depths of a large table: with keyset pagination, all of them should cost the
+ * same. Also on a server of Debian's packages, if one is installed: it has JIT, which makes plans of large
+ * tables slow.
  */
 export const growth: Bench = {
   name: 'growth',
@@ -119,7 +120,9 @@ async function growthOn(environment: Environment): Promise<string> {
   const lines = cases.map(({ depth, load: { name, title } }) => {
     return [title, formatInteger(depth), ...rateCells(measurements.filter(({ load }) => load === name))]
   })
-  const heading = `PostgreSQL ${environment.database.version}, ${formatInteger(growthRows)} animals; medians of ${growthSchedule.rounds} interleaved rounds.`
+  const size = `${formatInteger(growthRows)} animals`
+  const rounds = `medians of ${growthSchedule.rounds} interleaved rounds`
+  const heading = `PostgreSQL ${environment.database.version}, ${size}; ${rounds}.`
   return `${heading}\n\n${table(['status', 'depth', ...rateColumns], lines)}`
 }
 

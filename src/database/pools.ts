@@ -18,16 +18,16 @@ const ampleMs = 2_000
 // For the network, on top of the statement timeout.
 const networkMarginMs = 1_000
 const noAnswer = 'no answer'
-// For writes: its commit waits for the disk and for synchronous standbys as theirs do, but it changes nothing.
+// Its commit waits for the disk and for synchronous standbys as writes do, but it changes nothing.
 const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
 
 /**
- * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned once per
- * connection: planning a page takes as long as reading it. The generic plan must stay right however the tables grow:
- * - enable_*: a statement is ordered by the index it is meant to use, and rows to delete are found by their place
- * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated cost
- *   grows with the table, and beyond a threshold each execution would compile code, for a hundred times as long as
- *   it reads
+ * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned
+ * once per connection: planning a page takes as long as reading it. The generic plan must stay right
+ * however the tables grow:
+ * - enable_*: a statement is ordered by the index it is meant to use, rows to delete are found by their place
+ * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated
+ *   cost grows with the table; beyond a threshold each execution would compile code, for far longer than it reads
  */
 export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',

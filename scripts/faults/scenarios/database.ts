@@ -48,7 +48,7 @@ export function freezeDatabase(environment: Environment, forMs: number): Promise
   })
 }
 
-/** Of an instance: one for keys, two for reads, eight for writes, one on trial, and up to four of the startup. */
+/** Of an instance: one for keys, two for reads, eight for writes, one on trial, up to four of the startup. */
 export const connectionsMax = 16
 
 // PostgreSQL may take a moment to notice that the service closed its old connections.

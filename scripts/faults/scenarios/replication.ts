@@ -74,8 +74,8 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
 }
 
 /**
- * Freezes the only synchronous standby under many writers: their commits wait, which no timeout of PostgreSQL ends. The
- * service must not fill the primary with connections, and reads must not notice.
+ * Freezes the only synchronous standby under many writers: their commits wait, which no timeout of
+ * PostgreSQL ends. The service must not fill the primary with connections, and reads must not notice.
  */
 export function stallCommits(environment: Environment, forMs: number): Promise<Report> {
   const title = `the only synchronous standby of PostgreSQL frozen for ${forMs} ms`
@@ -103,9 +103,10 @@ export function stallCommits(environment: Environment, forMs: number): Promise<R
       const servedAfterMs = await readAndCreated(own, ledger)
       await untilReady(own, origin, true)
       await load.stop()
+      const total = reads + failed
       return {
         figures: [
-          `not ready within ${unreadyMs} ms; ${connections} connections at most; ${reads} of ${reads + failed} reads served`,
+          `not ready within ${unreadyMs} ms; ${connections} connections at most; ${reads} of ${total} reads served`,
           `reads and creates served again ${servedAfterMs} ms after the thaw`,
         ],
         violations: [

@@ -1,7 +1,7 @@
 // The disk space that sample animals take.
 
-// Measured: the rows and both indexes take 190 bytes an animal, and the write-ahead log 240 more until it is recycled,
-// which with PostgreSQL's defaults is soon after 1 GB.
+// Measured: the rows and both indexes take 190 bytes an animal, and the write-ahead log 240 more until it
+// is recycled, which with PostgreSQL's defaults is soon after 1 GB.
 const storedBytes = 200
 const logBytes = 250
 const logBytesMax = 2e9
@@ -13,5 +13,6 @@ export function lackOfSpace(count: number, freeBytes: number): string | undefine
   const needed = count * storedBytes + Math.min(count * logBytes, logBytesMax) + reserveBytes
   if (freeBytes >= needed) return undefined
   const gigabytes = (bytes: number) => (bytes / 1e9).toFixed(1)
-  return `The disk has ${gigabytes(freeBytes)} GB free, and ${count.toLocaleString('en')} animals need about ${gigabytes(needed)} GB`
+  const animals = `${count.toLocaleString('en')} animals`
+  return `The disk has ${gigabytes(freeBytes)} GB free, and ${animals} need about ${gigabytes(needed)} GB`
 }

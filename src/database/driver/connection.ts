@@ -43,7 +43,7 @@ export class Connection {
   slotsInUse = 0
   /** No new work; the pool closes the connection when it is idle. */
   isRetiring = false
-  /** No byte arrived in time while statements were in flight. They are rejected, but their backend may still run them. */
+  /** No byte arrived in time for the statements in flight. They are rejected, but may still run. */
   isGivenUp = false
   /** A statement failed as read-only: the server is no longer a primary. */
   isReadOnly = false
@@ -66,7 +66,7 @@ export class Connection {
       max: 1,
       onclose: () => {
         this.#close()
-        // Not earlier: over TLS it would write to a socket that is being destroyed, an error without a listener.
+        // Not earlier: over TLS it would write to a socket that is being destroyed, and nothing catches that error.
         void this.#handle.end({ timeout: 0 })
       },
       socket: (target) => {
@@ -88,8 +88,8 @@ export class Connection {
   /**
    * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and the code of the most
    * telling one.
-   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is given up if statements
-   * are in flight
+   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is given
+   * up if statements are in flight
    * @param onclosed called once, when the connection has closed
    */
   static async open(
@@ -185,9 +185,9 @@ export class Connection {
   }
 
   /**
-   * Rejects the statements in flight, whose outcome is unknown, and sends a cancel request: a commit that waits for a
-   * synchronous standby has no other time limit, and is kept. The next byte tells that the backend has finished, and
-   * closes the connection.
+   * Rejects the statements in flight, whose outcome is unknown, and sends a cancel request: a commit that
+   * waits for a synchronous standby has no other time limit, and is kept. The next byte tells that the
+   * backend has finished, and closes the connection.
    */
   giveUp(): void {
     if (this.#isClosed || this.isGivenUp) return

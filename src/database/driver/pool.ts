@@ -30,7 +30,7 @@ export interface PoolOptions {
   readonly trial?: string
   /** Called when a stall begins and ends. */
   readonly onstalled?: (isStalled: boolean) => void
-  /** Called when a given-up connection does not respond to a cancel request: others on the same route may be lost, too. */
+  /** Called when a given-up connection does not respond to a cancel request: others may be lost, too. */
   readonly onunresponsive?: () => void
   /** Called when PostgreSQL refuses a connection. Returns whether to retry at once; otherwise, without a connection, queued statements fail. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
@@ -51,7 +51,8 @@ interface Waiter {
 const openPauseMs = 100
 // Longer after a refusal (too many connections, a rejected login) while the pool still has connections: the cause may last.
 const refusedPauseMs = 1_000
-// After so long without a connection a parallel attempt may start, and after so long in a stall statements are rejected.
+// After so long without a connection a parallel attempt may start, and after so long in a stall statements
+// are rejected.
 const openPatienceMs = 600
 // For the response to a cancel request.
 const cancelMs = 200
@@ -158,9 +159,9 @@ export class Pool implements ConnectionSource {
   }
 
   /**
-   * Whether a connection was given up, and no new one has had a response to the trial since. Meanwhile the pool sends
-   * no other statement, and has at most one connection more than `size`: the backends of those that were given up may
-   * still live.
+   * Whether a connection was given up, and no new one has had a response to the trial since. Meanwhile the
+   * pool sends no other statement, and has at most one connection more than `size`: the backends of those
+   * that were given up may still live.
    */
   get isStalled(): boolean {
     return this.#stalledAt !== undefined
@@ -303,8 +304,8 @@ export class Pool implements ConnectionSource {
     void this.#openAnother()
   }
 
-  // Ends the stall if the connection responds to the trial. Then the backends of those that were given up no longer
-  // wait for what the trial would have waited for.
+  // Ends the stall if the connection responds to the trial. Then the backends of those that were given up
+  // no longer wait for what the trial would have waited for.
   async #try(connection: Connection): Promise<void> {
     if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
     this.#onTrial = connection
