@@ -27,7 +27,7 @@ const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
  * however the tables grow:
  * - enable_*: a statement is ordered by the index it is meant to use, rows to delete are found by their place
  * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated
- *   cost grows with the table; beyond a threshold each execution would compile code, for far longer than it reads
+ *   cost grows with the table; beyond a threshold each execution would compile code, far longer than it reads
  */
 export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',

@@ -106,7 +106,7 @@ export function stallCommits(environment: Environment, forMs: number): Promise<R
       const total = reads + failed
       return {
         figures: [
-          `not ready within ${unreadyMs} ms; ${connections} connections at most; ${reads} of ${total} reads served`,
+          `not ready within ${unreadyMs} ms; at most ${connections} connections; ${reads} of ${total} reads served`,
           `reads and creates served again ${servedAfterMs} ms after the thaw`,
         ],
         violations: [

@@ -66,7 +66,7 @@ export class Connection {
       max: 1,
       onclose: () => {
         this.#close()
-        // Not earlier: over TLS it would write to a socket that is being destroyed, and nothing catches that error.
+        // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
         void this.#handle.end({ timeout: 0 })
       },
       socket: (target) => {
@@ -88,8 +88,8 @@ export class Connection {
   /**
    * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and the code of the most
    * telling one.
-   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is given
-   * up if statements are in flight
+   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is
+   * given up if statements are in flight
    * @param onclosed called once, when the connection has closed
    */
   static async open(
