@@ -107,7 +107,7 @@ export const growth: Bench = {
         await database.close()
       }
     })
-    return { text: `${own}\n\n${debian}` }
+    return { text: `${own}\n${debian}` }
   },
 }
 

@@ -165,6 +165,7 @@ const otherDefaults = {
   ...{ force_parallel_mode: 'on', debug_parallel_query: 'on' }, // before and since PostgreSQL 16
   ...{ parallel_setup_cost: '0', parallel_tuple_cost: '0' },
   ...{ min_parallel_table_scan_size: '0', min_parallel_index_scan_size: '0' },
+  ...{ enable_indexonlyscan: 'off', enable_nestloop: 'off' },
   ...{ enable_indexscan: 'off', enable_tidscan: 'off', enable_sort: 'on', plan_cache_mode: 'auto' },
   ...{ random_page_cost: '1000', seq_page_cost: '0', cpu_index_tuple_cost: '1' },
   ...{ effective_cache_size: '8kB', work_mem: '64kB' },
