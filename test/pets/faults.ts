@@ -1,5 +1,5 @@
 // The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks
-// the documented ones. That of a frozen worker, which cannot be shorter, is in test/workers.ts.
+// the documented ones. That of a frozen worker, which cannot be shorter, is in test/pets/process/workers.ts.
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
