@@ -173,8 +173,9 @@ function oneOf(values: readonly string[]) {
     values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
 }
 
+// An @ or # behind the host is of a password, of which the rest would be taken for a host, and logged.
 function httpUrl(text: string): string | Problem {
-  return /^https?:\/\//.test(text) && URL.canParse(text)
+  return /^https?:\/\/[^/?#]+[^@#]*$/.test(text) && URL.canParse(text)
     ? text
     : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
 }

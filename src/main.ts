@@ -1,17 +1,15 @@
 // The service process: reads the configuration, opens the database, serves until asked to stop, and exits.
 
 import type { Logger } from 'pino'
-import { checkPlans } from './auth/client.js'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
-import type { Database } from './database/database.js'
-import { checkPooled } from './database/roles.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog, toggleDebugOnSignal } from './lib/log.js'
 import { explain, OperatorError } from './lib/operator-error.js'
 import { contractFile } from './lib/paths.js'
 import { Interrupted, listenForShutdown } from './lib/shutdown.js'
-import { type Contract, readContract, warnOfSunsets } from './openapi/index.js'
+import { readContract, warnOfSunsets } from './openapi/index.js'
+import { checkDatabase } from './process/check-database.js'
 import { checkPorts } from './process/ports.js'
 import { serve, supervise } from './process/serve.js'
 import { welcome } from './process/welcome.js'
@@ -53,15 +51,6 @@ async function main(): Promise<void> {
     await database.close(forced)
   }
   log.info('stopped')
-}
-
-async function checkDatabase(
-  database: Database,
-  contract: Contract,
-  { handlerTimeoutMs }: Config,
-): Promise<void> {
-  await checkPooled(database, handlerTimeoutMs)
-  await checkPlans(database.sql, contract)
 }
 
 function logStop(log: Logger, reason: unknown): void {

@@ -1,8 +1,10 @@
 // The benchmarks. Each one measures and returns a table of the results.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
+import { debianBinaries, withDebianPostgres } from '../faults/debian-postgres.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { RedisServer } from '../lib/redis.js'
+import { startDatabase } from './database.js'
 import { generateLoad, type LoadResult } from './generator.js'
 import { type Load, listFromDepth, mixedLoad, overloads } from './loads.js'
 import { pgbench } from './pgbench.js'
@@ -82,23 +84,46 @@ export function compareCounters(loads: readonly Load[], isQuick: boolean): Bench
 const growthRows = 10_000_000
 const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000, warmUpMs: 2_000 }
 
-/** Measures lists at several depths of a large table: with keyset pagination, all of them should cost the same. */
+/**
+ * Measures lists at several depths of a large table: with keyset pagination, all of them should cost the
+ * same. Also on a server of Debian's packages, if one is installed: it has JIT, which makes plans of large
+ * tables slow.
+ */
 export const growth: Bench = {
   name: 'growth',
   title: 'Growth',
   rows: growthRows,
   run: async (environment) => {
-    const cases = [undefined, 'sold'].flatMap((status) =>
-      [0, growthRows / 20, growthRows / 2].map((depth) => ({ depth, load: listFromDepth(depth, status) })),
-    )
-    const plan = { ...growthSchedule, subjects: [service], loads: cases.map(({ load }) => load) }
-    const measurements = await measure(environment, plan)
-    const lines = cases.map(({ depth, load: { name, title } }) => {
-      return [title, formatInteger(depth), ...rateCells(measurements.filter(({ load }) => load === name))]
+    const own = await growthOn(environment)
+    const bin = debianBinaries()
+    if (bin === undefined) return { text: own }
+    const { log, interruption } = environment
+    const debian = await withDebianPostgres(bin, async (url) => {
+      log(`creating the same database with ${bin}`)
+      const database = await startDatabase(url, growthRows, interruption)
+      try {
+        return await growthOn({ ...environment, database })
+      } finally {
+        await database.close()
+      }
     })
-    const heading = `${formatInteger(growthRows)} animals; medians of ${growthSchedule.rounds} interleaved rounds.`
-    return { text: `${heading}\n\n${table(['status', 'depth', ...rateColumns], lines)}` }
+    return { text: `${own}\n${debian}` }
   },
+}
+
+async function growthOn(environment: Environment): Promise<string> {
+  const cases = [undefined, 'sold'].flatMap((status) =>
+    [0, growthRows / 20, growthRows / 2].map((depth) => ({ depth, load: listFromDepth(depth, status) })),
+  )
+  const plan = { ...growthSchedule, subjects: [service], loads: cases.map(({ load }) => load) }
+  const measurements = await measure(environment, plan)
+  const lines = cases.map(({ depth, load: { name, title } }) => {
+    return [title, formatInteger(depth), ...rateCells(measurements.filter(({ load }) => load === name))]
+  })
+  const size = `${formatInteger(growthRows)} animals`
+  const rounds = `medians of ${growthSchedule.rounds} interleaved rounds`
+  const heading = `PostgreSQL ${environment.database.version}, ${size}; ${rounds}.`
+  return `${heading}\n\n${table(['status', 'depth', ...rateColumns], lines)}`
 }
 
 const sustainedSliceMs = 30_000

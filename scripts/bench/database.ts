@@ -19,7 +19,7 @@ import type { Target } from './loads.js'
 export interface BenchDatabase extends Target {
   /** Connection settings for the subjects: DATABASE_URL, and libpq variables for what it cannot express. */
   readonly env: Readonly<Record<string, string>>
-  /** Of PostgreSQL. */
+  /** Of PostgreSQL, and whether it has JIT. */
   readonly version: string
   /** The server's main process, if it runs on this machine. */
   readonly serverPid: number | undefined
@@ -69,7 +69,8 @@ async function prepare(admin: RootSql, sql: RootSql, name: string, rows: number)
   while (keys.length < keyCount) keys.push(await addKey(sql))
   await fill(sql, rows)
   const [row] = await sql<{ version: string; pid: number }[]>`
-    select current_setting('server_version') as version, pg_backend_pid() as pid`
+    select pg_backend_pid() as pid, current_setting('server_version') ||
+      case when pg_jit_available() then ' with JIT' else ' without JIT' end as version`
   return { key, keys, version: row?.version ?? '', serverPid: serverOf(row?.pid) }
 }
 

@@ -25,7 +25,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
   --quick       the same with short rounds; about 5 minutes
   --redis       rate-limit counters in Redis compared with counters in memory; with --quick, in short rounds
   --start       time from process start to the first response
-  --growth      lists at several depths of a table with 10,000,000 rows
+  --growth      lists at several depths of a table with 10,000,000 rows; also on Debian's PostgreSQL, if any
   --overload    four times the rate that the service can serve
   --sustained   throughput and memory over so many minutes of continuous load
   --memory      same as --sustained 10

@@ -21,7 +21,7 @@ import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
-import { failOver, loseStandby, replaceCertificate } from './scenarios/replication.js'
+import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
 import {
   deploy,
   freezeWorker,
@@ -85,6 +85,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     await report(await leaveUnread(environment, 100, 1_000))
     await report(await refuseSpans(environment, 4))
     if (canMeasureProcesses) await report(await freezeWorker(environment))
+    await report(await stallCommits(environment, 30_000))
   } finally {
     await environment.close()
   }

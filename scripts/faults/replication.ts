@@ -20,6 +20,7 @@ export interface PostgresServer {
   readonly sql: RootSql
   /** Stops all its processes: connections stay open and new ones are accepted, without responses. */
   freeze(): Promise<void>
+  thaw(): void
   /** Kills it, like a power cut. */
   kill(): Promise<void>
 }
@@ -46,9 +47,12 @@ export class Replication {
     mkdirSync(copy, { mode: 0o711 })
     execFileSync('cp', ['-a', path.join(directory, 'postgresql'), copy])
     const settings = isSynchronous ? ['synchronous_standby_names=*'] : []
-    const primary = await startServer(path.join(directory, 'postgresql'), settings)
+    const primary = await startServer(path.join(directory, 'postgresql'), { settings })
     const source = `host=${primary.host} port=${primary.port} user=postgres`
-    const standby = await startServer(path.join(copy, 'postgresql'), [`primary_conninfo=${source}`], true)
+    const standby = await startServer(path.join(copy, 'postgresql'), {
+      settings: [`primary_conninfo=${source}`],
+      isStandby: true,
+    })
     const replication = new Replication(primary, standby)
     await untilFound(
       () => primary.sql`
@@ -85,13 +89,20 @@ async function untilFound(ask: () => PromiseLike<readonly unknown[]>): Promise<v
   while ((await ask()).length === 0) await delay(pollMs)
 }
 
-async function startServer(
+export interface ServerOptions {
+  readonly settings: readonly string[]
+  readonly isStandby?: boolean
+  /** The folder of its binaries; by default the embedded ones. */
+  readonly bin?: string
+}
+
+/** Starts a server on the data in `directory`, and waits until it serves. */
+export async function startServer(
   directory: string,
-  settings: readonly string[],
-  isStandby = false,
+  { settings, isStandby = false, bin: given }: ServerOptions,
 ): Promise<PostgresServer> {
   const identity = await prepareDirectory(directory)
-  const bin = await binaries(await installed(), directory, identity)
+  const bin = given ?? (await binaries(await installed(), directory, identity))
   if (isStandby) writeSignal(path.join(directory, 'data/standby.signal'), identity)
   const host = '127.0.0.1'
   const port = await freePort()
@@ -115,12 +126,17 @@ async function startServer(
     frozen.push(...rows.map(({ pid }) => pid))
     for (const pid of frozen) process.kill(pid, 'SIGSTOP')
   }
+  // The postmaster last: until it has reaped an exited child, the pid cannot be reused.
+  const thaw = () => {
+    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGCONT')
+    child.kill('SIGCONT')
+  }
   const kill = async () => {
     await sql.end({ timeout: 0 })
     await killProcess(child)
     for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // stopped, they do not notice the postmaster's exit
   }
-  return { host, port, sql, freeze, kill }
+  return { host, port, sql, freeze, thaw, kill }
 }
 
 // Owned by PostgreSQL's user, because the server removes the file at promotion.

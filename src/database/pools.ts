@@ -18,13 +18,25 @@ const ampleMs = 2_000
 // For the network, on top of the statement timeout.
 const networkMarginMs = 1_000
 const noAnswer = 'no answer'
+// Its commit waits for the disk and for synchronous standbys as writes do, but it changes nothing.
+const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
 
 /**
- * PostgreSQL's settings for the statements of requests. Each statement is planned once per connection: planning a page takes as long as
- * reading it. The generic plan must stay right however the tables grow, so each statement is ordered by the index it is meant to use,
- * and sorting is off.
+ * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned
+ * once per connection: planning a page takes as long as reading it. The generic plan must stay right
+ * however the tables grow:
+ * - enable_*: a statement is ordered by the index it is meant to use, rows to delete are found by their place
+ * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated
+ *   cost grows with the table; beyond a threshold each execution would compile code, far longer than it reads
  */
-export const requestSettings = { plan_cache_mode: 'force_generic_plan', enable_sort: 'off' } as const
+export const requestSettings = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_sort: 'off',
+  enable_indexscan: 'on',
+  enable_tidscan: 'on',
+  jit: 'off',
+  max_parallel_workers_per_gather: '0',
+} as const
 /**
  * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
  * - DateStyle, bytea_output: the formats that postgres.js parses
@@ -100,6 +112,11 @@ function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: (
       depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
       readTimeoutMs,
+      ...(name === 'writes' && { trial: writeTrial }),
+      onstalled: (isStalled) => {
+        if (isStalled) log.warn({ pool: name }, 'database does not complete statements')
+        else log.info({ pool: name }, 'database completes statements again')
+      },
       onunresponsive: retireAll,
       servers,
       onrefused: (pool, error) => shortage.refused(pool, error),

@@ -13,6 +13,9 @@ import {
   timeoutSettings,
 } from './pools.js'
 
+// Beside the timeouts and the schema.
+const settingsOfRole = { ...sessionSettings, ...newerSetting, ...requestSettings }
+
 export interface Login {
   readonly name: string
   readonly password: string
@@ -34,10 +37,8 @@ export async function prepareServiceRole(
       select exists (select from pg_roles where rolname = ${name}), current_schema() as schema`
     const search_path = String(row?.schema) // where the owner's migrations created the tables
     const settings = {
-      ...sessionSettings,
-      ...newerSetting,
+      ...settingsOfRole,
       ...timeoutSettings(statementTimeoutMs(handlerTimeoutMs)),
-      ...requestSettings,
       search_path,
     }
     // CREATE ROLE and ALTER ROLE take no parameters, so PostgreSQL's format() quotes the values.
@@ -82,7 +83,7 @@ export async function checkPooled(
 ): Promise<void> {
   if (!isPooled) return
   const timeouts = timeoutSettings(statementTimeoutMs(handlerTimeoutMs))
-  const needed = Object.keys({ ...timeouts, ...sessionSettings, ...newerSetting })
+  const needed = Object.keys({ ...timeouts, ...settingsOfRole })
   const settings = await sql
     .begin(
       (transaction) => transaction<{ name: string; setting: string }[]>`
@@ -112,7 +113,7 @@ function missingOf(found: ReadonlyMap<string, string>, timeouts: Readonly<Record
       isWithin(Number(found.get(name)), ms) ? [] : [`${name} of at most ${ms} ms`],
     ),
     // DateStyle also contains the order of day and month (ISO, MDY).
-    ...Object.entries({ ...sessionSettings, ...newerSetting }).flatMap(([name, value]) =>
+    ...Object.entries(settingsOfRole).flatMap(([name, value]) =>
       (found.get(name) ?? value).startsWith(value) ? [] : [`${name} ${value}`],
     ),
   ]

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import {
@@ -28,7 +27,11 @@ interface Scripts {
   probeCounting(key: string): Promise<unknown>
 }
 
-export type RedisConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'startTimeoutMs'>
+export interface RedisConfig {
+  readonly redisUrl: string | undefined
+  readonly redisTimeoutMs: number
+  readonly startTimeoutMs: number
+}
 
 export class RedisConnection {
   readonly redis: Redis | Cluster

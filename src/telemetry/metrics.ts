@@ -7,17 +7,22 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
-import type { LoadShedder } from '../middleware/load-shedding.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureReplicationLag, measureStatements } from './database-metrics.js'
 import { closeMetricsServer, createMetricsServer, type GetHealth, healthOf } from './metrics-server.js'
 import { measureRequests } from './request-metrics.js'
 
+/** Requests in handlers, and those that were refused because there were too many. */
+interface Load {
+  readonly inFlight: number
+  readonly refused: number
+}
+
 /** The measured parts of the application. */
 export interface MeasuredParts {
   readonly pools: Pools
   readonly counters: Counters
-  readonly loadShedder: LoadShedder
+  readonly loadShedder: Load
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
   /** Whether this process is a worker, whose metrics the primary aggregates. */
@@ -90,7 +95,7 @@ function measureClientConnections(
   })
 }
 
-function measureLoad(registry: Registry, loadShedder: LoadShedder): void {
+function measureLoad(registry: Registry, loadShedder: Load): void {
   new Gauge({
     name: 'animal_store_requests_in_flight',
     help: 'Running handlers and look-ups of known API keys',

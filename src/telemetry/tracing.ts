@@ -28,13 +28,12 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { clientAddress } from '../lib/address.js'
 import type { Contract } from '../openapi/index.js'
 
 export interface TracedParts {
-  readonly config: Pick<Config, 'isAddressLogged' | 'shutdownTimeoutMs'>
+  readonly config: { readonly isAddressLogged: boolean; readonly shutdownTimeoutMs: number }
   readonly contract: Pick<Contract, 'title' | 'version'>
   readonly lifetimes: Lifetimes
   readonly log: Logger

@@ -10,6 +10,7 @@ import { projectRoot } from '../../src/lib/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, testConfig } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
 
 const folder = path.join(projectRoot, 'test/fixtures/tls')
 const authority = path.join(folder, 'ca.pem')
@@ -66,6 +67,27 @@ async function use(databaseUrl: string, startTimeoutMs = 0): Promise<string> {
     await database.close()
   }
 }
+
+t.test('a statement that is given up is cancelled over TLS, too', async (t) => {
+  const sql = await createDatabase(t)
+  const { url } = await startTls(t, sql, 'name')
+  const databaseUrl = url('localhost', { sslmode: 'verify-full', sslrootcert: authority })
+  const config = { ...testConfig(), databaseUrl, handlerTimeoutMs: 1_000 }
+  const { pools, close } = await connect(config, silent)
+  t.teardown(() => close())
+  const sleep = pools.writes.hold(undefined, async (held) => {
+    const sql = held.sqlUntil(undefined)
+    await sql`set statement_timeout = 0`
+    await sql`select pg_sleep(600)`
+  })
+  await t.rejects(sleep, { code: 'CONNECTION_CLOSED' })
+  await until(async () => {
+    const asleep = await sql`
+      select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
+    return asleep.length === 0
+  })
+  t.match(await pools.writes.sql`select 1 as one`, [{ one: 1 }], 'the next is served')
+})
 
 const cases: [
   title: string,

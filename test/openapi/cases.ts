@@ -4,7 +4,6 @@ import path from 'node:path'
 import t from 'tap'
 import { expectedOf, readFeatures, runCase } from '../../scripts/features/features.js'
 import { withoutPlace } from '../../scripts/features/page.js'
-import '../fixtures/compile-once.js'
 
 for (const each of await readFeatures(path.join(import.meta.dirname, 'cases.yaml'))) {
   t.test(`${each.area}: ${each.feature}`, async (t) => {

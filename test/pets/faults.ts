@@ -18,7 +18,12 @@ import { floodWithoutKey } from '../../scripts/faults/scenarios/neighbours.js'
 import { forgetConnections, losePackets } from '../../scripts/faults/scenarios/network.js'
 import { restartPooler } from '../../scripts/faults/scenarios/pooler.js'
 import { failOverRedis, loseRedis } from '../../scripts/faults/scenarios/redis.js'
-import { failOver, loseStandby, replaceCertificate } from '../../scripts/faults/scenarios/replication.js'
+import {
+  failOver,
+  loseStandby,
+  replaceCertificate,
+  stallCommits,
+} from '../../scripts/faults/scenarios/replication.js'
 import { deploy, killService, killWorkers, refuseSpans } from '../../scripts/faults/scenarios/service.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
@@ -49,6 +54,7 @@ const scenarios: [
   ],
   ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
+  ['the only synchronous standby is frozen', (environment) => stallCommits(environment, 5_000)],
   ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],

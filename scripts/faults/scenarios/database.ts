@@ -48,8 +48,8 @@ export function freezeDatabase(environment: Environment, forMs: number): Promise
   })
 }
 
-// One for keys, two for reads, eight for writes, one that listens, and up to four of the startup.
-const connectionsMax = 16
+/** Of an instance: one for keys, two for reads, eight for writes, one on trial, up to four of the startup. */
+export const connectionsMax = 16
 
 // PostgreSQL may take a moment to notice that the service closed its old connections.
 async function connectionsAfter(environment: Environment): Promise<number> {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { RootSql } from '../../../src/database/database.js'
 import { startEmbedded } from '../../../src/database/embedded/embedded-server.js'
@@ -9,9 +10,10 @@ import { migrate } from '../../../src/database/migrate.js'
 import { migrationsFolder, projectRoot } from '../../../src/lib/paths.js'
 import { addKey } from '../../bench/database.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
-import { terminateConnections } from '../database.js'
+import { countConnections, terminateConnections } from '../database.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { Replication, urlOf } from '../replication.js'
+import { connectionsMax } from './database.js'
 import {
   longestOf,
   readAndCreated,
@@ -71,6 +73,53 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
   })
 }
 
+/**
+ * Freezes the only synchronous standby under many writers: their commits wait, which no timeout of
+ * PostgreSQL ends. The service must not fill the primary with connections, and reads must not notice.
+ */
+export function stallCommits(environment: Environment, forMs: number): Promise<Report> {
+  const title = `the only synchronous standby of PostgreSQL frozen for ${forMs} ms`
+  return withReplication(environment, true, ({ primary, standby }, key) => {
+    const own = environment.on({ key, sql: primary.sql, env: { DATABASE_URL: urlOf(primary) } })
+    return withService(own, title, shortTime, async ({ origin, load, ledger }) => {
+      await readAndCreated(own, ledger)
+      await own.delay(beforeMs)
+      await standby.freeze()
+      const frozenAt = performance.now()
+      const isFrozen = () => performance.now() < frozenAt + forMs
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const writers = Array.from({ length: 40 }, () => writeWhile(isFrozen, `${origin}/v1/pets`, headers))
+      let [connections, reads, failed, unreadyMs] = [0, 0, 0, Number.POSITIVE_INFINITY]
+      while (isFrozen()) {
+        connections = Math.max(connections, await countConnections(own.database))
+        if ((await fetch(`${origin}/v1/pets?limit=1`, { headers })).ok) reads++
+        else failed++
+        const { ok } = await fetch(`${origin}/readyz`)
+        if (!ok) unreadyMs = Math.min(unreadyMs, Math.round(performance.now() - frozenAt))
+        await own.delay(100)
+      }
+      standby.thaw()
+      await Promise.all(writers)
+      const servedAfterMs = await readAndCreated(own, ledger)
+      await untilReady(own, origin, true)
+      await load.stop()
+      const total = reads + failed
+      return {
+        figures: [
+          `not ready within ${unreadyMs} ms; at most ${connections} connections; ${reads} of ${total} reads served`,
+          `reads and creates served again ${servedAfterMs} ms after the thaw`,
+        ],
+        violations: [
+          ...unless(connections <= connectionsMax, `${connections} connections`),
+          ...unless(failed === 0, `${failed} reads failed`),
+          ...within(unresponsiveMs + own.bounds.slackMs, unreadyMs, 'to be not ready'),
+          ...within(own.bounds.recoveryMs, servedAfterMs, 'to serve again'),
+        ],
+      }
+    })
+  })
+}
+
 /** Replaces the certificate of PostgreSQL by an expired one and by a foreign one, and each time puts it right. */
 export function replaceCertificate(environment: Environment): Promise<Report> {
   const title = 'the certificate of PostgreSQL expired, and replaced by one of another authority'
@@ -101,6 +150,16 @@ export function replaceCertificate(environment: Environment): Promise<Report> {
       }
     })
   })
+}
+
+// Beside the clients of the load, each of which repeats a creation until it succeeds.
+async function writeWhile(isOn: () => boolean, url: string, headers: Record<string, string>): Promise<void> {
+  const body = '{"name":"of a writer","categoryId":1}'
+  while (isOn()) {
+    const response = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
+    await response?.text()
+    await delay(50)
+  }
 }
 
 const certificateFile = (name: string) => path.join(projectRoot, 'scripts/faults/certificates', name)

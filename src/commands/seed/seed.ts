@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Adds sample animals to the service's database in one transaction, whether the service runs or not.
 
+import { statfs } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import postgres from 'postgres'
@@ -15,6 +16,7 @@ import { print } from '../terminal.js'
 import { type Animal, animals } from './animals.js'
 import { copyIn } from './copy.js'
 import { createProgress, type Progress } from './progress.js'
+import { lackOfSpace } from './space.js'
 
 const usage = `Usage: seed --count N [--append] [--seed N] [--json]
 
@@ -61,8 +63,13 @@ function readOrder(args: readonly string[]): Order {
   }
 }
 
-async function add({ sql, isPooled }: Database, order: Order, patience: Required<Patience>): Promise<void> {
+async function add(
+  { sql, isPooled, embedded }: Database,
+  order: Order,
+  patience: Required<Patience>,
+): Promise<void> {
   const { interruption } = patience
+  if (embedded) await checkSpace(sql, order.count)
   const progress = createProgress(order.count, process.stderr)
   try {
     await beginPatiently(sql, patience, async (transaction) => {
@@ -80,6 +87,15 @@ async function add({ sql, isPooled }: Database, order: Order, patience: Required
   }
   // The animals are committed, so an interruption is no failure now. Behind a pooler `set` has no session.
   if (!isPooled) await Promise.race([vacuum(sql), untilAborted(interruption)])
+}
+
+// A full disk stops the embedded server, which then does not start until there is space.
+async function checkSpace(sql: RootSql, count: number): Promise<void> {
+  const [row] = await sql<{ directory: string }[]>`select current_setting('data_directory') as directory`
+  const directory = String(row?.directory)
+  const { bavail, bsize } = await statfs(directory)
+  const problem = lackOfSpace(count, bavail * bsize)
+  if (problem !== undefined) throw new OperatorError(`${problem}: ${directory}`)
 }
 
 // Errors of the database get a message without a stack.

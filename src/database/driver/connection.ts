@@ -25,20 +25,35 @@ export type MakeHandle = (hooks: ConnectionHooks) => Handle
 /** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
 export interface Query extends postgres.PendingQuery<postgres.Row[]> {
   handler: (query: Query) => unknown
+  /** Sends a cancel request for an active query, over a connection of its own. */
+  readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
+  readonly active: boolean
+  /** The backend's pid and the secret of its cancel requests. */
+  readonly state: { readonly pid: number; readonly secret: number }
   reject(error: unknown): void
 }
 
+// Between looks at whether the server has sent something on a connection that was given up.
+const pollMs = 25
+
 export class Connection {
+  /** Called when the connection is given up. */
+  ongivenup = (_connection: Connection) => {}
   /** Statements and transactions assigned to this connection. The pool counts them. */
   slotsInUse = 0
   /** No new work; the pool closes the connection when it is idle. */
   isRetiring = false
-  /** No byte arrived while statements were in flight, or a statement failed as read-only: the server is no longer a primary. */
-  fault: 'unresponsive' | 'read-only' | undefined
+  /** No byte arrived in time for the statements in flight. They are rejected, but may still run. */
+  isGivenUp = false
+  /** A statement failed as read-only: the server is no longer a primary. */
+  isReadOnly = false
   readonly #handle: Handle
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
+  readonly #cancel: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
   readonly #readTimer: NodeJS.Timeout
+  #poll: NodeJS.Timeout | undefined
+  #backend: Query['state'] | undefined
   #socket: Socket | undefined
   #isClosed = false
 
@@ -49,22 +64,32 @@ export class Connection {
   ) {
     this.#handle = make({
       max: 1,
-      onclose: () => this.#close(),
+      onclose: () => {
+        this.#close()
+        // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
+        void this.#handle.end({ timeout: 0 })
+      },
       socket: (target) => {
         // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
-        if (this.#isClosed || this.#socket !== undefined) throw connectionClosed()
-        this.#socket = createSocket(target)
-        return this.#socket
+        const isExpected = this.#socket === undefined || this.isGivenUp // for the cancel request
+        if (this.#isClosed || !isExpected) throw connectionClosed()
+        const socket = createSocket(target)
+        this.#socket ??= socket
+        return socket
       },
     })
-    this.#send = handlerOf(this.#handle)
+    // postgres.js attaches them to each query, so take them from one that is never awaited.
+    const { handler, canceller } = this.#handle`` as unknown as Query // missing from postgres.js's types
+    this.#send = handler
+    this.#cancel = canceller
     this.#readTimer = setTimeout(() => this.#checkResponsive(), readTimeoutMs).unref()
   }
 
   /**
    * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and the code of the most
    * telling one.
-   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection closes if statements are in flight
+   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is
+   * given up if statements are in flight
    * @param onclosed called once, when the connection has closed
    */
   static async open(
@@ -81,7 +106,7 @@ export class Connection {
         servers.accept(server, state, connection.#handle.options, reasonOf(failures))
         return connection
       } catch (error) {
-        connection.destroy()
+        connection.bury()
         failures.push(error as Failure)
       }
     }
@@ -94,6 +119,7 @@ export class Connection {
     query.handler = (query) => this.send(query)
     const rows = await query
     const [row] = rows
+    this.#backend = rows.state as Query['state'] // its secret is missing from postgres.js's types
     return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
@@ -107,7 +133,7 @@ export class Connection {
 
   /** Sends a statement behind those in flight. It is rejected with CONNECTION_CLOSED if the connection closes before its result. */
   send(query: Query): void {
-    if (this.#isClosed) {
+    if (this.#isClosed || this.isGivenUp) {
       query.reject(connectionClosed())
       return
     }
@@ -120,7 +146,7 @@ export class Connection {
     const failed = (error: unknown) => {
       settled()
       if (isReadOnly(error)) {
-        this.fault = 'read-only'
+        this.isReadOnly = true
         this.retire()
       }
     }
@@ -142,26 +168,45 @@ export class Connection {
     if (this.slotsInUse === 0) this.destroy()
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection at once; one that was given up, when its backend has finished. */
   destroy(): void {
+    if (!this.isGivenUp) this.bury()
+  }
+
+  /** Closes the connection at once, whatever its backend does. */
+  bury(): void {
     this.#socket?.destroy()
     this.#close()
   }
 
   /** Closes the connection when its statements have finished, or after the timeout. */
   async end(timeoutSeconds: number): Promise<void> {
-    await this.#handle.end({ timeout: timeoutSeconds })
-    this.destroy()
+    await this.#handle.end({ timeout: this.isGivenUp ? 0 : timeoutSeconds })
+    this.bury()
+  }
+
+  /**
+   * Rejects the statements in flight, whose outcome is unknown, and sends a cancel request: a commit that
+   * waits for a synchronous standby has no other time limit, and is kept. The next byte tells that the
+   * backend has finished, and closes the connection.
+   */
+  giveUp(): void {
+    if (this.#isClosed || this.isGivenUp) return
+    this.isGivenUp = true
+    this.isRetiring = true
+    for (const query of this.#inFlight) query.reject(connectionClosed())
+    const { bytesRead } = this
+    this.#poll = setInterval(() => this.bytesRead !== bytesRead && this.bury(), pollMs).unref()
+    if (this.#backend !== undefined) this.#cancel({ active: true, state: this.#backend }).catch(() => {})
+    this.ongivenup(this)
   }
 
   #checkResponsive(): void {
     if (this.#inFlight.size === 0) return // `send` restarts the timer
     const bytesRead = this.#socket?.bytesRead
     afterReading(() => {
-      if (this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead) {
-        this.fault = 'unresponsive'
-        this.destroy()
-      } else if (!this.#isClosed) this.#readTimer.refresh()
+      if (this.#inFlight.size > 0 && this.#socket?.bytesRead === bytesRead) this.giveUp()
+      else if (!this.#isClosed) this.#readTimer.refresh()
     })
   }
 
@@ -169,15 +214,11 @@ export class Connection {
     if (this.#isClosed) return
     this.#isClosed = true
     clearTimeout(this.#readTimer)
+    clearInterval(this.#poll)
     for (const query of this.#inFlight) query.reject(connectionClosed())
-    void this.#handle.end({ timeout: 0 })
+    if (this.#socket === undefined) void this.#handle.end({ timeout: 0 })
     this.onclosed(this)
   }
-}
-
-// The function that sends a handle's queries. postgres.js attaches it to each query, so take it from one that is never awaited.
-function handlerOf(handle: Handle): Query['handler'] {
-  return (handle`` as unknown as Query).handler // missing from postgres.js's types
 }
 
 type Failure = Error & { readonly code?: string }

@@ -24,9 +24,13 @@ export interface PoolOptions {
   readonly size: number
   /** The most statements in flight on a connection. They are pipelined: each waits for those before it. */
   readonly depth: number
-  /** A connection with statements in flight is replaced after so long without a byte. */
+  /** A connection with statements in flight is given up after so long without a byte. */
   readonly readTimeoutMs: number
-  /** Called when a connection was unresponsive: others on the same route may be, too. By default the pool retires its own. */
+  /** The statement that ends a stall: see `isStalled`. By default one that reads nothing. */
+  readonly trial?: string
+  /** Called when a stall begins and ends. */
+  readonly onstalled?: (isStalled: boolean) => void
+  /** Called when a given-up connection does not respond to a cancel request: others may be lost, too. */
   readonly onunresponsive?: () => void
   /** Called when PostgreSQL refuses a connection. Returns whether to retry; else queued statements may fail. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
@@ -47,8 +51,12 @@ interface Waiter {
 const openPauseMs = 100
 // After a refusal (too many connections, a rejected login) with other connections: the cause may last.
 const refusedPauseMs = 1_000
-// After so long without a connection a parallel attempt may start.
+// After so long without a connection a parallel attempt may start, and after so long in a stall statements
+// are rejected.
 const openPatienceMs = 600
+// For the response to a cancel request.
+const cancelMs = 200
+const trialPauseMs = 500
 
 export class Pool implements ConnectionSource {
   /** Statements on any connection with a free slot, without a caller that may stop waiting. */
@@ -62,6 +70,8 @@ export class Pool implements ConnectionSource {
   #openNotBefore = 0
   #refusedUntil = 0
   #isEnding = false
+  #stalledAt: number | undefined
+  #onTrial: Connection | undefined
   #bytesBefore: ReadonlyMap<Connection, number> = new Map()
   #observer: StatementObserver | undefined
 
@@ -148,6 +158,15 @@ export class Pool implements ConnectionSource {
     return this.#active().length
   }
 
+  /**
+   * Whether a connection was given up, and no new one has had a response to the trial since. Meanwhile the
+   * pool sends no other statement, and has at most one connection more than `size`: the backends of those
+   * that were given up may still live.
+   */
+  get isStalled(): boolean {
+    return this.#stalledAt !== undefined
+  }
+
   /** Retires the least busy connection, but never the last. Returns whether it did. */
   retireOne(): boolean {
     const [leastBusy, ...others] = this.#active().sort((a, b) => a.slotsInUse - b.slotsInUse)
@@ -167,6 +186,7 @@ export class Pool implements ConnectionSource {
   async end(timeoutSeconds: number): Promise<void> {
     this.#isEnding = true
     this.#failQueued(ended())
+    this.#onTrial?.giveUp()
     await Promise.all([...this.#connections].map((connection) => connection.end(timeoutSeconds)))
     await this.#template.end()
   }
@@ -196,6 +216,8 @@ export class Pool implements ConnectionSource {
   #enqueue(waiter: Waiter): void {
     if (this.#isEnding) {
       waiter.fail(ended())
+    } else if (this.#stalledAt !== undefined && performance.now() > this.#stalledAt + openPatienceMs) {
+      waiter.fail(stalled())
     } else {
       this.#queue.push(waiter)
       this.#serve()
@@ -220,7 +242,7 @@ export class Pool implements ConnectionSource {
       connection.slotsInUse++
       waiter.start(connection)
     }
-    if (this.#queue.length > this.#opening) void this.#openAnother()
+    if (this.isStalled || this.#queue.length > this.#opening) void this.#openAnother()
   }
 
   // The connection with the most free slots, or undefined if all are full.
@@ -237,23 +259,67 @@ export class Pool implements ConnectionSource {
 
   async #openAnother(): Promise<void> {
     const { size, make, readTimeoutMs } = this.options
-    if (this.#isEnding || this.#connections.size + this.#opening >= size) return
-    if (this.#connections.size > 0 && performance.now() < this.#refusedUntil) return
+    if (this.#isEnding || this.#isFull()) return
+    if (this.count > 0 && performance.now() < this.#refusedUntil) return
     const attempt = this.#startAttempt()
     try {
       await this.#pause()
       const onclosed = (connection: Connection) => this.#remove(connection)
       const connection = await Connection.open(make, this.#servers, readTimeoutMs, onclosed)
-      if (this.#isEnding || this.#connections.size === size) await connection.end(0)
+      connection.ongivenup = (connection) => this.#stall(connection)
+      if (this.isStalled) {
+        attempt.end()
+        await this.#try(connection)
+      }
+      if (this.#isEnding || this.#connections.size >= size) await connection.end(0)
       else if (!connection.isClosed) this.#connections.add(connection)
       this.options.onopened?.(this)
     } catch (error) {
-      this.#openNotBefore = performance.now() + openPauseMs
-      if (!this.#isToBeRetried(error) && this.#connections.size === 0) this.#failQueued(error)
+      this.#openNotBefore = Math.max(this.#openNotBefore, performance.now() + openPauseMs)
+      if (!this.#isToBeRetried(error) && this.count === 0) this.#failQueued(error)
     } finally {
       attempt.end()
     }
     this.#serve()
+  }
+
+  #isFull(): boolean {
+    const { size } = this.options
+    if (!this.isStalled) return this.#connections.size + this.#opening >= size
+    return this.#opening > 0 || this.#onTrial !== undefined || this.#connections.size > size
+  }
+
+  #stall(givenUp: Connection): void {
+    const isAlone = this.#isEnding || this.#servers.isPooled // a pooler limits the backends itself
+    setTimeout(() => {
+      if (givenUp.isClosed) return
+      if (isAlone) givenUp.bury()
+      this.options.onunresponsive?.()
+    }, cancelMs).unref()
+    if (this.isStalled || this.#isEnding) return
+    this.#stalledAt = performance.now()
+    this.options.onstalled?.(true)
+    this.retireAll()
+    setTimeout(() => this.isStalled && this.#failQueued(stalled()), openPatienceMs).unref()
+    void this.#openAnother()
+  }
+
+  // Ends the stall if the connection responds to the trial. Then the backends of those that were given up
+  // no longer wait for what the trial would have waited for.
+  async #try(connection: Connection): Promise<void> {
+    if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
+    this.#onTrial = connection
+    const { unsafe } = createSql(this.#template, (query) => connection.send(query))
+    await unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
+    this.#onTrial = undefined
+    if (connection.isGivenUp) {
+      if (!connection.isClosed) this.#connections.add(connection)
+      this.#openNotBefore = performance.now() + trialPauseMs
+    }
+    if (connection.isGivenUp || connection.isClosed) throw stalled()
+    this.#stalledAt = undefined
+    for (const each of this.#connections) if (each.isGivenUp) each.bury()
+    this.options.onstalled?.(false)
   }
 
   #isToBeRetried(error: unknown): boolean {
@@ -264,10 +330,8 @@ export class Pool implements ConnectionSource {
 
   #remove(closed: Connection): void {
     this.#connections.delete(closed)
-    if (closed.fault === 'read-only') this.#openNotBefore = performance.now() + openPauseMs
-    if (closed.fault !== 'unresponsive') return
-    if (this.options.onunresponsive === undefined) this.retireAll()
-    else this.options.onunresponsive()
+    if (closed.isReadOnly) this.#openNotBefore = performance.now() + openPauseMs
+    if (this.isStalled) this.#serve()
   }
 
   // Counts an attempt as opening until it ends or has run for `openPatienceMs`. Its packets may be lost, so
@@ -308,6 +372,10 @@ function unlessServed(error: unknown): void {
 /** The error of a statement that was not sent because its caller stopped waiting. */
 export function abandoned(): Error {
   return codedError('STATEMENT_ABANDONED', 'statement not sent: its caller stopped waiting')
+}
+
+function stalled(): Error {
+  return codedError('CONNECTION_STALLED', 'statement not sent: the database has not completed earlier ones')
 }
 
 function ended(): Error {

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { $RefParser, type JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
 import { parse as parseLossless } from 'lossless-json'
 import {
   type Document,
@@ -73,6 +73,7 @@ export async function readSource(
   const [written = ''] = texts.values()
   if (root !== undefined && isSelfContained(root))
     return { document: root, text: written, files: [...texts.keys()], locate }
+  const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
   const isOld = isOpenApi30(root)
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
@@ -246,7 +247,7 @@ function completed(
 const mark = '\0foreign '
 
 function problems(error: unknown, file: string, place: Place): string[] {
-  const errors = error instanceof JSONParserErrorGroup ? error.errors : [error as JSONParserError]
+  const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
   return errors.map((each) => {
     // A file that does not parse has no parts to locate: the parser's message has the line and column.
     const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(

@@ -3,7 +3,6 @@ import { parse, stringify } from 'yaml'
 import { contractOf, readFeatures, runCase } from '../../../scripts/features/features.js'
 import { toOpenApi30 } from '../../../src/openapi/documents/openapi-3.0.js'
 import { problemsOf } from '../../fixtures/openapi-problems.js'
-import '../../fixtures/compile-once.js'
 
 t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
   for (const feature of await readFeatures()) {

@@ -1,11 +1,11 @@
 // The backup and restore commands of docs/operating.md, with the binaries of an installed PostgreSQL.
 
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { debianBinaries } from '../../../scripts/faults/debian-postgres.js'
 import { freePort } from '../../../scripts/lib/port.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -30,14 +30,7 @@ async function paste(program: string, cwd: string, env: Record<string, string>):
   })
 }
 
-// Debian does not put them in PATH.
-function findPrograms(): string | undefined {
-  const root = '/usr/lib/postgresql'
-  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
-  return versions.map((version) => path.join(root, version, 'bin')).find((bin) => existsSync(`${bin}/initdb`))
-}
-
-const programs = findPrograms()
+const programs = debianBinaries() // Debian does not put them in PATH.
 const skip = programs === undefined && 'no PostgreSQL is installed'
 
 /** Starts PostgreSQL with two databases, and returns a function for their URLs. */
@@ -95,9 +88,15 @@ t.test('a dump made under load contains every write acknowledged before it', { s
 
   const env = { RESTORED_URL: urlOf('restored'), SERVICE_DATABASE_URL: urlOf('restored', 'service') }
   await paste('psql', cwd, env)
-  await paste('psql', cwd, env) // over the existing data
   const restored = await startProcess(t, { DATABASE_URL: env.SERVICE_DATABASE_URL })
   const { origin } = new URL(restored.base)
+  const warm = [
+    await send(`${restored.base}/pets`, 'GET', headers),
+    await send(`${restored.base}/pets`, 'POST', { ...headers, 'idempotency-key': '"lost"' }, rex),
+  ]
+  t.match(warm, [{ status: 200 }, { status: 201 }])
+  await paste('psql', cwd, env) // over the store in use, which serves again without a restart
+  await until(async () => (await send(`${origin}/readyz`)).status === 200)
   const found = await Promise.all(known.map((location) => send(origin + location, 'GET', headers)))
   t.equal(
     found.filter(({ status }) => status === 200).length,

@@ -163,7 +163,7 @@ t.test('the request settings are on every connection for requests, and on no oth
   const settingsOf = async (sql: Sql) => {
     const rows = await sql<{ name: string; setting: string }[]>`
       select name, setting from pg_settings
-      where name in ('plan_cache_mode', 'enable_sort') and source = 'client'`
+      where name = any(${Object.keys(requestSettings)}) and source = 'client'`
     return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
   }
   const { keys, reads, writes } = database.pools

@@ -10,7 +10,7 @@ import { connect } from '../../../src/database/connect.js'
 import type { Database, Sql } from '../../../src/database/database.js'
 import { readDatabaseUrl } from '../../../src/database/servers.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
-import { measureReplicationLag } from '../../../src/telemetry/database-metrics.js'
+import { measureReplicationLag, measureStatements } from '../../../src/telemetry/database-metrics.js'
 import { silent } from '../../fixtures/cluster.js'
 import { composeEnvironment } from '../../fixtures/compose.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -204,6 +204,44 @@ t.test('a primary and its standby', async (t) => {
     t.match(warnings, [{ msg: 'DATABASE_URL has parameters that have no effect' }])
     t.strictSame(warnings[0]?.parameters, Object.keys(ignored))
     t.notMatch(lines, /secret/)
+  })
+
+  t.test('while the standby confirms no commit, they are kept, and no more are sent', async (t) => {
+    const database = await use(t, url, 0, { handlerTimeoutMs: 1_000 })
+    const service = await serve(t, database)
+    const registry = new Registry()
+    measureStatements(registry, database.pools)
+    const once = () =>
+      service.call('POST', '/pets', {
+        headers: { 'idempotency-key': 'kept' },
+        body: { name: 'Kept', categoryId: 1 },
+      })
+    const kept = () => primary.sql`select from pets where name = 'Kept'`
+    const waiting = () => primary.sql`select from pg_stat_activity where wait_event = 'SyncRep'`
+    t.equal(await service.create(), 201)
+    await standby.freeze()
+    const answers = await Promise.all([once(), ...Array.from({ length: 40 }, service.create)])
+    t.strictSame(
+      answers.map((each) => (typeof each === 'number' ? each : each.status)),
+      answers.map(() => 503),
+      'whether they were committed is unknown',
+    )
+    await until(async () => (await kept()).length === 1)
+    await until(async () => (await ready(service)) === 503)
+    t.match(await registry.metrics(), /_stalled\{pool="reads"\} 0\n.*_stalled\{pool="writes"\} 1\n/)
+    t.equal((await service.call('GET', '/pets')).status, 200)
+    // The backends of those that were given up have ended: more trials add none.
+    for (let i = 0; i < 2; i++) {
+      await until(async () => (await waiting()).length === 1)
+      t.equal(await service.create(), 503)
+      await until(async () => (await waiting()).length === 0)
+    }
+    standby.thaw()
+    await until(async () => (await ready(service)) === 200)
+    t.match(await registry.metrics(), /_stalled\{pool="writes"\} 0\n/)
+    t.equal((await once()).status, 201)
+    t.equal((await kept()).length, 1, 'the repetition got the stored response')
+    t.equal(await service.create(), 201)
   })
 
   t.test('after the primary fails, the standby serves once it is promoted', async (t) => {

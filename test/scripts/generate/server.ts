@@ -6,7 +6,6 @@ import { parseDocument } from 'yaml'
 import { findDifferences } from '../../../scripts/generate/differences.js'
 import { defaultErrorStatuses } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
-import '../../fixtures/compile-once.js'
 
 const contract = `openapi: 3.1.0
 info: {title: Toys, version: 1.0.0, license: {name: MIT, identifier: MIT}}

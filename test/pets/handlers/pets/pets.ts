@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findClientKey } from '../../../../src/database/api-keys.js'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { requestSettings } from '../../../../src/database/pools.js'
 import { findPet, listPets } from '../../../../src/handlers/pets/pets.js'
@@ -9,6 +10,7 @@ import { statuses } from '../../fixtures/facts.js'
 interface Plan {
   readonly 'Node Type': string
   readonly 'Index Name'?: string
+  readonly 'Total Cost': number
   readonly 'Rows Removed by Filter'?: number
   readonly Plans?: readonly Plan[]
 }
@@ -41,7 +43,7 @@ function partOf(value: unknown): string | undefined {
 }
 
 interface Explained {
-  readonly 'QUERY PLAN': readonly [{ readonly Plan: Plan }]
+  readonly 'QUERY PLAN': readonly [{ readonly Plan: Plan; readonly JIT?: unknown }]
 }
 
 type Status = (typeof statuses)[number]
@@ -90,6 +92,16 @@ const queries: [title: string, query: Query][] = [
       removedMax: 0,
     },
   ],
+  [
+    'a key',
+    {
+      run: (sql) => findClientKey(sql, 'aa'),
+      count: ({ length }) => length,
+      index: /^api_keys_hash_key$/,
+      found: 0,
+      removedMax: 0,
+    },
+  ],
 ]
 
 // Generic plans are cached, so each is made in every state of the table: before a VACUUM, index-only scans
@@ -128,15 +140,46 @@ const states: [title: string, prepare: (sql: RootSql, plan: () => Promise<void>)
       await plan()
     },
   ],
+  [
+    'of 100 million animals, by its statistics',
+    async (sql, plan) => {
+      await addPets(sql)
+      await sql`vacuum analyze pets`
+      await sql`update pg_class set reltuples = 1e8 where oid = 'pets'::regclass`
+      await plan()
+    },
+  ],
+  [
+    'on a server with other defaults',
+    async (sql, plan) => {
+      await addPets(sql)
+      await sql`set default_statistics_target = 1`
+      await sql`vacuum analyze pets`
+      await plan()
+    },
+  ],
 ]
+
+// The defaults of a server, a database or a role, each the worst for the statements of requests.
+const otherDefaults = {
+  ...{ jit: 'on', jit_above_cost: '0', max_parallel_workers_per_gather: '4' },
+  ...{ force_parallel_mode: 'on', debug_parallel_query: 'on' }, // before and since PostgreSQL 16
+  ...{ parallel_setup_cost: '0', parallel_tuple_cost: '0' },
+  ...{ min_parallel_table_scan_size: '0', min_parallel_index_scan_size: '0' },
+  ...{ enable_indexonlyscan: 'off', enable_nestloop: 'off' },
+  ...{ enable_indexscan: 'off', enable_tidscan: 'off', enable_sort: 'on', plan_cache_mode: 'auto' },
+  ...{ random_page_cost: '1000', seq_page_cost: '0', cpu_index_tuple_cost: '1' },
+  ...{ effective_cache_size: '8kB', work_mem: '64kB' },
+}
 
 for (const [state, prepare] of states) {
   t.test(`with a table ${state}`, async (t) => {
     // One connection, because plans are cached per connection.
     const sql = await createDatabase(t, { max: 1 })
     await sql`alter table pets set (autovacuum_enabled = off)`
-    for (const [name, value] of Object.entries(requestSettings))
-      await sql`select set_config(${name}, ${value}, false)`
+    const defaults: Record<string, string> = state.endsWith('other defaults') ? otherDefaults : {}
+    for (const [name, value] of [...Object.entries(defaults), ...Object.entries(requestSettings)])
+      await sql`select set_config(name, ${value}, false) from pg_settings where name = ${name}`
     const statements = await Promise.all(queries.map(([, { run }]) => statementOf(run)))
     await prepare(sql, async () => {
       for (const [i, { text, values }] of statements.entries()) {
@@ -150,6 +193,7 @@ for (const [state, prepare] of states) {
         const execute = `execute query${i}(${literals(statements[i]?.values ?? [])})`
         t.equal(count(await sql.unsafe(execute)), found)
         const rows = await sql.unsafe<Explained[]>(`explain (analyze, format json) ${execute}`)
+        const cost = rows[0]?.['QUERY PLAN'][0].Plan['Total Cost'] ?? Number.NaN
         const nodes = rows.flatMap((row) => nodesOf(row['QUERY PLAN'][0].Plan))
         t.strictSame(
           nodes
@@ -163,6 +207,10 @@ for (const [state, prepare] of states) {
         )
         const removed = nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0)
         t.ok(removed <= removedMax, `${removed} rows removed by filters`)
+        // A server without JIT plans it too, but cannot show it.
+        const [jit] = await sql`
+          select current_setting('jit') = 'on' and current_setting('jit_above_cost')::float8 < ${cost} as "isUsed"`
+        t.match([jit, rows[0]?.['QUERY PLAN'][0].JIT], [{ isUsed: false }, undefined])
       })
     }
   })

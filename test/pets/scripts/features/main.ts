@@ -6,7 +6,6 @@ import t from 'tap'
 import { expectedOf, type Result, readFeatures, runFeature } from '../../../../scripts/features/features.js'
 import { toPage, withoutPlace } from '../../../../scripts/features/page.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import '../../../fixtures/compile-once.js'
 
 const features = await readFeatures()
 const results: Result[] = []

@@ -9,7 +9,6 @@ import { generateOperations } from '../../../../scripts/generate/operations.js'
 import { contractFile } from '../../../../src/lib/paths.js'
 import { readContract } from '../../../../src/openapi/index.js'
 import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
-import '../../../fixtures/compile-once.js'
 
 // In place of `components:`, the line before which it goes.
 const operation = (name: string, rest: string) => `  /${name}:
