@@ -155,8 +155,7 @@ export class Connection {
     this.#send(query)
   }
 
-  // Pipelined statements share a write, which is a system call and wakes PostgreSQL; postgres.js does below 1
-  // kB.
+  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB.
   #corkUntilNextTick(): void {
     const socket = this.#socket
     socket?.cork()
