@@ -18,7 +18,7 @@ export function reportEffect(
   report(spot, effects.includes(breaking) ? 'major' : 'minor', what, ...keys)
 }
 
-/** Reports removed keys as breaking, added keys as minor, and calls `compare` for the values of others. */
+/** Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of the others. */
 export function compareKeys(
   spot: Spot,
   whereOf: (key: string) => string,

@@ -82,7 +82,6 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
   const deadline = performance.now() + config.startTimeoutMs
   await untilReachable(make, servers, deadline, log)
   const { isPooled } = servers
-  if (isPooled) log.info('database is behind a connection pooler: prepared statements and pipelining are off')
   const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
   opened.push(() => sql.end({ timeout: closeTimeoutSeconds }))
   await checkEncoding(sql)
@@ -91,6 +90,7 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
     throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
   })
   if (migrations.length > 0) log.info({ migrations }, 'database migrated')
+  if (isPooled) log.info('database is behind a connection pooler: prepared statements and pipelining are off')
   const connections = Math.floor(config.databaseConnections / config.workers)
   const pools = createPools(make, config.handlerTimeoutMs, log, connections, servers, reads)
   opened.push(() => endPools(pools))

@@ -85,36 +85,27 @@ export function createPools(
   servers = new Servers([{}], 'primary', false),
   reads?: Reads,
 ): Pools {
-  // If one connection is lost, the others likely are, too: no request should have to find out for each.
-  const retireAll = () => {
-    for (const each of poolsOf(pools)) each.retireAll()
-  }
-  servers.onchange = ({ server, reason = noAnswer }) => {
-    log.warn({ server, reason }, 'database primary changed')
-    retireAll()
-  }
-  if (reads !== undefined) followReads(reads.servers, log, () => pools.reads.retireAll())
-  const pool = poolMaker(handlerTimeoutMs, log, connections, () => poolsOf(pools), retireAll)
+  const pool = poolMaker(log, statementTimeoutMs(handlerTimeoutMs), connections, () => poolsOf(pools))
   const primary = { make, servers }
   const pools: Pools = {
     keys: pool('keys', primary),
     reads: pool('reads', reads ?? primary),
     writes: pool('writes', primary),
   }
+  servers.onchange = ({ server, reason = noAnswer }) => {
+    log.warn({ server, reason }, 'database primary changed')
+    retire(poolsOf(pools))
+  }
+  if (reads !== undefined) followReads(reads.servers, log, pools.reads)
   return pools
 }
 
-function poolMaker(
-  handlerTimeoutMs: number,
-  log: Logger,
-  connections: number,
-  pools: () => Pool[],
-  retireAll: () => void,
-) {
-  const timeoutMs = statementTimeoutMs(handlerTimeoutMs)
+function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: () => readonly Pool[]) {
   const readTimeoutMs = timeoutMs + networkMarginMs
   const sizes = sizesOf(connections)
   const shortage = new ConnectionShortage(pools, readTimeoutMs, log)
+  // If one connection is lost, the others likely are, too: no request should have to find out for each.
+  const retireAll = () => retire(pools())
   return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
     new Pool({
       // PgBouncer before 1.21 may switch sessions between pipelined statements.
@@ -138,13 +129,17 @@ function poolMaker(
     })
 }
 
-function followReads(servers: ReadServers, log: Logger, retire: () => void): void {
+function followReads(servers: ReadServers, log: Logger, reads: Pool): void {
   servers.onchange = (change) => {
     const { reason = noAnswer } = change
     if (servers.isFallback) log.warn({ reason }, 'no standby available, reading from the primary')
     else log.info(change, 'reading from a standby')
-    retire()
+    reads.retireAll()
   }
+}
+
+function retire(pools: readonly Pool[]): void {
+  for (const each of pools) each.retireAll()
 }
 
 function poolsOf({ keys, reads, writes }: Pools): Pool[] {

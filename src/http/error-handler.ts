@@ -40,7 +40,7 @@ export function createErrorHandler(contract: Contract): ErrorHandler {
 }
 
 function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): RequestError<string> {
-  // ECONNRESET may come from the database, or from a client that aborted its request body.
+  // ECONNRESET may come from the database, or from a peer that aborted its request body.
   const isOutage = error === overload || (isUnavailable(error) && error !== raw.errored)
   return isOutage ? unavailable(error) : toRequestError(error, contract)
 }

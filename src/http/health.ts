@@ -24,7 +24,7 @@ const probeTimeoutMs = 1_000
 export async function addHealth(app: FastifyInstance, parts: HealthParts): Promise<void> {
   const { sql, counters, isClosing } = parts
   const migrations = await migrationNames(migrationsFolder)
-  // One probe at a time, however many clients ask.
+  // One probe at a time, however many ask.
   const probe = singleFlight(async () => {
     const [migrated] = await Promise.all([
       unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),

@@ -131,18 +131,10 @@ async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<Seri
 // Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The
 // transaction is usable again even if the handler made the refusal of a failed statement.
 async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
-  let refusal: SerializedResponse | undefined
-  try {
-    return await transaction.savepoint(async (sql) => {
-      const response = await run(sql)
-      if (response.status < 400) return response
-      refusal = response
-      throw new Error('refused')
-    })
-  } catch (error) {
-    if (refusal === undefined) throw error
-    return refusal
-  }
+  const rollBack = transaction.savepoint()
+  const response = await run(transaction)
+  if (response.status >= 400) await rollBack()
+  return response
 }
 
 // The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch

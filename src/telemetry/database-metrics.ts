@@ -29,17 +29,6 @@ export function measureStatements(registry: Registry, pools: Pools): void {
       for (const [pool, count] of inFlight) this.set({ pool }, count)
     },
   })
-  new Gauge({
-    name: 'animal_store_statements_stalled',
-    help: 'Whether the database completes no statements of a pool (1): of writes, no commit is acknowledged',
-    labelNames: ['pool'],
-    registers: [registry],
-    aggregator: 'max', // over workers
-    collect() {
-      for (const [name, pool] of Object.entries<Pool>({ ...pools }))
-        this.set({ pool: name }, pool.isStalled ? 1 : 0)
-    },
-  })
   const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
   for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
     pool.observe(() => {
@@ -51,6 +40,21 @@ export function measureStatements(registry: Registry, pools: Pools): void {
       }
     })
   }
+}
+
+/** Measures whether the database completes the statements of a pool. */
+export function measureStalls(registry: Registry, pools: Pools): void {
+  new Gauge({
+    name: 'animal_store_statements_stalled',
+    help: 'Whether the database completes no statements of a pool (1): of writes, no commit is acknowledged',
+    labelNames: ['pool'],
+    registers: [registry],
+    aggregator: 'max', // over workers
+    collect() {
+      for (const [name, pool] of Object.entries<Pool>({ ...pools }))
+        this.set({ pool: name }, pool.isStalled ? 1 : 0)
+    },
+  })
 }
 
 /** Measures the connections as PostgreSQL sees them, so waits show that the driver does not know of. */

@@ -8,7 +8,12 @@ import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
-import { measureConnections, measureReplicationLag, measureStatements } from './database-metrics.js'
+import {
+  measureConnections,
+  measureReplicationLag,
+  measureStalls,
+  measureStatements,
+} from './database-metrics.js'
 import { closeMetricsServer, createMetricsServer, type GetHealth, healthOf } from './metrics-server.js'
 import { measureRequests } from './request-metrics.js'
 
@@ -47,6 +52,7 @@ export function addMetrics(
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
   measureStatements(registry, pools)
+  measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
   if (isWorker) aggregateInPrimary(registry)

@@ -1,6 +1,6 @@
-// One connection to PostgreSQL: a postgres.js handle with `max: 1` that is never reused after its connection closes. postgres.js 3.4.9
-// reconnects by itself, but not after every kind of close (porsager/postgres issues 1154 and 1208): unsent data stays in its buffer,
-// marked as sent, and some queries never settle. Instead, every query in flight when the connection closes is rejected here.
+// One connection to PostgreSQL: a postgres.js handle with `max: 1` that is never reused after its connection
+// closes. postgres.js 3.4.9 reconnects, but not after every kind of close (porsager/postgres issues 1154 and
+// 1208): unsent data stays in its buffer, and some queries never settle. Here, those in flight are rejected.
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
@@ -86,8 +86,8 @@ export class Connection {
   }
 
   /**
-   * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and the code of the most
-   * telling one.
+   * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and
+   * the code of the most telling one.
    * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is
    * given up if statements are in flight
    * @param onclosed called once, when the connection has closed
@@ -131,7 +131,7 @@ export class Connection {
     return this.#socket?.bytesRead ?? 0
   }
 
-  /** Sends a statement behind those in flight. It is rejected with CONNECTION_CLOSED if the connection closes before its result. */
+  /** Sends a statement behind those in flight: CONNECTION_CLOSED if it closes before the result. */
   send(query: Query): void {
     if (this.#isClosed || this.isGivenUp) {
       query.reject(connectionClosed())
@@ -155,7 +155,7 @@ export class Connection {
     this.#send(query)
   }
 
-  // Pipelined statements share one write: each is a system call, and wakes PostgreSQL. postgres.js joins only those below 1 kB.
+  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB.
   #corkUntilNextTick(): void {
     const socket = this.#socket
     socket?.cork()

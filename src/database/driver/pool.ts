@@ -32,7 +32,7 @@ export interface PoolOptions {
   readonly onstalled?: (isStalled: boolean) => void
   /** Called when a given-up connection does not respond to a cancel request: others may be lost, too. */
   readonly onunresponsive?: () => void
-  /** Called when PostgreSQL refuses a connection. Returns whether to retry; else queued statements may fail. */
+  /** Called when PostgreSQL refuses a connection. Returns whether to retry, or queued statements may fail. */
   readonly onrefused?: (pool: Pool, error: unknown) => boolean
   readonly onopened?: (pool: Pool) => void
 }

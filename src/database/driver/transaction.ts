@@ -5,8 +5,8 @@ import { isOutdatedPlan } from '../unavailable.js'
 import type { HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
-  /** Runs part of the transaction, and rolls that part back if it fails. */
-  savepoint<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Begins a part of the transaction. The returned function rolls it back, failed statements included. */
+  savepoint(): () => Promise<void>
   /** Pipelines COMMIT behind a statement; the transaction fails if the statement does. */
   commitAfter(statement: Promise<unknown>): void
 }
@@ -103,17 +103,15 @@ async function commit(sql: Sql): Promise<void> {
 }
 
 function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
-  return async (run) => {
-    const made = sql.unsafe('savepoint part').execute()
-    made.catch(() => {})
-    try {
-      const result = await run(sql)
-      await made
-      return result
-    } catch (error) {
+  return () => {
+    // Pipelined with the next statement. If it fails, so does COMMIT.
+    sql
+      .unsafe('savepoint part')
+      .execute()
+      .catch(() => {})
+    return async () => {
       // If the savepoint does not exist, the whole transaction is rolled back.
       await control.unsafe('rollback to savepoint part').catch(() => {})
-      throw error
     }
   }
 }

@@ -46,7 +46,9 @@ t.test('a transaction commits, and one that fails does not', async (t) => {
     { message: 'no' },
   )
   await transactOn(pool, undefined, async (sql) => {
-    await sql.savepoint((part) => part`insert into notes values (1)`.execute()).catch(() => {})
+    const rollBack = sql.savepoint()
+    await sql`insert into notes values (1)`.catch(() => {})
+    await rollBack()
     await sql`insert into notes values (3)`
   })
   t.strictSame(await idsOf(admin), [1, 3])
@@ -104,9 +106,8 @@ const works: [title: string, work: (sql: TransactionSql, kill: Kill) => Promise<
     'within a savepoint',
     async (sql, kill) => {
       const pid = await pidOf(sql)
-      await sql.savepoint((part) =>
-        Promise.all([part`insert into notes select 1 from pg_sleep(20)`, kill(pid)]),
-      )
+      const rollBack = sql.savepoint()
+      await Promise.all([sql`insert into notes select 1 from pg_sleep(20)`, kill(pid)]).finally(rollBack)
     },
   ],
   [
