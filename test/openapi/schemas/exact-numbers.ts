@@ -290,6 +290,9 @@ const numbers: [mode: NumberMode, schema: Schema, value: unknown, after: unknown
   ['json', { type: 'number' }, 10n ** 20n, 1e20],
   ['text', { type: 'number' }, '1.5', 1.5],
   ['text', { type: 'number' }, '-2e3', -2000],
+  ['text', { type: 'number', multipleOf: 0.01 }, '12345678901234.560', 12345678901234.56],
+  ['text', { type: 'number', multipleOf: 5 }, '1e300', 1e300],
+  ['text', { type: ['number', 'string'] }, '12345678901234.567', '12345678901234.567'],
   ['text', { type: ['integer', 'string'] }, 'all', 'all'],
   ['text', { type: ['integer', 'string'] }, '12', 12],
   ['json', { type: ['string', 'number'] }, 'a', 'a'],
@@ -311,6 +314,18 @@ for (const [mode, schema, value, after] of numbers) {
 const noNumbers: [mode: NumberMode, schema: Schema, value: unknown, problem: string][] = [
   ['json', { type: 'number' }, '1.5', 'must be a number'],
   ['json', { type: 'number' }, 2n ** 53n + 1n, 'must be a number that a double represents exactly'],
+  // 2^60 is a double, but printed as 1152921504606847000.
+  ['json', { type: 'number' }, 2n ** 60n, 'must be a number that a double represents exactly'],
+  ['text', { type: 'number' }, '12345678901234.567', 'must be a number that a double represents exactly'],
+  ['text', { type: 'number' }, '1e400', 'must be a number that a double represents exactly'],
+  ['text', { type: 'number' }, '9'.repeat(400), 'must be a number that a double represents exactly'],
+  [
+    'text',
+    { type: 'number', multipleOf: 0.01 },
+    '1234567890123456.78',
+    'must be a number that a double represents exactly',
+  ],
+  ['json', { type: 'number' }, '12345678901234.56', 'must be a number'],
   ['check', { type: 'number' }, Number.NaN, 'must be a number'],
   ['text', { type: 'number' }, '0x10', 'must be a number'],
   ['text', { type: 'number' }, '', 'must be a number'],
