@@ -59,7 +59,8 @@ function exact(given: Schema): Schema {
   if (!constrainsNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
-  const isNumericFormat = !types.includes('string') || String(schema.format) in integerRanges
+  const isNumericFormat =
+    !types.includes('string') || schema.format === 'float' || String(schema.format) in integerRanges
   for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
     if (copy[name] !== undefined) rules[name] = copy[name]
     delete copy[name]
@@ -162,7 +163,7 @@ function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
   return mode === 'text' ? numberFromText(text, rules.types) : text
 }
 
-/** A JSON number of one of the types; any other text, and one that a double would round, is returned unchanged. */
+/** A JSON number of one of the types; any other text, or a number that a double would round, unchanged. */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
   return types.includes('number') && numeral.test(text) && isKeptByDouble(text) ? Number(text) : text
@@ -190,6 +191,8 @@ function problemWith(value: unknown, rules: Rules): Problem | undefined {
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
   if (types.length === 0) return undefined
   if (types.includes('number') && isNumber(value)) {
+    if (format === 'float' && !isInRangeOfFloat(Number(value)))
+      return 'must be a number in the range of a float, such as 1.5'
     // A number has the digits of its double already.
     return typeof value === 'number' || isKeptByDouble(String(value)) ? undefined : notKept
   }
@@ -204,6 +207,12 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
     .filter((type) => type !== 'null')
     .map(withArticle)
     .join(' or ')}`
+}
+
+// PostgreSQL's real takes neither infinity for a large number nor zero for a small one.
+function isInRangeOfFloat(value: number): boolean {
+  const float = Math.fround(value)
+  return Number.isFinite(float) && (float !== 0 || value === 0)
 }
 
 const notKept = 'must be a number that a double represents exactly'
