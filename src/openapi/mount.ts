@@ -10,7 +10,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { callbackify } from '../lib/maybe-promise.js'
+import { callbackify, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
@@ -23,6 +23,7 @@ import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
+  checkChunkedBody,
   checkMediaType,
   checkRequest,
   createValidatorCompiler,
@@ -164,6 +165,7 @@ function implemented<Resource>(
     ],
     preValidation: [
       ...renamePathParameters(operation),
+      hook((request) => checkChunkedBody(request, operation)),
       hook((request) => parseBody(request, operation)),
       ...(readParameters ? [hook(readParameters)] : []),
     ],
@@ -206,8 +208,8 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
   }
 }
 
-// A synchronous check as a hook. An async hook would cost several microtasks.
-function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
+// A check as a hook. An async hook would cost several microtasks.
+function hook(check: (request: FastifyRequest) => MaybePromise<void>): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
 }
 
