@@ -38,7 +38,7 @@ export function narrowed(integer: bigint): number | bigint {
 /** A numeral of JSON as `digits` × 10^`exponent`, without trailing zeros: the same for equal numbers. */
 export function decimal(numeral: string): { readonly digits: string; readonly exponent: number } {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)0*(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? []
+    /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? []
   const digits = whole + fraction
   const significant = /^.*[1-9]/.exec(digits)?.[0]
   if (significant === undefined) return { digits: '0', exponent: 0 }

@@ -23,7 +23,6 @@ import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
-  checkChunkedBody,
   checkMediaType,
   checkRequest,
   createValidatorCompiler,
@@ -165,7 +164,6 @@ function implemented<Resource>(
     ],
     preValidation: [
       ...renamePathParameters(operation),
-      hook((request) => checkChunkedBody(request, operation)),
       hook((request) => parseBody(request, operation)),
       ...(readParameters ? [hook(readParameters)] : []),
     ],
