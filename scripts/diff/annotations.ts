@@ -13,8 +13,8 @@ export interface Source {
 }
 
 /**
- * An annotation for each change: an error for a breaking change, or a warning if there is a new major version, and a notice for
- * any other. If the version was not raised far enough, a warning is added.
+ * An annotation for each change: an error for a breaking change, or a warning if there is a new major version,
+ * and a notice for any other. If the version was not raised far enough, an error is added.
  */
 export function toGithub(
   { file, locate }: Source,
@@ -34,7 +34,7 @@ export function toGithub(
     command(levels[bump], at, titles[bump], `${[place, where].filter(Boolean).join('  ')}: ${what}`),
   )
   if (version.isEnough) return lines.join('')
-  return [...lines, command('warning', ['info', 'version'], 'Version', summaryOf(changes, version))].join('')
+  return [...lines, command('error', ['info', 'version'], 'Version', summaryOf(changes, version))].join('')
 }
 
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions, escaped as in GitHub's actions/toolkit.

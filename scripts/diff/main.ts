@@ -28,8 +28,8 @@ Examples:
   npm run contract:diff -- origin/main      changes of this branch
   npm run --silent contract:diff -- --json v1.0.0 | jq .bump
 
-Exit codes: 0 no unversioned breaking change, 1 a breaking change without a new major version (in info.version or in
-the path of the servers), 2 wrong usage or an error.
+Exit codes: 0 the version is enough, 1 it is not: the changes require a higher info.version, or for breaking ones a new
+path of the servers, 2 wrong usage or an error.
 `
 
 async function main(): Promise<number> {
@@ -43,10 +43,10 @@ async function main(): Promise<number> {
   if (format === 'github') await print(toGithub(source, changes, version))
   else if (format === 'json') await print(toJson(ref, changes, version))
   else await print(toText(ref, changes, version, paintFor(process.stdout)))
-  return version.bump === 'major' && !version.isEnough ? 1 : 0
+  return version.isEnough ? 0 : 1
 }
 
-// Exit code 1 means a breaking change, so that every error exits with 2.
+// Exit code 1 means that the version is not enough, so that every error exits with 2.
 main().then(
   (code) => {
     process.exitCode = code

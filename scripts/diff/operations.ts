@@ -6,7 +6,7 @@ import { compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation } from './deprecation.js'
 import { eachEntry, eachKey, methods, type Node, nodesOf } from './node.js'
 import { child, inside, resolve, same } from './references.js'
-import { compareFlag, compareKeys, compareValue, reportEffect } from './rules.js'
+import { compareFlag, compareKeys, compareValue, isFilledIn, reportEffect } from './rules.js'
 import { compareSchemas } from './schemas.js'
 import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
@@ -86,14 +86,16 @@ function compareParameters(operation: Spot, was: Operation, is: Operation): void
   eachEntry(parametersOf(operation, documents.before, was), parametersOf(operation, documents.after, is), {
     // The service rejects unknown query parameters.
     removed: (node) => report(at(node), 'major', 'removed', wholeNode),
-    added: (node) => report(at(node), ...additionOf(node), wholeNode),
+    added: (node) => report(at(node), ...additionOf(at(node)), wholeNode),
     kept: (before, after) => compareParameter(at(before, after)),
   })
 }
 
 // The change that an added parameter or body is.
-function additionOf({ required }: Node): [Bump, string] {
-  return required === true ? ['major', 'added, required'] : ['minor', 'added']
+function additionOf(spot: Spot): [Bump, string] {
+  return spot.after.required === true && !isFilledIn(child(spot, 'schema'))
+    ? ['major', 'added, required']
+    : ['minor', 'added']
 }
 
 // OpenAPI ignores these parameters (3.1, section 4.8.12.1).
@@ -149,7 +151,8 @@ function serialisationOf(parameter: Node, schema: Node): string {
 function compareRequired(spot: Spot): void {
   const [before, after] = [spot.before.required === true, spot.after.required === true]
   if (before && !after) reportEffect(spot, ['widens'], 'required -> optional', 'required')
-  if (!before && after) reportEffect(spot, ['narrows'], 'optional -> required', 'required')
+  const effects = isFilledIn(child(spot, 'schema')) ? [] : (['narrows'] as const)
+  if (!before && after) reportEffect(spot, effects, 'optional -> required', 'required')
 }
 
 function compareBody(operation: Spot): void {
@@ -160,7 +163,7 @@ function compareBody(operation: Spot): void {
     compareRequired(body)
     compareContent(child(body, 'content'))
   } else if (had) report({ ...operation, where: 'body' }, 'major', 'removed', key)
-  else if (has) report({ ...operation, where: 'body' }, ...additionOf(body.after), key)
+  else if (has) report({ ...operation, where: 'body' }, ...additionOf(body), key)
 }
 
 function compareResponses(responses: Spot): void {

@@ -18,6 +18,11 @@ export function reportEffect(
   report(spot, effects.includes(breaking) ? 'major' : 'minor', what, ...keys)
 }
 
+/** Whether the service fills in what a client omits, although it is required: by its default. */
+export function isFilledIn({ direction, after }: Spot): boolean {
+  return direction === 'request' && after.default !== undefined
+}
+
 /** Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of the others. */
 export function compareKeys(
   spot: Spot,

@@ -8,7 +8,7 @@ import { compareDeprecated } from './deprecation.js'
 import { compareDefault, compareKeywords } from './keywords.js'
 import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
 import { child, inside, isInTrail, same } from './references.js'
-import { type Effect, reportEffect } from './rules.js'
+import { type Effect, isFilledIn, reportEffect } from './rules.js'
 import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
 
 /** Reports the changes of a schema. */
@@ -79,7 +79,7 @@ function compareProperties(schema: Spot): void {
       else report(at(name), isRemovalBreaking ? 'major' : 'minor', 'removed', name)
     },
     added: (name) => {
-      const isRequired = requiredOf(schema.after).includes(name)
+      const isRequired = requiredOf(schema.after).includes(name) && !isFilledIn(fieldOf(name))
       const bump = isRequired && schema.direction === 'request' ? 'major' : 'minor'
       const what = isRequired ? 'added, required' : 'added'
       if (name in properties.before) report(fieldOf(name), bump, what, key)
@@ -95,7 +95,8 @@ function compareRequired(schema: Spot, properties: Spot): void {
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
     // A removed or added property is reported together with `required`.
     if (name in properties.before !== name in properties.after) return claim(schema, 'required')
-    reportEffect({ ...schema, where: `${schema.where}.${name}` }, [effect], what, 'required')
+    const effects = isFilledIn(child(properties, name)) ? [] : [effect]
+    reportEffect({ ...schema, where: `${schema.where}.${name}` }, effects, what, 'required')
   }
   eachName(requiredOf(schema.before), requiredOf(schema.after), {
     removed: reportRequired('widens', 'required -> optional'),

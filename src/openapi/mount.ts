@@ -10,7 +10,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { callbackify } from '../lib/maybe-promise.js'
+import { callbackify, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
@@ -206,8 +206,8 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
   }
 }
 
-// A synchronous check as a hook. An async hook would cost several microtasks.
-function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
+// A check as a hook. An async hook would cost several microtasks.
+function hook(check: (request: FastifyRequest) => MaybePromise<void>): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
 }
 

@@ -1,11 +1,14 @@
 // Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
 // dropped, and all violations of a request are reported at once.
 
+import type { IncomingMessage } from 'node:http'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
+import { isSafe } from '../contract/names.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
@@ -72,11 +75,29 @@ function withLowerCaseNames(schema: Schema): Schema {
 }
 
 /**
- * Refuses a body before it is read: one that the operation does not declare, or of another media type or content coding.
+ * Refuses a body before it is read: one that the operation does not declare, or of another media type or
+ * content coding. Whether a body in chunks has bytes, and so is one, parseBody knows.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
-export function checkMediaType(request: FastifyRequest, operation: Operation): void {
-  if (!hasBody(request)) return
+export function checkMediaType(request: FastifyRequest, operation: Operation): MaybePromise<void> {
+  const { method, headers, raw } = request
+  const isChunked = headers['transfer-encoding'] !== undefined
+  if (isChunked && !isSafe(method)) return undefined
+  return thenMaybe(isChunked ? hasBytes(raw) : Number(headers['content-length'] ?? 0) > 0, (isBody) => {
+    if (isBody) checkBody(request, operation)
+  })
+}
+
+// Fastify does not read the body of a GET.
+function hasBytes(raw: IncomingMessage): Promise<boolean> {
+  return new Promise((resolve) => {
+    raw.on('data', () => resolve(true))
+    raw.on('close', () => resolve(true))
+    raw.on('end', () => resolve(false))
+  })
+}
+
+function checkBody(request: FastifyRequest, operation: Operation): void {
   if (operation.body === undefined) throw new RequestError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
@@ -101,18 +122,18 @@ function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content 
   return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
 }
 
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
 /**
  * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
- * @throws {RequestError} `invalid_json`, or `invalid_request` for a malformed form
+ * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form; those of checkMediaType
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
   if (!Buffer.isBuffer(request.body)) return
-  if (request.body.length === 0) request.body = undefined
-  else readBody(request, request.body, contentOf(request, operation))
+  if (request.body.length === 0) {
+    request.body = undefined
+    return
+  }
+  if (request.headers['transfer-encoding'] !== undefined) checkBody(request, operation)
+  readBody(request, request.body, contentOf(request, operation))
 }
 
 function readBody(request: FastifyRequest, bytes: Buffer, content: Content | undefined): void {

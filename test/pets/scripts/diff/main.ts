@@ -377,7 +377,7 @@ t.test('errors are reported in one line', async (t) => {
 })
 
 t.test(
-  'the command exits 1 for a breaking change and 2 for wrong usage, and prints JSON and annotations',
+  'the command exits 1 if the version is not enough and 2 for wrong usage, and prints JSON and annotations',
   async (t) => {
     const copy = copyProject(t)
     const file = path.join(copy, 'openapi.yaml')
@@ -411,9 +411,22 @@ t.test(
     t.equal(
       annotations.stdout,
       `::error file=openapi.yaml,line=${line('            maximum: 50')},col=13,title=Breaking change::GET /pets  query.limit: maximum 100 -> 50
-::warning file=openapi.yaml,line=${line('  version: 1.0.1')},col=3,title=Version::1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 -> 1.0.1 is not enough.
+::error file=openapi.yaml,line=${line('  version: 1.0.1')},col=3,title=Version::1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 -> 1.0.1 is not enough.
 `,
     )
+
+    const added = [
+      '- name: cursor\n',
+      '- { name: q, in: query, schema: {} }\n        - name: cursor\n',
+    ] as const
+    for (const [version, code] of [
+      ['1.0.0', 1],
+      ['1.0.1', 1],
+      ['1.1.0', 0],
+    ] as const) {
+      writeFileSync(file, edited(added, ['version: 1.0.0', `version: ${version}`]))
+      t.match(await diff('HEAD'), { code, stdout: /requires a minor version/ }, version)
+    }
 
     writeFileSync(file, contract)
     t.match(await diff('HEAD'), { code: 0, stdout: /^No changes/ })
