@@ -105,7 +105,7 @@ export function buildClient(
     signal: AbortSignal | undefined,
   ): Promise<CallResult<unknown>> => {
     const operation = operationOf(table, id)
-    const url = new URL(target, baseUrl)
+    const url = new URL(target)
     if (url.origin !== new URL(baseUrl).origin)
       throw new ApiError('unexpected_answer', `The next page is on another origin, ${url.origin}.`)
     const response = await send(id, operation, new Request(url, { headers, ...(signal && { signal }) }))
@@ -117,7 +117,7 @@ export function buildClient(
       yield page.data
       const next = linkTo('next', page.response.headers.get('Link'))
       if (next === undefined) return
-      page = await follow(id, next, sent.signal)
+      page = await follow(id, new URL(next, page.response.url).href, sent.signal)
     }
   }
 

@@ -52,7 +52,7 @@ async function attempt(
   try {
     const response = await fetch(new Request(request, { signal: controller.signal }))
     const body = await response.arrayBuffer()
-    const copy = copyOf(response, body)
+    const copy = copyOf(response, body, request.url)
     return response.ok ? copy : errorOf(copy, new TextDecoder().decode(body))
   } catch (error) {
     if (request.signal.aborted) return aborted(request.signal.reason)
@@ -65,9 +65,11 @@ async function attempt(
   }
 }
 
-// A response that can be read again. The constructor accepts no body for a status such as 204, not even an empty one.
-function copyOf({ status, statusText, headers }: Response, body: ArrayBuffer): Response {
-  return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
+// A response that can be read again, with its URL, to which links are relative. The constructor accepts no body
+// for a status such as 204, not even an empty one.
+function copyOf({ status, statusText, headers, url }: Response, body: ArrayBuffer, asked: string): Response {
+  const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
+  return Object.defineProperty(copy, 'url', { value: url || asked })
 }
 
 function aborted(reason: unknown): ApiError {

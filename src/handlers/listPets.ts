@@ -8,7 +8,7 @@ const idMax = 2n ** 63n - 1n
 const all = '*'
 
 /** A page of animals in ascending order of id, all or those of one status. */
-export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) => {
+export const listPets: Handler<'listPets'> = async ({ query }, { sql, self }) => {
   const { limit, status, cursor } = query
   const afterId = cursor === undefined ? start : readCursor(cursor, status)
   // One more than `limit`, to know whether there is a next page.
@@ -21,7 +21,7 @@ export const listPets: Handler<'listPets'> = async ({ query }, { sql, path }) =>
     ...(status && { status }),
     cursor: writeCursor(last.id, status),
   })
-  return { status: 200, headers: { Link: `<${path}?${next}>; rel="next"` }, body }
+  return { status: 200, headers: { Link: `<${self}?${next}>; rel="next"` }, body }
 }
 
 // A cursor contains the version of its format (`1`), the filter of the list, and the last id of the page. It is encoded so that

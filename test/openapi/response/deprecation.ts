@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Deprecation, Operation } from '../../../src/openapi/contract/contract.js'
 import { deprecationHeaders } from '../../../src/openapi/response/deprecation.js'
-import { deprecation, prefix } from '../../fixtures/facts.js'
+import { deprecation } from '../../fixtures/facts.js'
 import { contract } from '../../fixtures/service.js'
 
 const getPet = operation('getPet')
@@ -36,13 +36,13 @@ const cases: [title: string, deprecated: Deprecation, headers: Record<string, st
     {
       Deprecation: '@1795132800',
       Sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-      Link: `<${prefix}/pets>; rel="successor-version"`,
+      Link: '<../pets>; rel="successor-version"',
     },
   ],
   [
     'with a successor',
     { ...dates, successor: 'createPet' },
-    { Deprecation: '@1795132800', Link: `<${prefix}/pets>; rel="successor-version"` },
+    { Deprecation: '@1795132800', Link: '<../pets>; rel="successor-version"' },
   ],
 ]
 
@@ -51,8 +51,3 @@ for (const [title, deprecated, headers] of cases) {
     t.strictSame(deprecationHeaders({ ...getPet, deprecation: deprecated }, contract), headers)
   })
 }
-
-t.test('the link begins with the prefix of the contract', async (t) => {
-  const headers = deprecationHeaders(getPet, { ...contract, prefix: '/v2' })
-  t.equal(headers?.Link, '</v2/pets>; rel="successor-version"')
-})
