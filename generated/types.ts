@@ -10,10 +10,10 @@ export interface paths {
         };
         /**
          * List animals
-         * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response has
-         *     a `Link` header with `rel="next"`: request that URL, relative to that of the request, unchanged. The last
-         *     page has no such link. A page costs the same at any depth, and animals added while you page do not cause
-         *     others to be repeated or skipped.
+         * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
+         *     has a `Link` header with `rel="next"`: request that URL, which is relative to the request's,
+         *     unchanged. The last page has no such link. A page costs the same at any depth, and animals added while
+         *     you page do not cause others to be repeated or skipped.
          */
         get: operations["listPets"];
         put?: never;
@@ -240,10 +240,10 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
-         *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
-         *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
-         * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
+         * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
+         *     double quotes (an RFC 8941 string). For the period of `x-idempotency`, a repeated request with this
+         *     key does not run again. It gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+         *     5xx is not stored, nor is a rejection before the operation runs.
          */
         IdempotencyKey: string;
     };
@@ -294,7 +294,7 @@ export interface components {
          */
         Sunset: string;
         /**
-         * @description The operation to use instead, `rel="successor-version"` (RFC 8288), relative to the URL of the request.
+         * @description The operation to use instead, `rel="successor-version"` (RFC 8288), relative to the request's URL.
          *     Only on deprecated operations.
          * @example <../pets>; rel="successor-version"
          */
@@ -376,10 +376,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
-                 *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
-                 *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
-                 * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
+                 * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
+                 *     double quotes (an RFC 8941 string). For the period of `x-idempotency`, a repeated request with this
+                 *     key does not run again. It gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+                 *     5xx is not stored, nor is a rejection before the operation runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

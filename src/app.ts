@@ -95,7 +95,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
-  addContractFiles(app, contract)
+  addContractFiles(app, contract, config.publicUrl)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
   const callerOf = ({ client }: FastifyRequest) => client?.keyId

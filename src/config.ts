@@ -15,6 +15,8 @@ export interface Config {
   readonly port: number
   /** The port of `/metrics`; undefined: metrics are off. */
   readonly metricsPort: number | undefined
+  /** The URL at which clients reach the operations, prefix included; undefined: the service does not know. */
+  readonly publicUrl: string | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
   /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
@@ -90,6 +92,7 @@ export function readConfig(environment: Environment): Config {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
+    publicUrl: optional('PUBLIC_URL', publicUrl),
     databaseUrl: optional('DATABASE_URL', postgresUrl),
     databaseReadUrl: optional('DATABASE_READ_URL', readUrlFor(environment.DATABASE_URL)),
     databaseConnections: read(
@@ -151,6 +154,14 @@ function httpUrl(text: string): string | Problem {
   return /^https?:\/\//.test(text) && URL.canParse(text)
     ? text
     : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
+}
+
+// Paths are appended to it.
+function publicUrl(text: string): string | Problem {
+  const isPlain = /^https?:\/\/[^?#@]+$/.test(text) && URL.canParse(text)
+  return isPlain
+    ? text.replace(/\/+$/, '')
+    : new Problem('must be an http or https URL without a query, such as https://store.example/v1')
 }
 
 function postgresUrl(text: string): string | Problem {

@@ -65,8 +65,8 @@ async function attempt(
   }
 }
 
-// A response that can be read again, with its URL, to which links are relative. The constructor accepts no body
-// for a status such as 204, not even an empty one.
+// A response that can be read again, with its URL, to which links are relative. The constructor accepts no
+// body for a status such as 204, not even an empty one.
 function copyOf({ status, statusText, headers, url }: Response, body: ArrayBuffer, asked: string): Response {
   const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
   return Object.defineProperty(copy, 'url', { value: url || asked })

@@ -1,4 +1,4 @@
-/** The path of a request target, without its query, and without a scheme and host (RFC 9112, section 3.2.2). */
+/** The path of a request target, without its query, scheme and host (RFC 9112, section 3.2.2). */
 export function requestPath(url: string): string {
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '')
 }

@@ -1,7 +1,9 @@
 // The service behind a gateway whose path prefix it does not know.
 
 import t from 'tap'
+import { parse } from 'yaml'
 import { createClient } from '../../src/client/index.js'
+import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { prefix } from '../fixtures/facts.js'
 import { nginxIsMissing, startGateway } from '../fixtures/gateway.js'
 import { send, startService } from '../fixtures/service.js'
@@ -31,6 +33,28 @@ t.test('behind a gateway that strips a prefix', { skip: nginxIsMissing }, async 
       })
     })
   }
+
+  t.test('the contract as served names the operations', async (t) => {
+    for (const file of ['openapi.yaml', 'openapi.json', 'openapi-3.0.yaml']) {
+      const url = `${gateway}/store/${file}`
+      const [{ url: server }] = parse((await send(url)).text).servers
+      t.match(await send(`${new URL(server, url).href}/pets`, 'GET', auth), { status: 200 }, file)
+    }
+  })
+
+  t.test('the page /docs sends requests through the gateway', { skip: browserIsMissing }, async (t) => {
+    const page = await openPage(t, { viewport: { width: 1280, height: 900 } })
+    await page.goto(`${gateway}/store/docs`)
+    const test = page.locator('button:has-text("Test Request")').first()
+    await test.waitFor()
+    await page.getByPlaceholder('Token').first().fill(key)
+    await test.click()
+    const responded = page.waitForResponse((each) => each.url().includes('/pets'))
+    await page.locator('[role=dialog] button:has-text("Send")').first().click()
+    const response = await responded
+    t.equal(response.url().split('?')[0], `${gateway}/store${prefix}/pets`)
+    t.equal(response.status(), 200)
+  })
 
   t.test('the client reads all pages', async (t) => {
     const store = createClient({ baseUrl: `${gateway}/store${prefix}`, key })

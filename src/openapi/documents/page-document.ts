@@ -3,6 +3,7 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'
+import { ownServer } from './contract-files.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -11,7 +12,7 @@ export function pageDocument(contract: Contract): string {
   const document = contract.document as Node & { readonly info: Node }
   const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract names.
-  const servers = [{ url: contract.prefix || '/', description: 'This service' }]
+  const servers = [ownServer(contract)]
   const shown = { ...document, info: { ...document.info, description }, servers }
   return stringify(shown, withoutOptionalExamples) ?? ''
 }

@@ -1,6 +1,6 @@
-// Relative references (RFC 3986, section 4.2) for the links of responses. A gateway may strip a prefix from the
-// path, or put its own in place of the contract's, and the service cannot know: a reference that is relative to
-// the URL of the request is right behind any gateway.
+// Relative references (RFC 3986, section 4.2) for the links of responses. A gateway may strip a prefix from a
+// path, or put its own in place of the contract's, and the service cannot know: a reference that is relative
+// to the URL of the request is right behind any gateway.
 
 import { requestPath } from '../../lib/request-path.js'
 

@@ -166,7 +166,7 @@ t.test(
       `| ${new Date(Number(deprecation.deprecation.slice(1)) * 1000).toISOString().slice(0, 10)} |`,
     )
     t.match(description, '(openapi.yaml)')
-    t.strictSame(body.servers, [{ url: prefix, description: 'This service' }])
+    t.strictSame(body.servers, [{ url: `.${prefix}`, description: 'This service' }])
     const { get, post } = body.paths['/pets']
     for (const parameter of [...get.parameters, body.components.parameters.IdempotencyKey])
       t.notOk('example' in parameter, parameter.name)

@@ -23,8 +23,12 @@ function keepIntegersExact() {
 async function show() {
   fixAccessibility()
   const response = await fetch('docs/contract.json')
+  const content = await response.json()
+  // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
+  for (const server of content.servers)
+    server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
   window.Scalar.createApiReference('#documentation', {
-    content: await response.json(),
+    content,
     // Send nothing to other origins, and forget the key when the page closes.
     withDefaultFonts: false,
     telemetry: false,
