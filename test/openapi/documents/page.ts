@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
+import Fastify from 'fastify'
 import type { BrowserContextOptions } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Handlers } from '../../../src/handlers/handler.js'
 import { contractFile } from '../../../src/lib/paths.js'
-import { readContract } from '../../../src/openapi/contract/read.js'
+import { addDocumentation, readContract } from '../../../src/openapi/index.js'
 import { browserIsMissing, openPage } from '../../fixtures/browser.js'
 import { deprecation, fixedPlan, prefix, status } from '../../fixtures/facts.js'
 import { contract, type Service, send, startService } from '../../fixtures/service.js'
@@ -271,8 +272,86 @@ t.test('the page warns in a browser that rounds integers', { skip: browserIsMiss
   t.ok(await page.locator('#rounding').isVisible())
 })
 
+const long = [
+  '9223372036854775807',
+  '9223372036854775805',
+  '-9223372036854775808',
+  '9007199254740993',
+] as const
+const [pathId, queryId, bodyId, nestedId] = long
+const exactContract = `openapi: 3.1.0
+info: { title: Exact, version: 1.0.0 }
+servers: [{ url: /v1 }]
+paths:
+  /toys/{id}:
+    post:
+      operationId: addToy
+      parameters:
+        - { in: path, name: id, required: true, example: ${pathId}, schema: { type: integer, format: int64 } }
+        - { in: query, name: q, required: true, example: ${queryId}, schema: { type: integer, format: int64 } }
+      requestBody:
+        content:
+          application/json:
+            schema: { type: object }
+            example: { id: ${bodyId}, ids: [{ id: ${nestedId} }] }
+      responses: { '200': { description: OK } }
+`
+
+t.test(
+  'integers beyond 2^53 are exact in the request, the response and every sample',
+  {
+    skip: browserIsMissing,
+  },
+  async (t) => {
+    const app = Fastify()
+    addDocumentation(app, await readContract('openapi.yaml', async () => exactContract))
+    app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) =>
+      done(null, text),
+    )
+    const received: unknown[] = []
+    app.post('/v1/toys/*', async ({ url, body }, reply) => {
+      received.push([url, String(body).replace(/\s/g, '')])
+      return reply.type('application/json').send(body)
+    })
+    t.teardown(() => app.close())
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+    const { page, complaints } = await open(t, { origin }, { viewport: { width: 1280, height: 900 } })
+    await page.goto(`${origin}/docs`)
+    const card = page.locator('.scalar-card').filter({ hasText: 'Test Request' })
+    const picker = card.getByTestId('client-picker')
+    const options = page.getByRole('option')
+    await picker.click()
+    await options.first().waitFor()
+    const count = await options.count()
+    const names: string[] = []
+    for (let i = 0; i < count; i++) {
+      if (i > 0) await picker.click()
+      await options.nth(i).click()
+      await options.first().waitFor({ state: 'detached' })
+      const name = await picker.innerText()
+      names.push(name)
+      const sample = await card.innerText()
+      for (const id of long) t.match(sample, id, `${name} has ${id}`)
+    }
+    t.strictSame(names, [
+      ...['C# HttpClient', 'Dart Http', 'F# HttpClient', 'HTTP HTTP/1.1'],
+      ...['Python Requests', 'Python HTTPX (Sync)', 'Python HTTPX (Async)', 'Shell Curl'],
+    ])
+    await card.locator('button:has-text("Test Request")').click()
+    const dialog = page.locator('[role=dialog]').first()
+    await dialog.locator('button:has-text("Send")').first().click()
+    const shown = dialog.locator('.cm-content').filter({ hasText: `"id": ${bodyId},` })
+    await shown.nth(1).waitFor() // the request's, and the response's
+    t.match(await shown.nth(1).innerText(), `"id": ${nestedId}`)
+    t.strictSame(received, [
+      [`/v1/toys/${pathId}?q=${queryId}`, `{"id":${bodyId},"ids":[{"id":${nestedId}}]}`],
+    ])
+    t.strictSame(complaints, [])
+  },
+)
+
 // Opens a page, and records its requests to other origins and the errors of the browser.
-async function open(t: Test, { origin }: Service, options: BrowserContextOptions) {
+async function open(t: Test, { origin }: Pick<Service, 'origin'>, options: BrowserContextOptions) {
   const page = await openPage(t, options)
   const elsewhere: string[] = []
   const complaints: string[] = []

@@ -1,29 +1,58 @@
 // Runs in the browser: renders the service's own contract with Scalar.
 
-keepIntegersExact()
-show()
-
-// Scalar formats responses with JSON.parse, which rounds integers beyond 2^53. Browsers with JSON.rawJSON (Chrome 114,
-// Firefox 135, Safari 18.4) can keep the source text of such an integer; in others the page shows a warning.
+// Scalar parses parameters, bodies and responses with JSON.parse, which rounds integers beyond 2^53. Here it
+// returns a bigint for each, a value whose text is its digits wherever Scalar puts it, and JSON.stringify
+// writes these. In browsers without JSON.rawJSON (before Chrome 114, Firefox 135, Safari 18.4) the page shows
+// a warning.
 function keepIntegersExact() {
   const { parse } = JSON
   if (JSON.rawJSON === undefined) {
     document.getElementById('rounding').hidden = false
     return
   }
+  BigInt.prototype.toJSON = function () {
+    return JSON.rawJSON(String(this))
+  }
   const exact = (_key, value, { source } = {}) =>
     typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
-      ? JSON.rawJSON(source)
+      ? BigInt(source)
       : value
   // A reviver is slow, and most texts have no long integers.
   JSON.parse = (text, reviver) =>
     reviver === undefined && /\d{16}/.test(text) ? parse(text, exact) : parse(text, reviver)
 }
 
+// Samples that would send another request: they drop the query (most), or an integer beyond 2^53 in a body is
+// rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust).
+const hiddenClients = {
+  ...Object.fromEntries(
+    [
+      'c',
+      'clojure',
+      'go',
+      'java',
+      'js',
+      'kotlin',
+      'node',
+      'objc',
+      'ocaml',
+      'php',
+      'powershell',
+      'r',
+      'ruby',
+      'rust',
+      'swift',
+    ].map((target) => [target, true]),
+  ),
+  csharp: ['restsharp'],
+  python: ['python3'],
+  shell: ['wget', 'httpie'],
+}
+
 async function show() {
   fixAccessibility()
   const response = await fetch('docs/contract.json')
-  const content = await response.json()
+  const content = JSON.parse(await response.text())
   // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
   for (const server of content.servers)
     server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
@@ -37,6 +66,7 @@ async function show() {
     persistAuth: false,
     showDeveloperTools: 'never',
     hideClientButton: true,
+    hiddenClients,
     documentDownloadType: 'none', // the description links the files
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     defaultOpenAllTags: true,
@@ -83,3 +113,6 @@ function fixDialog() {
 function keyOf(field) {
   return field.closest('tr').innerText.split('\n', 1)[0]
 }
+
+keepIntegersExact()
+show()
