@@ -241,8 +241,8 @@ export interface components {
     parameters: {
         /**
          * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
-         *     double quotes (an RFC 8941 string). For the period of `x-idempotency`, a repeated request with this
-         *     key does not run again. It gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+         *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
+         *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
          *     5xx is not stored, nor is a rejection before the operation runs.
          */
         IdempotencyKey: string;
@@ -377,8 +377,8 @@ export interface operations {
             header?: {
                 /**
                  * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
-                 *     double quotes (an RFC 8941 string). For the period of `x-idempotency`, a repeated request with this
-                 *     key does not run again. It gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+                 *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
+                 *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
                  *     5xx is not stored, nor is a rejection before the operation runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

@@ -51,6 +51,12 @@ const hiddenClients = {
 
 async function show() {
   fixAccessibility()
+  document.getElementById('skip').onclick = (event) => {
+    const button = document.querySelector('.show-api-client-button')
+    if (button === null) return
+    event.preventDefault() // Scalar takes a fragment for a place of its own
+    button.focus()
+  }
   const response = await fetch('docs/contract.json')
   const content = JSON.parse(await response.text())
   // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
@@ -89,6 +95,10 @@ function fixAccessibility() {
     for (const each of document.querySelectorAll('button[class*="copy-button"][aria-controls]'))
       if (document.getElementById(each.getAttribute('aria-controls')) === null)
         each.removeAttribute('aria-controls')
+    for (const each of document.querySelectorAll(':not(ul, ol, menu, [role]) > li'))
+      each.parentElement.role = 'list'
+    for (const each of document.querySelectorAll('input[role=combobox]:not([aria-expanded])'))
+      each.ariaExpanded = 'true'
     fixDialog()
   }
   const attributeFilter = ['aria-selected', 'role', 'style']
@@ -108,6 +118,9 @@ function fixDialog() {
   }
   for (const each of document.querySelectorAll('[role=dialog] td input[type=checkbox]:not([aria-label])'))
     each.ariaLabel = `Send ${keyOf(each)}`
+  // Shown while the pointer is over its row.
+  for (const each of document.querySelectorAll('[role=dialog] button.group-hover\\:flex:not([aria-label])'))
+    if (each.textContent.trim() === '') each.ariaLabel = 'Remove'
 }
 
 function keyOf(field) {
