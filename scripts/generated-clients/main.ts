@@ -51,7 +51,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
     const future = await startFutureService()
     const addresses = {
       ORIGIN: service.origin,
-      URL: (await gw(service.origin)) + '/store' + contract.prefix,
+      URL: service.origin + contract.prefix,
       FUTURE_URL: future.origin + contract.prefix,
     }
     try {
@@ -109,15 +109,3 @@ async function run(
 }
 
 runCommand(usage, main)
-
-import { spawn as sp } from 'node:child_process'
-import { mkdtempSync, writeFileSync as wf } from 'node:fs'
-async function gw(origin: string) {
-  const d = mkdtempSync('/tmp/gw')
-  wf(d + '/nginx.conf', `daemon off; master_process off; pid nginx.pid; events {} http { access_log ${d}/access.log; server { listen 127.0.0.1:28222; location /store/ { proxy_pass ${origin}/; } } }`)
-  const n = sp('nginx', ['-p', d, '-c', d + '/nginx.conf', '-e', 'stderr'], { stdio: 'ignore' })
-  process.on('exit', () => n.kill())
-  await new Promise((r) => setTimeout(r, 500))
-  console.log(d)
-  return 'http://127.0.0.1:28222'
-}
