@@ -66,7 +66,7 @@ t.test('the first startup shows a demo key and a curl command that works when pa
   const line = first.welcome.split('\n').find((each) => each.trim().startsWith('curl')) ?? ''
   const { stdout } = await run('sh', ['-c', line.replace('curl', 'curl --silent')])
   t.match(stdout, /^HTTP\/1.1 200 OK/)
-  t.match(stdout, /\[\]$/)
+  t.match(stdout, /\[\]\n$/)
   const [page = ''] = /http:\S+\/docs$/m.exec(first.welcome) ?? []
   t.equal((await send(page)).status, 200, 'it shows the URL of the documentation')
   t.match(await first.stop(), { code: 0 })
