@@ -33,10 +33,10 @@ export interface Calls {
   /**
    * List animals
    *
-   * Returns the animals in ascending order of `id`, one page at a time. If there are more, the response has
-   * a `Link` header with `rel="next"`: request that URL unchanged. The last page has no such link. A page
-   * costs the same at any depth, and animals added while you page do not cause others to be repeated or
-   * skipped.
+   * Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
+   * has a `Link` header with `rel="next"`: request that URL, which is relative to the request's,
+   * unchanged. The last page has no such link. A page costs the same at any depth, and animals added while
+   * you page do not cause others to be repeated or skipped.
    */
   readonly listPets: Call<ListPetsRequest, Pet[]>
 }

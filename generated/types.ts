@@ -10,10 +10,10 @@ export interface paths {
         };
         /**
          * List animals
-         * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response has
-         *     a `Link` header with `rel="next"`: request that URL unchanged. The last page has no such link. A page
-         *     costs the same at any depth, and animals added while you page do not cause others to be repeated or
-         *     skipped.
+         * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
+         *     has a `Link` header with `rel="next"`: request that URL, which is relative to the request's,
+         *     unchanged. The last page has no such link. A page costs the same at any depth, and animals added while
+         *     you page do not cause others to be repeated or skipped.
          */
         get: operations["listPets"];
         put?: never;
@@ -240,10 +240,10 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
-         *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
-         *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
-         * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
+         * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
+         *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
+         *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+         *     5xx is not stored, nor is a rejection before the operation runs.
          */
         IdempotencyKey: string;
     };
@@ -271,14 +271,14 @@ export interface components {
          */
         RateLimitReset: bigint;
         /**
-         * @description The next page, `rel="next"` (RFC 8288); absent on the last page. Request the URL unchanged, or pass its `cursor` to
-         *     the same operation.
-         * @example </v1/pets?limit=20&cursor=MXwqfDIw>; rel="next"
+         * @description The next page, `rel="next"` (RFC 8288); absent on the last page. The URL is relative to that of the
+         *     request (RFC 3986, section 5): request it unchanged, or pass its `cursor` to the same operation.
+         * @example <pets?limit=20&cursor=MXwqfDIw>; rel="next"
          */
         NextLink: string;
         /**
-         * @description The URL of the new animal (RFC 9110, section 10.2.2).
-         * @example /v1/pets/1
+         * @description The URL of the new animal, relative to that of the request (RFC 9110, section 10.2.2).
+         * @example pets/1
          */
         Location: string;
         /** @description Present if this is the stored response to an earlier request with the same `Idempotency-Key`. */
@@ -294,8 +294,9 @@ export interface components {
          */
         Sunset: string;
         /**
-         * @description The operation to use instead, `rel="successor-version"` (RFC 8288). Only on deprecated operations.
-         * @example </v1/pets>; rel="successor-version"
+         * @description The operation to use instead, `rel="successor-version"` (RFC 8288), relative to the request's URL.
+         *     Only on deprecated operations.
+         * @example <../pets>; rel="successor-version"
          */
         SuccessorLink: string;
         /**
@@ -375,10 +376,10 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare or in double quotes (an RFC 8941 string).
-                 *     For the period of `x-idempotency`, a repeated request with this key does not run again. It gets the first response,
-                 *     byte for byte, with `Idempotent-Replayed: true`. A 5xx is not stored, nor is a rejection before the operation runs.
-                 * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
+                 * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
+                 *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
+                 *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
+                 *     5xx is not stored, nor is a rejection before the operation runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

@@ -20,12 +20,18 @@ import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import type { Channel } from './lib/channel.js'
-import { requestPath } from './lib/request-path.js'
 import { additionsTo } from './middleware/additions.js'
 import { coalesced } from './middleware/coalescing.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
-import { addContractFiles, addDocumentation, type Contract, isSafe, mount } from './openapi/index.js'
+import {
+  addContractFiles,
+  addDocumentation,
+  type Contract,
+  isSafe,
+  mount,
+  selfReference,
+} from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
@@ -86,7 +92,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
-  addContractFiles(app, contract)
+  addContractFiles(app, contract, config.publicUrl)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency
   await mount<Sql>(app, {
@@ -130,5 +136,5 @@ function clientFinder(sql: Sql, contract: Contract): FindClient {
 }
 
 function contextOf({ url, body, mediaType, client }: FastifyRequest, sql: Sql): Context {
-  return { sql, path: requestPath(url), contentType: body === undefined ? undefined : mediaType, client }
+  return { sql, self: selfReference(url), contentType: body === undefined ? undefined : mediaType, client }
 }

@@ -16,6 +16,8 @@ export interface Config {
   readonly port: number
   /** The port of `/metrics`; undefined: metrics are off. */
   readonly metricsPort: number | undefined
+  /** The URL at which clients reach the operations, prefix included; undefined: the service does not know. */
+  readonly publicUrl: string | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
   /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
@@ -117,6 +119,7 @@ function readVariables(environment: Environment, { read, optional }: Reader): Om
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
+    publicUrl: optional('PUBLIC_URL', publicUrl),
     databaseUrl: optional('DATABASE_URL', postgresUrl),
     databaseReadUrl: optional('DATABASE_READ_URL', readUrlFor(environment.DATABASE_URL)),
     serviceDatabaseUrl: optional('SERVICE_DATABASE_URL', loginUrlWith(environment.SERVICE_PASSWORD)),
@@ -203,6 +206,14 @@ function otlpHeaders(text: string): string | Problem {
   } catch {
     return new Problem('must be HTTP headers, such as api-key=secret,x-tenant=shop, percent-encoded')
   }
+}
+
+// Paths are appended to it.
+function publicUrl(text: string): string | Problem {
+  const isPlain = /^https?:\/\/[^?#@]+$/.test(text) && URL.canParse(text)
+  return isPlain
+    ? text.replace(/\/+$/, '')
+    : new Problem('must be an http or https URL without a query, such as https://store.example/v1')
 }
 
 function postgresUrl(text: string): string | Problem {

@@ -19,6 +19,7 @@ const defaults = {
   host: '127.0.0.1',
   port: 3000,
   metricsPort: undefined,
+  publicUrl: undefined,
   databaseUrl: undefined,
   databaseReadUrl: undefined,
   serviceDatabaseUrl: undefined,
@@ -61,6 +62,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['PORT', '65535', 'port', 65_535],
   ['PORT', ' 8080 ', 'port', 8080],
   ['METRICS_PORT', '9464', 'metricsPort', 9464],
+  ['PUBLIC_URL', 'https://store.example/store/v1/', 'publicUrl', 'https://store.example/store/v1'],
   ['DATABASE_URL', 'postgres://u:p@db/x', 'databaseUrl', 'postgres://u:p@db/x'],
   ['SERVICE_DATABASE_URL', 'postgres://u:p@db,b/x', 'serviceDatabaseUrl', 'postgres://u:p@db,b/x'],
   ['REDIS_URL', 'redis://counters:6379/2', 'redisUrl', 'redis://counters:6379/2'],
@@ -189,6 +191,7 @@ const rejected: [variable: string, ...texts: string[]][] = [
     ],
   ],
   ['REDIS_TIMEOUT_MS', '19', '60001', 'soon'],
+  ['PUBLIC_URL', 'store.example/v1', 'ftp://a/v1', 'https://a/v1?b', 'https://u:p@a/v1', 'https://a:b/v1'],
   ['LOG_LEVEL', 'loud', 'INFO'],
   ['TRUST_PROXY', 'yes', 'example.com', '10.0.0.0/8,', '10.0.0.0/33', '300.1.1.1', ':::'],
   [

@@ -4,8 +4,8 @@ import { insertPet } from './pets/pets.js'
 /** Adds an animal. */
 export async function createPet(
   { body }: Request<'createPet'>,
-  { sql, path }: Context,
+  { sql, self }: Context,
 ): Promise<Response<'createPet'>> {
   const pet = await insertPet(sql, body)
-  return { status: 201, headers: { Location: `${path}/${pet.id}` }, body: pet }
+  return { status: 201, headers: { Location: `${self}/${pet.id}` }, body: pet }
 }

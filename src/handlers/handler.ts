@@ -15,8 +15,11 @@ export class ApiError extends RequestError<ErrorCode> {}
 /** The second argument of a handler. */
 export interface Context {
   readonly sql: Sql
-  /** The path of the request, without its query: for links to the same path. */
-  readonly path: string
+  /**
+   * The request's own path as a relative reference, `pets` for `/v1/pets`: the start of links, such as
+   * `${self}/7`. Links must be relative, because a gateway may strip a prefix that the service does not know.
+   */
+  readonly self: string
   /** The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without a body. */
   readonly contentType: string | undefined
   /** The client of the API key. Undefined without one, which only an operation with optional or no security allows. */

@@ -10,7 +10,7 @@ const all = '*'
 /** A page of animals in ascending order of id, all or those of one status. */
 export async function listPets(
   { query }: Request<'listPets'>,
-  { sql, path }: Context,
+  { sql, self }: Context,
 ): Promise<Response<'listPets'>> {
   const { limit, status, cursor } = query
   const afterId = cursor === undefined ? start : readCursor(cursor, status)
@@ -24,7 +24,7 @@ export async function listPets(
     ...(status && { status }),
     cursor: writeCursor(last.id, status),
   })
-  return { status: 200, headers: { Link: `<${path}?${next}>; rel="next"` }, body }
+  return { status: 200, headers: { Link: `<${self}?${next}>; rel="next"` }, body }
 }
 
 // A cursor contains the version of its format (`1`), the filter of the list, and the last id of the page. It

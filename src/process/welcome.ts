@@ -20,7 +20,7 @@ export async function welcome(
     lines.push(
       `Demo key, shown only once: ${key}`,
       'Try it:',
-      `  curl -i -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
+      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
     )
   } else if (embedded) {
     const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`

@@ -9,18 +9,21 @@ import { contract, send, sendRaw, startService } from '../fixtures/service.js'
 import { prefix } from './fixtures/facts.js'
 
 t.test('the service apart from its operations', async (t) => {
-  const { origin, base, auth, log, key, call } = await startService(t)
+  const publicUrl = 'https://store.example/v1'
+  const { origin, base, auth, log, key, call } = await startService(t, { env: { PUBLIC_URL: publicUrl } })
 
   t.test('responds to liveness and readiness probes', async (t) => {
     t.equal((await send(`${origin}/healthz`)).status, 200)
     t.strictSame((await send(`${origin}/readyz`)).body, { status: 'ok', counters: 'memory' })
   })
 
-  t.test('serves its contract in both forms', async (t) => {
+  t.test('serves its contract in both forms, with its public URL', async (t) => {
     const yaml = await send(`${origin}/openapi.yaml`)
-    t.equal(yaml.text, contract.text)
+    t.match(yaml.text, `\nservers:\n  - url: ${publicUrl}\n`)
     t.equal(yaml.headers.get('content-type'), 'application/yaml; charset=utf-8')
-    t.strictSame((await send(`${origin}/openapi.json`)).body, JSON.parse(JSON.stringify(contract.document)))
+    const { servers, ...document } = (await send(`${origin}/openapi.json`)).body
+    t.equal(servers[0].url, publicUrl)
+    t.match(JSON.parse(JSON.stringify(contract.document)), document)
   })
 
   t.test('serves it in OpenAPI 3.0, with the same operations', async (t) => {

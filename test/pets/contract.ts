@@ -23,7 +23,7 @@ async function wholeList({ base, auth }: Service, path: string): Promise<string>
     const page = await send(url, 'GET', auth)
     text += page.text
     const [, next] = /<([^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '') ?? []
-    url = next === undefined ? '' : new URL(next, base).href
+    url = next === undefined ? '' : new URL(next, url).href
   }
   return text
 }
@@ -156,7 +156,10 @@ t.test('every operation', async (t) => {
         }
         const location = added.headers.get('location')
         if (location !== null)
-          t.equal((await send(new URL(location, base).href, 'GET', auth)).text, added.text)
+          t.equal(
+            (await send(new URL(location, base + pathOf(operation)).href, 'GET', auth)).text,
+            added.text,
+          )
         const isList = (each: Operation) => each.method === 'GET' && each.path === operation.path
         if ([...contract.operations.values()].some(isList))
           t.ok((await wholeList(service, pathOf(operation))).includes(added.text), 'the list has it')
@@ -182,4 +185,12 @@ t.test('every operation', async (t) => {
   }
 
   t.equal(service.log.filter(({ level }) => Number(level) >= 50).length, 0, 'and the service logged no error')
+})
+
+t.test('an import of the contract sends no idempotency key twice', async (t) => {
+  const { components } = contract.document as { components: { parameters: Record<string, object> } }
+  const { schema, ...parameter } = components.parameters.IdempotencyKey as { schema: { pattern: string } }
+  const prefilled = Object.keys({ ...parameter, ...schema }).filter((name) => /example|default/.test(name))
+  t.strictSame(prefilled, [])
+  t.notMatch('<string>', new RegExp(schema.pattern), 'nor the placeholder of a tool')
 })

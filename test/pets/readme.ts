@@ -3,10 +3,13 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
+import { addDocumentation } from '../../src/openapi/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
+import { contract } from '../fixtures/service.js'
 import { allPages, anchorsOf, type Block, blocksOf, linksOf, pages, readPage } from './fixtures/pages.js'
 import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
@@ -39,8 +42,13 @@ for (const page of pages) {
       if (patternOf(shown).test(printed)) t.pass(`${page}:${line}`)
       else t.equal(printed, asSeen(shown), `${page}:${line}`)
     }
-    if (page === 'README.md')
-      t.equal(await shell.run('git status --porcelain'), '', 'the checkout is unchanged')
+    if (page !== 'README.md') return
+    const [again] = blocks.filter((block) => block.text.includes('createClient'))
+    const printed = await shell.run(reveal(again?.text ?? ''))
+    t.match(printed, /\npet_not_found\n$/, 'the client can be pasted twice')
+    const made = await shell.run('git status --porcelain --ignored')
+    const expected = ['!! .data/', '!! dist/', '!! node_modules'] // npm start makes them
+    t.strictSame(made.trim().split('\n'), expected, 'nothing else is new in the checkout')
   })
 }
 
@@ -73,25 +81,48 @@ t.test('every link has a target', async (t) => {
   }
 })
 
-t.test(
-  'README.md has at most 200 lines, links every page, and lists every environment variable',
-  async (t) => {
-    const text = readPage('README.md')
-    t.ok(text.trimEnd().split('\n').length <= 200)
-    const links = linksOf(text).map((link) => link.replace(/#.*/, ''))
-    t.strictSame(
-      pages.filter((page) => page !== 'README.md' && !links.includes(page)),
-      [],
-    )
-    const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
-    const names = (text: string, pattern: RegExp) =>
-      [...text.matchAll(pattern)].map(([, name]) => name).sort()
-    t.strictSame(
-      names(text, /^\| `([A-Z_]+)` \|/gm),
-      names(source, /\b(?:read(?:<.*?>)?|optional)\(\s*'([A-Z_]+)'/g),
-    )
-  },
-)
+t.test('README.md has at most 200 lines and links every page', async (t) => {
+  const text = readPage('README.md')
+  t.ok(text.trimEnd().split('\n').length <= 200)
+  const links = linksOf(text).map((link) => link.replace(/#.*/, ''))
+  t.strictSame(
+    pages.filter((page) => page !== 'README.md' && !links.includes(page)),
+    [],
+  )
+})
+
+t.test('docs/operating.md lists every environment variable, and README.md some of its rows', async (t) => {
+  const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
+  const rows = variablesOf(readPage('docs/operating.md'))
+  const read = source.matchAll(/\b(?:read(?:<.*?>)?|optional)\(\s*'([A-Z_]+)'/g)
+  t.strictSame([...rows.keys()].sort(), [...read].map(([, name]) => name).sort())
+  for (const [name, row] of variablesOf(readPage('README.md')))
+    t.equal(row.replaceAll('docs/operating.md#', '#'), rows.get(name))
+})
+
+t.test('docs/using-the-api.md has the tables of /docs, which are those of the contract', async (t) => {
+  const app = Fastify()
+  addDocumentation(app, contract)
+  const { description } = (await app.inject('/docs/contract.json')).json().info
+  const page = readPage('docs/using-the-api.md')
+  for (const heading of ['Plans and quotas', 'Limits', 'Error codes', 'Deprecated operations']) {
+    const [, section = heading] = description.split(`\n\n## ${heading}\n\n`)
+    t.match(page, section.split('\n\n')[0], heading)
+  }
+})
+
+t.test('the contract tells callers what its version changes', async (t) => {
+  const { info } = contract.document as { readonly info: { readonly description: string } }
+  const [, changes = ''] = info.description.split('## Changes\n')
+  t.match(changes, new RegExp(`^- \\*\\*${escaped(contract.version)}\\*\\*: `))
+})
+
+// The rows of a table of environment variables, by name.
+function variablesOf(markdown: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...markdown.matchAll(/^\| `([A-Z_]+)` \|[^|]+\|[^|]+\|$/gm)].map(([row, name = '']) => [name, row]),
+  )
+}
 
 // A fresh checkout that shares this one's node_modules, after the first `npm start`, which builds.
 function copyProject(scratch: string): string {

@@ -1,9 +1,11 @@
-// The contract as files, for tools.
+// The contract as files, for tools. Their first server is the service that serves them: tools that import a
+// document send requests to its first server.
 
 import type { FastifyInstance } from 'fastify'
 import { stringify } from 'lossless-json'
-import { stringify as toYaml } from 'yaml'
+import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import type { Contract } from '../contract/contract.js'
+import { nodeOf } from '../contract/reader.js'
 import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 
@@ -12,9 +14,41 @@ const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 // Tools limited to OpenAPI 3.0 may have simple YAML parsers: no aliases, no folded lines.
 const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWidth: 0 } as const
 
-/** Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1. */
-export function addContractFiles(app: FastifyInstance, { text, document }: Contract): void {
-  addAsset(app, '/openapi.yaml', yamlType, () => text)
+/** A Server Object. */
+export interface Server {
+  readonly url: string
+  readonly description: string
+}
+
+/**
+ * The server of a contract's operations, relative to a file in the root of the service (OpenAPI 3.1.1,
+ * section 4.8.5), so that it is right behind a gateway that strips a prefix.
+ */
+export function ownServer({ prefix }: Contract): Server {
+  return { url: `.${prefix}`, description: 'This service' }
+}
+
+/**
+ * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1.
+ * @param publicUrl the URL at which clients reach the operations, by default relative to the files
+ */
+export function addContractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
+  const own = ownServer(contract)
+  const server = { ...own, url: publicUrl ?? own.url }
+  const servers = nodeOf(contract.document).servers ?? []
+  const document = { ...contract.document, servers: [server, ...(servers as Server[])] } // it has been read
+  const json = () => String(stringify(document))
+  addAsset(app, '/openapi.yaml', yamlType, () => yamlWith(server, contract.text) ?? json())
   addAsset(app, '/openapi-3.0.yaml', yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
-  addAsset(app, '/openapi.json', 'application/json; charset=utf-8', () => String(stringify(document)))
+  addAsset(app, '/openapi.json', 'application/json; charset=utf-8', json)
+}
+
+// As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.
+function yamlWith(server: Server, text: string): string | undefined {
+  if (/^\s*\{/.test(text)) return undefined
+  const document = parseDocument(text, { intAsBigInt: true, merge: true })
+  const servers = document.get('servers')
+  if (isSeq(servers)) servers.items.unshift(document.createNode(server))
+  else document.set('servers', [server])
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }

@@ -1,8 +1,10 @@
-// The contract as `/docs` shows it: the description gains tables of plans, limits, error codes and deprecations, and optional
-// parameters lose their examples.
+// The contract as `/docs` shows it, for people: its description gains tables of plans, limits, error codes
+// and deprecations, a deprecated operation its dates, a pattern is in words, and optional parameters lose
+// their examples.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'
+import { ownServer } from './contract-files.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -11,16 +13,39 @@ export function pageDocument(contract: Contract): string {
   const document = contract.document as Node & { readonly info: Node }
   const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract names.
-  const servers = [{ url: contract.prefix || '/', description: 'This service' }]
+  const servers = [ownServer(contract)]
   const shown = { ...document, info: { ...document.info, description }, servers }
-  return stringify(shown, withoutOptionalExamples) ?? ''
+  return stringify(shown, (_key, value) => withoutOptionalExamples(inWords(withDates(value, contract)))) ?? ''
 }
 
 // Scalar would send an optional parameter's example: an unwanted filter, or an `Idempotency-Key` that an earlier request has used.
-function withoutOptionalExamples(_key: string, value: unknown): unknown {
+function withoutOptionalExamples(value: unknown): unknown {
   const { in: location, required, example, examples, ...others } = (value ?? {}) as Node
   const isOptional = ['query', 'header', 'cookie'].includes(String(location)) && required !== true
   return isOptional && (example ?? examples) !== undefined ? { ...others, in: location } : value
+}
+
+function withDates(value: unknown, contract: Contract): unknown {
+  const { deprecated, description = '', ...others } = (value ?? {}) as Node
+  const { 'x-deprecated-at': since, 'x-sunset': sunset, 'x-successor': successor } = others
+  if (deprecated !== true || since === undefined) return value
+  const dates = [
+    `Deprecated since ${since}.`,
+    ...(sunset === undefined ? [] : [`It will be removed on ${sunset}.`]),
+    ...(successor === undefined ? [] : [`Use ${shownOperation(String(successor), contract)} instead.`]),
+  ]
+  return { ...others, deprecated, description: `**${dates.join(' ')}**\n\n${description}` }
+}
+
+function inWords(value: unknown): unknown {
+  const { pattern, 'x-pattern-description': words, description = '', ...others } = (value ?? {}) as Node
+  if (typeof pattern !== 'string' || typeof words !== 'string') return value
+  return { ...others, description: `${description} It must be ${words}.`.trim() }
+}
+
+function shownOperation(id: string, { operations, prefix }: Contract): string {
+  const { method, path } = operations.get(id) ?? {}
+  return `\`${method} ${prefix}${path}\`` // the contract has been checked
 }
 
 function sections(contract: Contract): readonly string[] {
@@ -69,16 +94,16 @@ function errors({ errorStatuses, document }: Contract): string[][] {
   return [...errorStatuses].map(([code, status]) => [`\`${code}\` ${status}`, String(meanings[code] ?? '')])
 }
 
-function deprecations(all: readonly Operation[], { prefix }: Contract): readonly string[] {
-  const rows = all.flatMap(({ deprecation, method, path }) => {
+function deprecations(all: readonly Operation[], contract: Contract): readonly string[] {
+  const rows = all.flatMap(({ deprecation, id }) => {
     if (deprecation === undefined) return []
     const { deprecatedAt, sunset, successor } = deprecation
     return [
       [
-        `\`${method} ${prefix}${path}\``,
+        shownOperation(id, contract),
         day(deprecatedAt),
         sunset ? day(sunset) : '',
-        successor ? `\`${successor}\`` : '',
+        successor ? shownOperation(successor, contract) : '',
       ],
     ]
   })

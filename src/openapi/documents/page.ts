@@ -60,9 +60,12 @@ function page({ title }: Contract): string {
 <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
+<a id="skip" href="#documentation">Skip to the first request</a>
 <p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows a response.</p>
-<div id="documentation"></div>
-<noscript>This page needs JavaScript. The OpenAPI document is at <a href="openapi.yaml">openapi.yaml</a></noscript>
+<div id="documentation">
+<p class="loading">Loading the reference, which needs JavaScript. The OpenAPI document is at
+<a href="openapi.yaml">openapi.yaml</a>.</p>
+</div>
 <script src="docs/scalar.js"></script>
 <script src="docs/page.js"></script>
 </body>

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
 import { RequestError } from '../errors.js'
+import { referenceTo } from './relative-references.js'
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined if the operation is not
@@ -11,17 +12,15 @@ import { RequestError } from '../errors.js'
  */
 export function deprecationHeaders(
   operation: Operation,
-  { prefix, operations }: Pick<Contract, 'prefix' | 'operations'>,
+  { operations }: Pick<Contract, 'operations'>,
 ): Readonly<Record<string, string>> | undefined {
-  const { deprecation } = operation
+  const { deprecation, path } = operation
   if (deprecation === undefined) return undefined
   const { deprecatedAt, sunset, successor } = deprecation
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
-  if (successor !== undefined) {
-    const path = encodeURI(decodeURI(operations.get(successor)?.path ?? '')) // a successor has no path parameters
-    headers.Link = `<${prefix}${path}>; rel="successor-version"`
-  }
+  const target = successor === undefined ? undefined : operations.get(successor)?.path // without parameters
+  if (target !== undefined) headers.Link = `<${referenceTo(target, path)}>; rel="successor-version"`
   return headers
 }
 

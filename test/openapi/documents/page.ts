@@ -31,13 +31,24 @@ const contract = await contractOf({
       get: {
         operationId: 'getToy',
         deprecated: true,
+        description: 'A toy.',
         'x-deprecated-at': '2026-11-20',
+        'x-sunset': '2030-12-05',
+        'x-successor': 'listToys',
         parameters: [{ name: 'id', in: 'path', required: true, example: 5, schema: { type: 'integer' } }],
         responses: { 204: { description: 'It.' } },
       },
     },
   },
   components: {
+    schemas: {
+      Name: {
+        type: 'string',
+        description: 'A name.',
+        pattern: '^[a-z]+$',
+        'x-pattern-description': 'lower case',
+      },
+    },
     parameters: { Key: { name: 'Key', in: 'header', example: 'a', schema: { type: 'string' } } },
   },
 })
@@ -180,9 +191,16 @@ t.test(
     const { description } = body.info
     t.match(description, '| free | 60 | 1,000 |')
     for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
-    t.match(description, '| 2026-11-20 |')
+    t.match(description, '| `GET /v1/toys/{id}` | 2026-11-20 | 2030-12-05 | `GET /v1/toys` |')
+    t.notMatch(description, /x-|listToys/, 'no names that only the document explains')
+    t.strictSame(
+      body.paths['/toys/{id}'].get.description,
+      '**Deprecated since 2026-11-20. It will be removed on 2030-12-05. Use `GET /v1/toys` instead.**\n\nA toy.',
+    )
+    const { pattern, description: words } = body.components.schemas.Name
+    t.strictSame({ pattern, words }, { pattern: undefined, words: 'A name. It must be lower case.' })
     t.match(description, '(openapi.yaml)')
-    t.strictSame(body.servers, [{ url: '/v1', description: 'This service' }])
+    t.strictSame(body.servers, [{ url: './v1', description: 'This service' }])
     const { get, post } = body.paths['/toys']
     for (const parameter of [...get.parameters, body.components.parameters.Key])
       t.notOk('example' in parameter, parameter.name)

@@ -97,7 +97,9 @@ t.test('a dump made under load contains every write acknowledged before it', { s
   t.match(warm, [{ status: 200 }, { status: 201 }])
   await paste('psql', cwd, env) // over the store in use, which serves again without a restart
   await until(async () => (await send(`${origin}/readyz`)).status === 200)
-  const found = await Promise.all(known.map((location) => send(origin + location, 'GET', headers)))
+  const found = await Promise.all(
+    known.map((location) => send(`${restored.base}/${location}`, 'GET', headers)),
+  )
   t.equal(
     found.filter(({ status }) => status === 200).length,
     known.length,
@@ -128,9 +130,8 @@ t.test('a copy of the folder of a stopped embedded database is a backup', async 
   const { PATH = '' } = process.env
   await run('bash', ['-euc', script], { env: { PATH, FROM: dataDir, TO: path.join(other, 'postgresql') } })
   const restored = await startProcess(t, { DATA_DIR: other })
-  const { origin } = new URL(restored.base)
   const locations = made.map(({ headers: received }) => received.get('location') ?? '')
-  const found = await Promise.all(locations.map((location) => send(origin + location, 'GET', headers)))
+  const found = await Promise.all(locations.map((each) => send(`${restored.base}/${each}`, 'GET', headers)))
   t.equal(found.filter(({ status }) => status === 200).length, 50)
   t.match(await restored.stop(), { code: 0 })
 })

@@ -25,7 +25,7 @@ function nextOf({ headers }: Answer): string | undefined {
 
 // Follows the links to the last page, as a client would.
 async function walk(
-  { origin, auth, base }: Service,
+  { auth, base }: Service,
   query: string,
   between: () => Promise<unknown> = async () => {},
 ): Promise<{ ids: bigint[]; sizes: number[] }> {
@@ -33,11 +33,12 @@ async function walk(
   const sizes: number[] = []
   let next: string | undefined = `${base}/pets?${query}`
   while (next !== undefined) {
-    const page: Answer = await send(new URL(next, origin).href, 'GET', auth)
+    const page: Answer = await send(next, 'GET', auth)
     if (page.status !== 200) throw new Error(`${next}: ${page.text}`)
     ids.push(...page.body.map(({ id }: { id: number | bigint }) => BigInt(id)))
     sizes.push(page.body.length)
-    next = nextOf(page)
+    const link = nextOf(page)
+    next = link && new URL(link, next).href
     await between()
   }
   return { ids, sizes }
@@ -85,7 +86,7 @@ t.test(`a list without a limit has pages of ${pageDefault}`, async (t) => {
 
 t.test(`a list of ${total} animals`, async (t) => {
   const service = await startWith(t, total)
-  const { call, origin, auth } = service
+  const { call, origin, auth, base } = service
   const all = await idsOf(service)
 
   t.test('returns each animal as it was added', async (t) => {
@@ -185,7 +186,7 @@ t.test(`a list of ${total} animals`, async (t) => {
     const cursors = new Map<string, string>()
     for (const filter of ['', `status=${status}`, `status=${otherStatus}`]) {
       const next = nextOf(await call('GET', `/pets?limit=2&${filter}`))
-      cursors.set(filter, new URL(next ?? '', origin).searchParams.get('cursor') ?? '')
+      cursors.set(filter, new URL(next ?? '', base).searchParams.get('cursor') ?? '')
     }
     for (const [from, cursor] of cursors) {
       for (const filter of cursors.keys()) {
@@ -199,7 +200,7 @@ t.test(`a list of ${total} animals`, async (t) => {
 
   t.test('accepts another limit on the next page', async (t) => {
     const first = await call('GET', '/pets?limit=2')
-    const next = new URL(nextOf(first) ?? '', origin)
+    const next = new URL(nextOf(first) ?? '', `${base}/pets`)
     next.searchParams.set('limit', '3')
     const second = await send(next.href, 'GET', auth)
     t.strictSame(
@@ -208,7 +209,7 @@ t.test(`a list of ${total} animals`, async (t) => {
     )
   })
 
-  t.test('links to this service, whatever host the request names', async (t) => {
+  t.test('links relative to the request, whatever host it names', async (t) => {
     for (const target of [`${prefix}/pets?limit=2`, `http://evil.example${prefix}/pets?limit=2`]) {
       const response = await sendRaw(
         origin,
@@ -216,10 +217,7 @@ t.test(`a list of ${total} animals`, async (t) => {
         `Authorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
       )
       t.match(response, /^HTTP\/1.1 200 /)
-      t.match(
-        response,
-        new RegExp(`\r\nlink: <${prefix}/pets\\?limit=2&cursor=[\\w-]+>; rel="next"\r\n`, 'i'),
-      )
+      t.match(response, /\r\nlink: <pets\?limit=2&cursor=[\w-]+>; rel="next"\r\n/i)
     }
   })
 

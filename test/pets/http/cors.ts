@@ -185,7 +185,7 @@ t.test(
     const rex = '{"name":"Rex","categoryId":3}'
     t.match(await call('/pets', key, rex), {
       status: 201,
-      headers: { location: new RegExp(`^${prefix}/pets/`) },
+      headers: { location: /^pets\/\d+$/ },
     })
     t.match(await call('/pets', key, rex), { status: 201, headers: { 'idempotent-replayed': 'true' } })
     await page.goto(other)

@@ -1,30 +1,69 @@
 // Runs in the browser: renders the service's own contract with Scalar.
 
-keepIntegersExact()
-show()
-
-// Scalar formats responses with JSON.parse, which rounds integers beyond 2^53. Browsers with JSON.rawJSON (Chrome 114,
-// Firefox 135, Safari 18.4) can keep the source text of such an integer; in others the page shows a warning.
+// Scalar parses parameters, bodies and responses with JSON.parse, which rounds integers beyond 2^53. Here it
+// returns a bigint for each, a value whose text is its digits wherever Scalar puts it, and JSON.stringify
+// writes these. In browsers without JSON.rawJSON (before Chrome 114, Firefox 135, Safari 18.4) the page shows
+// a warning.
 function keepIntegersExact() {
   const { parse } = JSON
   if (JSON.rawJSON === undefined) {
     document.getElementById('rounding').hidden = false
     return
   }
+  BigInt.prototype.toJSON = function () {
+    return JSON.rawJSON(String(this))
+  }
   const exact = (_key, value, { source } = {}) =>
     typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
-      ? JSON.rawJSON(source)
+      ? BigInt(source)
       : value
   // A reviver is slow, and most texts have no long integers.
   JSON.parse = (text, reviver) =>
     reviver === undefined && /\d{16}/.test(text) ? parse(text, exact) : parse(text, reviver)
 }
 
+// Samples that would send another request: they drop the query (most), or an integer beyond 2^53 in a body is
+// rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust).
+const hiddenClients = {
+  ...Object.fromEntries(
+    [
+      'c',
+      'clojure',
+      'go',
+      'java',
+      'js',
+      'kotlin',
+      'node',
+      'objc',
+      'ocaml',
+      'php',
+      'powershell',
+      'r',
+      'ruby',
+      'rust',
+      'swift',
+    ].map((target) => [target, true]),
+  ),
+  csharp: ['restsharp'],
+  python: ['python3'],
+  shell: ['wget', 'httpie'],
+}
+
 async function show() {
   fixAccessibility()
+  document.getElementById('skip').onclick = (event) => {
+    const button = document.querySelector('.show-api-client-button')
+    if (button === null) return
+    event.preventDefault() // Scalar takes a fragment for a place of its own
+    button.focus()
+  }
   const response = await fetch('docs/contract.json')
+  const content = JSON.parse(await response.text())
+  // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
+  for (const server of content.servers)
+    server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
   window.Scalar.createApiReference('#documentation', {
-    content: await response.json(),
+    content,
     // Send nothing to other origins, and forget the key when the page closes.
     withDefaultFonts: false,
     telemetry: false,
@@ -33,6 +72,7 @@ async function show() {
     persistAuth: false,
     showDeveloperTools: 'never',
     hideClientButton: true,
+    hiddenClients,
     documentDownloadType: 'none', // the description links the files
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
     defaultOpenAllTags: true,
@@ -55,6 +95,10 @@ function fixAccessibility() {
     for (const each of document.querySelectorAll('button[class*="copy-button"][aria-controls]'))
       if (document.getElementById(each.getAttribute('aria-controls')) === null)
         each.removeAttribute('aria-controls')
+    for (const each of document.querySelectorAll(':not(ul, ol, menu, [role]) > li'))
+      each.parentElement.role = 'list'
+    for (const each of document.querySelectorAll('input[role=combobox]:not([aria-expanded])'))
+      each.ariaExpanded = 'true'
     fixDialog()
   }
   const attributeFilter = ['aria-selected', 'role', 'style']
@@ -74,8 +118,14 @@ function fixDialog() {
   }
   for (const each of document.querySelectorAll('[role=dialog] td input[type=checkbox]:not([aria-label])'))
     each.ariaLabel = `Send ${keyOf(each)}`
+  // Shown while the pointer is over its row.
+  for (const each of document.querySelectorAll('[role=dialog] button.group-hover\\:flex:not([aria-label])'))
+    if (each.textContent.trim() === '') each.ariaLabel = 'Remove'
 }
 
 function keyOf(field) {
   return field.closest('tr').innerText.split('\n', 1)[0]
 }
+
+keepIntegersExact()
+show()

@@ -58,7 +58,7 @@ t.test('a running service returns the animals as soon as they are added', async 
     t.equal(page.status, 200)
     seen += page.body.length
     const [, target] = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '') ?? []
-    next = target && new URL(target, service.base).href
+    next = target && new URL(target, next).href
   }
   t.equal(seen, 2_500)
 

@@ -136,11 +136,7 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   ])
     t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
   t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
-  t.strictSame(
-    unusedIn(root, ['scripts/lib', 'src', 'test/fixtures']),
-    [],
-    'nothing is left without a use',
-  )
+  t.strictSame(unusedIn(root, ['scripts/lib', 'src', 'test/fixtures']), [], 'nothing is left without a use')
   t.match(await run('generate', '--check'), { code: 0 })
   t.strictSame(await checkTypes(root), { server: [], others: [] })
 

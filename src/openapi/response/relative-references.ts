@@ -1,0 +1,24 @@
+// Relative references (RFC 3986, section 4.2) for the links of responses. A gateway may strip a prefix from a
+// path, or put its own in place of the contract's, and the service cannot know: a reference that is relative
+// to the URL of the request is right behind any gateway.
+
+import { requestPath } from '../../lib/request-path.js'
+
+/** The reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`. */
+export function selfReference(url: string): string {
+  const path = requestPath(url)
+  return reference(path.slice(path.lastIndexOf('/') + 1))
+}
+
+/** The reference from one path of the contract to another: `../pets` from `/pets/{petId}` to `/pets`. */
+export function referenceTo(path: string, from: string): string {
+  const depth = from.split('/').length - 2
+  return reference('../'.repeat(depth) + path.slice(1))
+}
+
+// An empty reference would keep the query of the request, and `a:b` would be a URL with the scheme `a`.
+function reference(text: string): string {
+  const encoded = text.replace(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent)
+  if (encoded === '') return '.'
+  return /^(?:\/|[^/]*:)/.test(encoded) ? `./${encoded}` : encoded
+}
