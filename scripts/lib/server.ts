@@ -33,11 +33,6 @@ export async function buildServer(
   app.setNotFoundHandler((request) => {
     throw notFound(request, allowedMethods)
   })
-  // Those of a deprecated operation, with every response: errors, too.
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(request.routeOptions.config.headers ?? {})
-    done()
-  })
   // The service's own paths, which an operation may not have.
   for (const path of Object.values(healthPaths)) app.get(path, async () => {})
   addContractFiles(app, contract)

@@ -38,7 +38,7 @@ import { isStub } from './stubs.js'
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
-    /** Sent with every response of the operation. */
+    /** Sent by the route's hooks; a server that refuses requests before them sends these, too. */
     headers?: Readonly<Record<string, string>>
   }
 }
@@ -120,30 +120,31 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
   if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
-  const authorize = hook(securityCheck(operation, unmet, shared))
+  const headers = deprecationHeaders(operation, contract)
+  const first = [...(headers ? [headersHook(headers)] : []), hook(securityCheck(operation, unmet, shared))]
   return {
-    config: { operation, headers: deprecationHeaders(operation, contract) ?? {}, responseCheck },
+    config: { operation, headers: headers ?? {}, responseCheck },
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !isDeclared('HEAD', operation.path, contract),
     ...(isImplemented && responseCheck !== undefined
-      ? implemented(operation, handler, responseCheck, authorize, shared)
-      : refused(operation, authorize)),
+      ? implemented(operation, handler, responseCheck, first, shared)
+      : refused(operation, first)),
   }
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, authorize: onRequestHookHandler) {
+function refused({ id }: Operation, first: onRequestHookHandler[]) {
   const refuse = hook(() => {
     throw new RequestError('not_implemented', `${id} is not implemented.`)
   })
-  return { schema: {}, onRequest: [authorize, refuse], handler: async () => {} }
+  return { schema: {}, onRequest: [...first, refuse], handler: async () => {} }
 }
 
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
   responseCheck: ResponseCheck,
-  authorize: onRequestHookHandler,
+  first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
   const { contract, compile, problems } = shared
@@ -158,7 +159,7 @@ function implemented<Resource>(
     attachValidation: true, // checkRequest reports what it found
 
     onRequest: [
-      authorize,
+      ...first,
       ...(checkSunset ? [hook(checkSunset)] : []),
       hook((request) => checkMediaType(request, operation)),
     ],
@@ -203,6 +204,13 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
     for (const problem of found) problems.set(problem.text, problem)
     return undefined
+  }
+}
+
+function headersHook(headers: Readonly<Record<string, string>>): onRequestHookHandler {
+  return (_request, reply, done) => {
+    reply.headers(headers)
+    done()
   }
 }
 
