@@ -10,7 +10,7 @@ import { connect } from '../../../src/database/connect.js'
 import type { Database, Sql } from '../../../src/database/database.js'
 import { readDatabaseUrl } from '../../../src/database/servers.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
-import { measureReplicationLag, measureStatements } from '../../../src/telemetry/database-metrics.js'
+import { measureReplicationLag, measureStalls } from '../../../src/telemetry/database-metrics.js'
 import { silent } from '../../fixtures/cluster.js'
 import { composeEnvironment } from '../../fixtures/compose.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -209,7 +209,7 @@ t.test('a primary and its standby', async (t) => {
     const database = await use(t, url, 0, { handlerTimeoutMs: 1_000 })
     const service = await serve(t, database)
     const registry = new Registry()
-    measureStatements(registry, database.pools)
+    measureStalls(registry, database.pools)
     const once = () =>
       service.call('POST', '/pets', {
         headers: { 'idempotency-key': 'kept' },
