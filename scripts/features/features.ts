@@ -99,6 +99,7 @@ export async function readFeatures(file = featuresFile): Promise<Feature[]> {
   const areas: Record<string, Omit<Feature, 'area'>[]> = parse(text, exact, {
     intAsBigInt: true,
     merge: true,
+    maxAliasCount: -1, // rows share much
   })
   return Object.entries(areas).flatMap(([area, rows]) => rows.map((row) => ({ area, ...row })))
 }

@@ -97,7 +97,7 @@ export async function readSource(
     const isSplit = texts.size > 1
     return {
       document,
-      text: isSplit ? stringify(withDecisions(document).document) : written,
+      text: isSplit ? stringify(withDecisions(document).document, { aliasDuplicateObjects: false }) : written,
       files: [...texts.keys()],
       locate,
     }
