@@ -42,6 +42,9 @@ function readContent(reader: Reader, place: string, status: string, { content }:
 // Headers of the connection and of message framing, which the HTTP server sets (RFC 9110, section 7.6.1).
 const connectionHeaders = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
+// Headers that the HTTP server adds after the response has been validated.
+const sentLast = ['content-length', 'date']
+
 // OpenAPI 3.1, section 4.8.17: a `Content-Type` in `headers` is ignored.
 function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const entries = Object.entries(reader.node(response.headers))
@@ -56,6 +59,10 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
       [isRepeated(read, i), 'is declared twice'],
       [!isToken(name), 'has a name that HTTP does not allow'],
       [connectionHeaders.includes(name.toLowerCase()), 'is set by the HTTP server: a handler cannot set it'],
+      [
+        header.required === true && sentLast.includes(name.toLowerCase()),
+        'cannot be required: the HTTP server adds it to what a handler returns',
+      ],
       [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
       [header.schema !== undefined && header.content !== undefined, 'must have either schema or content'],
       [isStructured, 'must be a primitive or an array: objects and content are not supported'],

@@ -12,7 +12,7 @@ type Headers = Readonly<Record<string, string>>
 export interface Addition {
   /** The names of all headers that it sets, sometimes or always, in lower case. */
   readonly headers: readonly string[]
-  /** The headers of every response of an operation, by default none: each variant if their values differ. */
+  /** The headers of every response of an operation, by default none: each variant if they differ. */
   readonly always?: (operation: Operation, contract: Contract) => readonly Headers[]
   /** The errors it may respond with to a request of an operation, by default none. */
   readonly errors?: (operation: Operation, contract: Contract) => readonly RequestError[]
@@ -48,22 +48,47 @@ export function additionProblems(
     const problem = problemOf(run)
     if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
   }
-  const { responses } = operation
-  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
   // Without a description of errors in the contract, they are sent as they are.
   const errors = contract.describesErrors
     ? additions.flatMap((each) => each.errors?.(operation, contract) ?? [])
     : []
-  for (const common of combined(additions.map(({ always }) => always?.(operation, contract) ?? [{}]))) {
-    for (const status of statuses) note(status, () => check.head(status, lowerCase(common), 'server'))
+  const variants = combined(
+    additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
+  )
+  for (const [problem, place] of missingHeaders(operation, variants)) problems.set(problem, place)
+  for (const common of variants) {
+    for (const status of statuses) note(status, () => check.head(status, common, 'server'))
     for (const error of errors) {
       const body = errorBody(error, contract)
-      if (!isDeclared(responses, body.status) && !check.takes(body.status, body)) continue
-      note(body.status, () => check.head(body.status, lowerCase({ ...common, ...error.headers })))
+      if (!isDeclared(operation.responses, body.status) && !check.takes(body.status, body)) continue
+      note(body.status, () => check.head(body.status, { ...common, ...lowerCase(error.headers) }))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
   }
   return problems
+}
+
+// The required headers that a successful response lacks: a handler cannot set them, or the server sets them in
+// some variants only. An error may be declared, in a shared response, where nothing responds with it.
+function missingHeaders(
+  { id, responses }: Operation,
+  variants: readonly Headers[],
+): [problem: string, place: string][] {
+  const isSuccess = (status: string) => /^[23]/.test(status)
+  const hasSuccess = [...responses.keys()].some(isSuccess)
+  const isOfSuccess = (status: string) => isSuccess(status) || (status === 'default' && !hasSuccess)
+  const declared = [...responses.values()].filter(({ status }) => isOfSuccess(status))
+  return declared.flatMap(({ status, headers }) => {
+    const missing = headers.filter(({ name, required, setByServer }) => {
+      const having = variants.filter((each) => each[name.toLowerCase()] !== undefined).length
+      return required && having < variants.length && (setByServer || having > 0)
+    })
+    return missing.map(({ name }): [string, string] => [
+      `header ${name} is missing, as the server sends it`,
+      `${id} ${status}`,
+    ])
+  })
 }
 
 // `default` may declare errors other than the server's.

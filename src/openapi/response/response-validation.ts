@@ -34,7 +34,7 @@ type Headers = Readonly<Record<string, unknown>>
 /** Validates the responses of one operation. */
 export interface ResponseCheck {
   /**
-   * @param of `server` if only the server's own headers are set: those of a handler or an error may be missing
+   * @param of `server` if only some headers are set, and others may be missing
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headers: Headers, of?: 'server' | 'all'): void
@@ -88,8 +88,7 @@ export function createResponseChecks(
     return {
       head(status, headers, of = 'all') {
         for (const { header, problemOf } of checksOf(status).headerProblems) {
-          const mayBeMissing = of === 'server' && (status >= 400 || !header.setByServer)
-          if (mayBeMissing && headers[header.name.toLowerCase()] === undefined) continue
+          if (of === 'server' && headers[header.name.toLowerCase()] === undefined) continue
           const problem = problemOf(headers)
           if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
         }
