@@ -169,10 +169,10 @@ function toPets(columns: readonly (readonly unknown[] | null)[]): Pet[] {
   const pets: Record<string, unknown>[] = (columns[0] ?? []).map(() => ({}))
   storedFields.forEach(([name, { optional, int64 }], field) => {
     const values = columns[field] ?? []
-    for (const [i, pet] of pets.entries()) {
+    pets.forEach((pet, i) => {
       const value = values[i]
       if (value !== null || !optional) pet[name] = int64 ? BigInt(value as number | bigint) : value
-    }
+    })
   })
   return pets as Pet[] // a column for each of its fields
 }

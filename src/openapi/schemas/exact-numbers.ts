@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Ajv, ErrorObject } from 'ajv'
+import { _, type Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import {
@@ -132,22 +132,55 @@ function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
  * number to number.
  */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
+  if (mode === 'check') addCheck(ajv)
+  else addConversion(ajv, mode)
+}
+
+// As code: for a function, Ajv makes the path of every value, which takes longer than to check it.
+function addCheck(ajv: Ajv): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
     schemaType: 'object',
-    modifying: mode !== 'check',
+    error: { message: ({ params }) => _`${params.problem}` },
+    code(context) {
+      const { gen, data, schema } = context
+      const check = gen.scopeValue('func', { ref: checkOf(schema as Rules) })
+      const problem = gen.const('problem', _`${check}(${data})`)
+      context.setParams({ problem })
+      context.fail(_`${problem} !== undefined`)
+    },
+  })
+}
+
+function checkOf(rules: Rules): (data: unknown) => string | undefined {
+  const [min, max] = integerRange(rules.format)
+  const isPlain =
+    rules.types.includes('integer') &&
+    ![...bounds, ...values].some((name) => name in rules) &&
+    !rules.types.includes('number')
+  return (data) => {
+    if (isPlain && typeof data === 'bigint' && data >= min && data <= max) return undefined
+    return problemWith(typeof data === 'string' ? fromString(data, 'check', rules) : data, rules)
+  }
+}
+
+function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
+  ajv.addKeyword({
+    keyword: 'exactNumber',
+    schemaType: 'object',
+    modifying: true,
     errors: true,
     compile: (rules: Rules, _, { compositeRule = false }) => {
       const isCondition = compositeRule || rules.isCondition
       // In JSON, only a schema with a type converts: another schema of the same value may have done so
       // already.
-      const isConverting = !isCondition && (mode === 'text' || (mode === 'json' && rules.types.length > 0))
+      const isConverting = !isCondition && (mode === 'text' || rules.types.length > 0)
       const convert = conversionTo(rules)
       const validate: DataValidateFunction = (data, context) => {
         const value = typeof data === 'string' ? fromString(data, mode, rules) : data
-        const problem = problemWith(value, rules)
-        validate.errors = problem === undefined ? [] : [{ keyword: 'exactNumber', params: {}, ...problem }]
-        if (problem !== undefined) return false
+        const message = problemWith(value, rules)
+        validate.errors = message === undefined ? [] : [{ keyword: 'exactNumber', params: {}, message }]
+        if (message !== undefined) return false
         if (isConverting && isNumber(value) && context?.parentData) {
           context.parentData[context.parentDataProperty] = convert(value)
         }
@@ -176,16 +209,14 @@ function conversionTo({ types, format }: Rules): (value: bigint | number) => big
   return types.includes('integer') && isBig(format) ? BigInt : Number
 }
 
-type Problem = Pick<ErrorObject, 'message'> & { readonly keyword?: string }
-
-function problemWith(value: unknown, rules: Rules): Problem | undefined {
+function problemWith(value: unknown, rules: Rules): string | undefined {
   // The schema's bounds first: they are narrower than those of the format.
   const message = (isNumber(value) ? boundProblem(value, rules) : undefined) ?? typeProblem(value, rules)
-  if (message !== undefined) return { message }
+  if (message !== undefined) return message
   const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
   if (allowed === undefined || allowed.some((each) => isSame(each, value))) return undefined
   const shown = allowed.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each)))
-  return { message: `must be ${allowed.length > 1 ? 'one of: ' : ''}${shown.join(', ')}` }
+  return `must be ${allowed.length > 1 ? 'one of: ' : ''}${shown.join(', ')}`
 }
 
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
