@@ -20,9 +20,15 @@ export interface Context {
    * `${self}/7`. Links must be relative, because a gateway may strip a prefix that the service does not know.
    */
   readonly self: string
-  /** The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without a body. */
+  /**
+   * The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without
+   * a body.
+   */
   readonly contentType: string | undefined
-  /** The client of the API key. Undefined without one, which only an operation with optional or no security allows. */
+  /**
+   * The client of the API key. Undefined without one, which only an operation with optional or no security
+   * allows.
+   */
   readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
 }
 

@@ -55,7 +55,10 @@ const frameworkCodes: Readonly<Record<string, ServerErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, the rest `internal_error`. */
+/**
+ * Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, the
+ * rest `internal_error`.
+ */
 export function toRequestError(error: unknown, contract: Contract): RequestError<string> {
   if (error instanceof RequestError) return error
   const { code, message } = error as { code?: unknown; message?: string }

@@ -6,8 +6,9 @@ import { withRouteNames } from './contract/names.js'
 
 const mark = 'x-is-valid'
 
-// glue validates its specification, and compiles the schema of OpenAPI to do so: more CPU than the rest of a mount.
-// It has no option for a specification that is known to be valid, and copies it first, so the mark is in it.
+// glue validates its specification, and compiles the schema of OpenAPI to do so: more CPU than the rest of a
+// mount. It has no option for a specification that is known to be valid, and copies it first, so the mark is
+// in it.
 const { validate } = Validator.prototype
 Validator.prototype.validate = async function (specification) {
   if (typeof specification === 'string' || !specification[mark]) return validate.call(this, specification)
@@ -16,8 +17,8 @@ Validator.prototype.validate = async function (specification) {
 }
 
 /**
- * A specification with the id, method and path of each operation, and nothing else: glue would inline schemas at every
- * reference. Paths are decoded, as the router compares them.
+ * A specification with the id, method and path of each operation, and nothing else: glue would inline schemas
+ * at every reference. Paths are decoded, as the router compares them.
  */
 export function glueSpecification({ title, version, operations }: Contract): object {
   const paths: Record<string, Record<string, object>> = {}

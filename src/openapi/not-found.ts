@@ -7,7 +7,10 @@ import { RequestError } from './errors.js'
 /** The methods allowed at a path, sorted. Empty for an unknown path. */
 export type AllowedMethods = (path: string) => readonly string[]
 
-/** Collects the methods of all routes added from now on: Fastify does not distinguish an unknown path from an unknown method. */
+/**
+ * Collects the methods of all routes added from now on: Fastify does not distinguish an unknown path from an
+ * unknown method.
+ */
 export function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -31,7 +34,10 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${pattern}$`)
 }
 
-/** Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter; that is none. */
+/**
+ * Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter;
+ * that is none.
+ */
 export function hasRoute({ is404, params }: FastifyRequest): boolean {
   if (is404) return false
   for (const name in params as object) if ((params as Record<string, string>)[name] === '') return false

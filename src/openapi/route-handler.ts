@@ -1,4 +1,5 @@
-// Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against the contract, and sends it.
+// Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against
+// the contract, and sends it.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from './contract/contract.js'
@@ -12,7 +13,8 @@ import type { ResponseCheck } from './response/response-validation.js'
 
 /**
  * Responds to a request.
- * @param resource what a wrapper lends to the handler, such as a transaction, in place of what it would get by itself
+ * @param resource what a wrapper lends to the handler, such as a transaction, in place of what it would get
+ * by itself
  */
 export type Respond<Resource> = (
   request: FastifyRequest,

@@ -61,7 +61,10 @@ export interface Response {
   readonly contents: readonly Content[]
 }
 
-/** How a parameter's value is serialized, unless the router or the query parser already reads it as a plain string. */
+/**
+ * How a parameter's value is serialized, unless the router or the query parser already reads it as a plain
+ * string.
+ */
 export interface ParameterForm {
   /** OpenAPI's `style`; `json` for a parameter with `content`. */
   readonly style:
@@ -117,7 +120,10 @@ export interface Operation {
   readonly path: string
   /** The path in the router's syntax, percent-decoded: `/pets/:petId`. */
   readonly route: string
-  /** Security Requirement Objects: alternatives, each the schemes that must all pass. An empty one makes the operation public. */
+  /**
+   * Security Requirement Objects: alternatives, each the schemes that must all pass. An empty one makes the
+   * operation public.
+   */
   readonly security: readonly (readonly string[])[]
   readonly parameters: readonly Parameter[]
   readonly body: Body | undefined
@@ -125,7 +131,10 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** `x-idempotent`: a repeated `Idempotency-Key` gets the stored response. */
   readonly isIdempotent: boolean
-  /** Declarations the server does not support, a sentence each. With any, the operation can be a stub but have no handler. */
+  /**
+   * Declarations the server does not support, a sentence each. With any, the operation can be a stub but have
+   * no handler.
+   */
   readonly unsupported: readonly string[]
   /** The Operation Object as in the document. */
   readonly definition: Readonly<Record<string, unknown>>
@@ -143,7 +152,9 @@ export interface RateLimits {
   readonly plans: ReadonlyMap<string, Quotas | 'custom'>
   /** Clients without a valid key, per IP address. */
   readonly anonymous: { readonly perMinute: number }
-  /** A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`. */
+  /**
+   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`.
+   */
   readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
 }
 
@@ -169,7 +180,10 @@ export interface Contract {
   readonly errorStatuses: ReadonlyMap<string, number>
   /** The media type of error responses. */
   readonly errorType: string
-  /** Whether the contract defines the server's own errors (`ErrorCode`), so that they can be validated against it. */
+  /**
+   * Whether the contract defines the server's own errors (`ErrorCode`), so that they can be validated against
+   * it.
+   */
   readonly describesErrors: boolean
   /** Whether the document has `x-rate-limits`. */
   readonly hasRateLimits: boolean

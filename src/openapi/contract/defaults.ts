@@ -1,4 +1,5 @@
-// Defaults for the extensions a document may omit, so that documents not written for this server can be served.
+// Defaults for the extensions a document may omit, so that documents not written for this server can be
+// served.
 
 import { maxHeaderSize } from 'node:http'
 import type { RateLimits } from './contract.js'

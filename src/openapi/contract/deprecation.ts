@@ -1,4 +1,5 @@
-// Deprecation of an operation: since when, its sunset, what happens then, and its successor (RFC 9745, RFC 8594).
+// Deprecation of an operation: since when, its sunset, what happens then, and its successor (RFC 9745, RFC
+// 8594).
 
 import type { Contract, Deprecation } from './contract.js'
 import type { Node, Reader } from './reader.js'
@@ -27,7 +28,10 @@ export function readDeprecation(reader: Reader, place: string, operation: Node):
 const dayMs = 86_400_000
 const warningDays = 90
 
-/** A line for each operation that is still served past its sunset, and one for each that responds 410 or is within 90 days of its sunset. */
+/**
+ * A line for each operation that is still served past its sunset, and one for each that responds 410 or is
+ * within 90 days of its sunset.
+ */
 export function sunsets(
   { operations }: Pick<Contract, 'operations'>,
   nowMs: number,

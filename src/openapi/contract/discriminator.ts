@@ -1,5 +1,5 @@
-// Discriminators: which values of a property select which alternative. It is decided here once, and written out
-// as the mapping, which validators, types and other tools read.
+// Discriminators: which values of a property select which alternative. It is decided here once, and written
+// out as the mapping, which validators, types and other tools read.
 
 import { isNode } from './keywords.js'
 import { resolvePointer } from './pointer.js'

@@ -1,10 +1,14 @@
-// The document's own extensions: `x-limits`, `x-rate-limits`, `x-idempotency` and `x-enumStatuses`, each with a default.
+// The document's own extensions: `x-limits`, `x-rate-limits`, `x-idempotency` and `x-enumStatuses`, each with
+// a default.
 
 import type { Contract, Quotas, RateLimits } from './contract.js'
 import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } from './defaults.js'
 import type { Node, Reader } from './reader.js'
 
-/** The extensions whose value is an object, in which a `$ref` is followed. All other extensions are left alone. */
+/**
+ * The extensions whose value is an object, in which a `$ref` is followed. All other extensions are left
+ * alone.
+ */
 export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
 
 // Below these, the server refuses every request: a path, a `Host` and a key are longer.

@@ -1,4 +1,5 @@
-// Operations: reads each Operation Object with its path, and checks what the server cannot route or serve as written.
+// Operations: reads each Operation Object with its path, and checks what the server cannot route or serve as
+// written.
 
 import { misspelt } from '../../lib/misspelt.js'
 import { readContents } from './content.js'

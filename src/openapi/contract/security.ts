@@ -1,5 +1,5 @@
-// Security requirements: which of them the server can check. One that it cannot check is never treated as met, and never offered: an
-// implemented operation may declare only the scheme of API keys.
+// Security requirements: which of them the server can check. One that it cannot check is never treated as
+// met, and never offered: an implemented operation may declare only the scheme of API keys.
 
 import type { Contract, Operation } from './contract.js'
 
@@ -9,8 +9,9 @@ export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
 }
 
 /**
- * The name of the security scheme that API keys meet: the only HTTP bearer scheme that operations use or, of several, the only one in the
- * document's own `security`. Undefined if there is none, or if nothing tells them apart: a key has no mark of a scheme.
+ * The name of the security scheme that API keys meet: the only HTTP bearer scheme that operations use or, of
+ * several, the only one in the document's own `security`. Undefined if there is none, or if nothing tells
+ * them apart: a key has no mark of a scheme.
  */
 export function keySchemeOf(
   operations: Iterable<Pick<Operation, 'security'>>,
@@ -24,7 +25,10 @@ export function keySchemeOf(
   return others.length === 0 ? name : undefined
 }
 
-/** A message if an operation declares a scheme, even as an alternative, that the server cannot check; otherwise undefined. */
+/**
+ * A message if an operation declares a scheme, even as an alternative, that the server cannot check;
+ * otherwise undefined.
+ */
 export function unsupportedSecurity(
   { id, security }: Operation,
   { securitySchemes, keyScheme }: Contract,

@@ -1,4 +1,5 @@
-// Server Objects: the path of their URLs is the prefix of every operation. Their hosts matter only to clients.
+// Server Objects: the path of their URLs is the prefix of every operation. Their hosts matter only to
+// clients.
 
 import type { Node, Reader } from './reader.js'
 

@@ -1,4 +1,5 @@
-// Static files of the documentation, with entity tags and gzip. They change only with the contract or a release.
+// Static files of the documentation, with entity tags and gzip. They change only with the contract or a
+// release.
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -18,9 +19,9 @@ interface Asset {
 }
 
 /**
- * Serves a file, or 304 to a client that has it (RFC 9110, section 13.1.2). It is made on the first request, because most instances are
- * never asked for it; a failure is not cached. `no-cache` makes browsers revalidate each time, so that assets of different versions are
- * never mixed.
+ * Serves a file, or 304 to a client that has it (RFC 9110, section 13.1.2). It is made on the first request,
+ * because most instances are never asked for it; a failure is not cached. `no-cache` makes browsers
+ * revalidate each time, so that assets of different versions are never mixed.
  */
 export function addAsset(
   app: FastifyInstance,
@@ -39,7 +40,8 @@ export function addAsset(
     const { bytes, etag } = (await asset)[coding]
     const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
     reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(type)
-    // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110, section 8.6).
+    // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
+    // section 8.6).
     if (matches(request.headers['if-none-match'], etag))
       return reply.code(304).send(request.method === 'HEAD' ? bytes : undefined)
     if (coding !== 'identity') reply.header('Content-Encoding', coding)

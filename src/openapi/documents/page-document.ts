@@ -12,13 +12,15 @@ type Node = Readonly<Record<string, unknown>>
 export function pageDocument(contract: Contract): string {
   const document = contract.document as Node & { readonly info: Node }
   const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
-  // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract names.
+  // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
+  // names.
   const servers = [ownServer(contract)]
   const shown = { ...document, info: { ...document.info, description }, servers }
   return stringify(shown, (_key, value) => withoutOptionalExamples(inWords(withDates(value, contract)))) ?? ''
 }
 
-// Scalar would send an optional parameter's example: an unwanted filter, or an `Idempotency-Key` that an earlier request has used.
+// Scalar would send an optional parameter's example: an unwanted filter, or an `Idempotency-Key` that an
+// earlier request has used.
 function withoutOptionalExamples(value: unknown): unknown {
   const { in: location, required, example, examples, ...others } = (value ?? {}) as Node
   const isOptional = ['query', 'header', 'cookie'].includes(String(location)) && required !== true

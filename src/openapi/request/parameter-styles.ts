@@ -1,5 +1,6 @@
-// Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6, after RFC 6570), and
-// cookies. Parameters are split as they were sent and decoded afterwards, because an encoded delimiter belongs to a value.
+// Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6,
+// after RFC 6570), and cookies. Parameters are split as they were sent and decoded afterwards, because an
+// encoded delimiter belongs to a value.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -30,7 +31,9 @@ interface Location {
   readonly in: string
   readonly httpPart: RequestPart
   readonly decode: Decode
-  /** Returns a function that reads the undecoded values of each name, in a path those of the given parameters. */
+  /**
+   * Returns a function that reads the undecoded values of each name, in a path those of the given parameters.
+   */
   sent(parameters: readonly Parameter[], path: string): (request: FastifyRequest) => Sent
   /** Gives the request an object for the deserialized values. */
   values(request: FastifyRequest): Values
@@ -82,9 +85,9 @@ const locations: readonly Location[] = [
 ]
 
 /**
- * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed. Undefined if the
- * operation has only simple parameters, which Fastify parses correctly. Fastify validates the others, but not cookies and JSON, whose
- * validators are compiled here.
+ * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed.
+ * Undefined if the operation has only simple parameters, which Fastify parses correctly. Fastify validates
+ * the others, but not cookies and JSON, whose validators are compiled here.
  */
 export function createParameterReader(
   operation: Operation,
@@ -248,7 +251,8 @@ function readText(text: string, name: string, form: ParameterForm, location: Loc
   }
 }
 
-// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names and values in turn.
+// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names
+// and values in turn.
 function readParts(
   text: string,
   delimiter: string | RegExp,
@@ -311,7 +315,8 @@ function readJson(text: string): unknown {
   }
 }
 
-// Finds each parameter in its path segment, without the text around it, any character of which may be percent-encoded.
+// Finds each parameter in its path segment, without the text around it, any character of which may be
+// percent-encoded.
 function createSentInPath(
   parameters: readonly Parameter[],
   template: string,

@@ -1,5 +1,6 @@
-// Parameters with invalid text. PostgreSQL's text type cannot contain NUL, and the query parser leaves invalid UTF-8 undecoded:
-// `%FF` would become three characters. The router itself refuses a path that is not UTF-8.
+// Parameters with invalid text. PostgreSQL's text type cannot contain NUL, and the query parser leaves
+// invalid UTF-8 undecoded: `%FF` would become three characters. The router itself refuses a path that is not
+// UTF-8.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -31,7 +32,10 @@ function containsNul(value: unknown): boolean {
 /** The message for a parameter with invalid text. */
 export const invalidText = 'must be percent-encoded UTF-8 without NUL'
 
-/** The errors of parameters that `reported` does not name: the schema has nothing to add about a parameter that could not be read. */
+/**
+ * The errors of parameters that `reported` does not name: the schema has nothing to add about a parameter
+ * that could not be read.
+ */
 export function exceptFor(
   errors: readonly ErrorObject[],
   reported: readonly ErrorObject[],

@@ -1,5 +1,6 @@
-// Validates at startup what the parts of a server add to an operation's responses: headers, and errors. A response that breaks the
-// contract becomes a 500: if the server's own headers did, the operation could respond nothing else.
+// Validates at startup what the parts of a server add to an operation's responses: headers, and errors. A
+// response that breaks the contract becomes a 500: if the server's own headers did, the operation could
+// respond nothing else.
 
 import type { Contract, Operation } from '../contract/contract.js'
 import { errorBody, RequestError } from '../errors.js'
@@ -69,8 +70,8 @@ export function additionProblems(
   return problems
 }
 
-// The required headers that a successful response lacks: a handler cannot set them, or the server sets them in
-// some variants only. An error may be declared, in a shared response, where nothing responds with it.
+// The required headers that a successful response lacks: a handler cannot set them, or the server sets them
+// in some variants only. An error may be declared, in a shared response, where nothing responds with it.
 function missingHeaders(
   { id, responses }: Operation,
   variants: readonly Headers[],

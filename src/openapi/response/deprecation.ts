@@ -1,4 +1,5 @@
-// What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the operator.
+// What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
+// operator.
 
 import type { Logger } from 'pino'
 import type { Contract, Operation } from '../contract/contract.js'
@@ -7,8 +8,8 @@ import { RequestError } from '../errors.js'
 import { referenceTo } from './relative-references.js'
 
 /**
- * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined if the operation is not
- * deprecated.
+ * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
+ * if the operation is not deprecated.
  */
 export function deprecationHeaders(
   operation: Operation,

@@ -1,5 +1,5 @@
-// The response of an error. Any operation can fail with any error, including one that it does not declare, or declares otherwise: then
-// the real error helps the caller more than a 500, and is sent as it is.
+// The response of an error. Any operation can fail with any error, including one that it does not declare, or
+// declares otherwise: then the real error helps the caller more than a 500, and is sent as it is.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
@@ -8,8 +8,8 @@ import { type ErrorBody, errorBody, RequestError, toRequestError } from '../erro
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 /**
- * Responds with an error. An error that the contract declares is validated like any response: if its headers are not as declared, the
- * client gets a 500, and the log has the reason.
+ * Responds with an error. An error that the contract declares is validated like any response: if its headers
+ * are not as declared, the client gets a 500, and the log has the reason.
  * @param check of the request's operation, if it has one
  */
 export function sendError(

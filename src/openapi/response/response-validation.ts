@@ -1,5 +1,6 @@
-// Validates responses against the contract before they are sent: status, declared headers and body. An invalid response is a bug in
-// the service: the client gets a 500 without details, the log has the operation, the status and the JSON pointer.
+// Validates responses against the contract before they are sent: status, declared headers and body. An
+// invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
+// the status and the JSON pointer.
 
 import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
@@ -16,7 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** A response that the contract does not declare. The message names the operation, the status and the JSON pointer. */
+/**
+ * A response that the contract does not declare. The message names the operation, the status and the JSON
+ * pointer.
+ */
 export class ResponseError extends Error {
   override name = 'ResponseError'
 
@@ -28,7 +32,10 @@ export class ResponseError extends Error {
   }
 }
 
-/** Response headers by their names in lower case. Values may be numbers, as Node accepts them; they are sent as text. */
+/**
+ * Response headers by their names in lower case. Values may be numbers, as Node accepts them; they are sent
+ * as text.
+ */
 type Headers = Readonly<Record<string, unknown>>
 
 /** Validates the responses of one operation. */
@@ -38,7 +45,10 @@ export interface ResponseCheck {
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headers: Headers, of?: 'server' | 'all'): void
-  /** @throws {ResponseError} when the contract does not declare the body for the status and the `Content-Type`, if one is given */
+  /**
+   * @throws {ResponseError} when the contract does not declare the body for the status and the
+   * `Content-Type`, if one is given
+   */
   body(status: number, body: unknown, contentType?: string): void
   /** Whether the contract declares the status, itself or by a range or `default`, with such a body. */
   takes(status: number, body: unknown): boolean
@@ -57,7 +67,10 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
   }
 }
 
-/** Returns a function that creates the check of an operation. Operations of a document share their compiled schemas. */
+/**
+ * Returns a function that creates the check of an operation. Operations of a document share their compiled
+ * schemas.
+ */
 export function createResponseChecks(
   document: object,
 ): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
