@@ -70,7 +70,8 @@ export function createRouteHandler<Resource>(
   const respond = around.reduceRight((inner, wrap) => wrap(inner, operation), run)
   return async (request, reply) => {
     const response = await respond(request, reply)
-    if (reply.sent || request.raw.socket.destroyed) return undefined // timed out, or the client has disconnected
+    // Timed out, or the client has disconnected.
+    if (reply.sent || request.raw.socket.destroyed) return undefined
     setHeaders(reply, response.headers)
     return reply.code(response.status).send(response.body)
   }

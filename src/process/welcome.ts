@@ -11,8 +11,9 @@ export async function welcome(
   { sql, embedded }: Database,
   origin: string,
 ): Promise<string> {
+  const base = origin + contract.prefix
   const lines = [
-    `${contract.title} ${contract.version} at ${origin}${contract.prefix}`,
+    `${contract.title} ${contract.version} at ${base}`,
     `Interactive documentation: ${origin}/docs`,
   ]
   const key = embedded ? await demoKey(contract, sql) : undefined
@@ -20,7 +21,7 @@ export async function welcome(
     lines.push(
       `Demo key, shown only once: ${key}`,
       'Try it:',
-      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${origin}${contract.prefix}${firstPath(contract)}`,
+      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${base}${firstPath(contract)}`,
     )
   } else if (embedded) {
     const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`

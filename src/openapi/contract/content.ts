@@ -83,7 +83,7 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
 // which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
 const assertionKeywords =
-  /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|.*(items|properties|required).*|m(in|ax|ultiple|inimum).*)$/i
+  /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|m(in|ax|ultiple).*)$|items|properties|required/i
 
 function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined

@@ -22,7 +22,8 @@ export function readDeprecation(reader: Reader, place: string, operation: Node):
     reader.problem(`${place}: x-after-sunset must be serve or gone`)
   if (sunset === undefined && operation['x-after-sunset'] !== undefined)
     reader.problem(`${place}: x-after-sunset requires x-sunset`)
-  return { deprecatedAt, sunset, afterSunset, successor } as Deprecation // checkSuccessors checks the successor
+  // checkSuccessors checks the successor
+  return { deprecatedAt, sunset, afterSunset, successor } as Deprecation
 }
 
 const dayMs = 86_400_000

@@ -9,7 +9,8 @@ export function checkServers(reader: Reader, place: string, item: Node, node: No
   const other = [...pathsOf(reader, item), ...pathsOf(reader, node)].find((path) => path !== prefix)
   if (other !== undefined)
     reader.problem(
-      `${place}: the path of its servers is ${other || '/'}, but all operations are served under ${prefix || '/'}`,
+      `${place}: the path of its servers is ${other || '/'}, ` +
+        `but all operations are served under ${prefix || '/'}`,
     )
 }
 
@@ -20,7 +21,8 @@ export function readPrefix(reader: Reader): string {
   if (others.length > 0) {
     const shown = others.map((each) => each || '/').join(', ')
     reader.warn(
-      `servers: the path ${shown} is ignored: all operations are served under ${prefix || '/'}, the path of the first server`,
+      `servers: the path ${shown} is ignored: all operations are served under ${prefix || '/'}, ` +
+        'the path of the first server',
     )
   }
   return prefix

@@ -61,7 +61,8 @@ function sections(contract: Contract): readonly string[] {
   )
   return [
     '## OpenAPI document',
-    '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), [openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
+    '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
+      '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
     ...(hasRateLimits
       ? [
           '## Plans and quotas',
@@ -69,7 +70,8 @@ function sections(contract: Contract): readonly string[] {
             ['Plan', 'Requests per minute', 'Requests per day'],
             [...quotas, ['no valid key, per address', count(anonymous.perMinute), '']],
           ),
-          `A key with more than ${count(ban.rejections)} rejected requests within ${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+          `A key with more than ${count(ban.rejections)} rejected requests within ` +
+            `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
         ]
       : []),
     '## Limits',
