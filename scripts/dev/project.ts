@@ -115,7 +115,7 @@ export class Project {
 
 // The contract, the generator's own sources, and a deleted handler.
 function isGeneratedFrom(file: string): boolean {
-  if (isContractFile(file) || /^(scripts\/generate|src\/contract)\//.test(file)) return true
+  if (isContractFile(file) || /^(scripts\/generate|src\/openapi)\//.test(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))
 }
 

@@ -154,7 +154,7 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
     edit(copy, { 'openapi.yaml': withLength })
     const output = await dev.until(/^dev: \d+ errors? to fix; the last good server keeps running$/)
     t.match(output, /^ {2}minor {5}GET \/pets {2}200 body\[\]\.lengthCm: added/m)
-    t.match(output, /^ {2}src\/database\/pets\.ts:\d+:\d+ error TS/m)
+    t.match(output, /^ {2}src\/handlers\/pets\/pets\.ts:\d+:\d+ error TS/m)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex' } })
   })
 
