@@ -61,7 +61,7 @@ function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-/** Whether a file (its path relative to the root) may be part of the contract, which may have files in any other folder. */
+/** Whether a file (its path relative to the root) may be part of the contract, which may be in any other folder. */
 export function isContractFile(file: string): boolean {
   if ([...folders, ...others].includes(topOf(file))) return false
   return /\.(yaml|yml|json)$/.test(file) && !projectFiles.test(file)

@@ -228,6 +228,7 @@ function withTypedParts(document: object): object {
   const { components = {} } = document as { readonly components?: Components }
   const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
   const refs = new Map<string, string>()
+  const isThere = (ref: string) => resolvePointer(document, ref) !== undefined
   const partOf = (ref: string, kind: Kind): string => {
     const known = refs.get(ref)
     if (known !== undefined) return known
@@ -244,8 +245,8 @@ function withTypedParts(document: object): object {
     if (of === 'const' || of === 'enum') return value
     if (isData || typeof value !== 'object' || value === null) return rounded(value)
     const copy = mapMembers(typable(reader, value, context), context, (each, inner, key) => {
-      const isReference = key === '$ref' && !isMap
-      const kind = isReference || of === 'mapping' ? kindOfPart(String(each), of) : undefined
+      const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
+      const kind = isReference ? kindOfPart(String(each), of) : undefined
       return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
     })
     return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))

@@ -121,7 +121,7 @@ export const replayedHeader = { 'Idempotent-Replayed': 'true' } as const
 
 const idempotency: Addition = {
   headers: ['idempotent-replayed'],
-  always: ({ isIdempotent }) => (isIdempotent ? [{}, replayedHeader] : [{}]), // the first response, and repeated ones
+  always: ({ isIdempotent }) => [{}, ...(isIdempotent ? [replayedHeader] : [])], // at first, and repeated
   errors: ({ isIdempotent }) => (isIdempotent ? [inUse(), reused()] : []),
 }
 

@@ -40,6 +40,11 @@ const schemas = {
     oneOf: [{ $ref: '#/components/schemas/One' }, { $ref: '#/components/schemas/Two' }],
     discriminator: { propertyName: 'kind', mapping: { 1: 'One', 2: 'Two' } },
   },
+  Parent: {
+    type: 'object',
+    properties: { kind: { type: 'string' } },
+    discriminator: { propertyName: 'kind', mapping: { a: '#/Elsewhere', b: 'other.yaml#/B' } },
+  },
   Untyped: { required: ['a'], properties: { a: { items: { type: 'string' } } } },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
