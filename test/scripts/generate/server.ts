@@ -107,9 +107,21 @@ const described: Edit[] = [
   [['paths', '/toys', 'post', 'responses', 'default', 'content'], { 'application/json': { schema: {} } }],
 ]
 
+const chain = Object.fromEntries(
+  Array.from({ length: 801 }, (_, i) => {
+    const next = i < 800 ? { $ref: `#/components/schemas/A${i + 1}` } : { type: 'string' }
+    return [`A${i}`, { type: 'object', properties: { next, all: { allOf: [next] } } }]
+  }),
+)
+
 const kept: [title: string, ...edits: Edit[]][] = [
   ['the contract as it is'],
   ['the contract with the errors of the server', ...described],
+  [
+    'a chain of 800 references',
+    [name, { $ref: '#/components/schemas/A0' }],
+    [['components', 'schemas'], chain],
+  ],
   ['an operation that is called like what the generated code uses', [[...get, 'operationId'], 'Handlers']],
 ]
 
@@ -123,7 +135,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
   [
     'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
-    'openapi.yaml:28:5: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
+    'openapi.yaml:37:57: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
   ],
   [
     'a header that only other answers have',
