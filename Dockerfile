@@ -23,7 +23,8 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
 COPY --from=build /app/src/openapi/documents/static src/openapi/documents/static
-COPY package.json openapi.yaml ./
+COPY generated/openapi.yaml generated/
+COPY package.json ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`
 RUN for command in keys migrate seed/seed; do \
     program=/usr/local/bin/${command##*/}; \

@@ -10,8 +10,10 @@ import { watch } from 'chokidar'
 
 // A burst ends after this long without an event. A checkout writes many files, an editor may write one twice.
 const quietMs = 60
-// Without generated/, which `npm run generate` writes.
-const folders = ['openapi', 'src', 'scripts', 'test']
+const folders = ['src', 'scripts', 'test']
+// What `npm run generate` and builds write, packages, and folders whose YAML and JSON files are no contract.
+const others = ['deploy', 'dist', 'docs', 'generated', 'node_modules']
+const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|docker-compose\.yml)$/
 
 /** Yields each burst of edits, as paths relative to the root. The first burst is empty and means that the watcher is ready. */
 export async function* watchProject(root: string): AsyncGenerator<readonly string[]> {
@@ -59,16 +61,20 @@ function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-/** Whether a file (its path relative to the root) may be part of the contract. */
+/** Whether a file (its path relative to the root) may be part of the contract, which may have files in any other folder. */
 export function isContractFile(file: string): boolean {
-  if (file.startsWith('openapi/')) return true
-  return /^[^/]+\.(yaml|json)$/.test(file) && !/^(package|package-lock|biome|tsconfig.*)\.json$/.test(file)
+  if ([...folders, ...others].includes(topOf(file))) return false
+  return /\.(yaml|yml|json)$/.test(file) && !projectFiles.test(file)
 }
 
 function isWatched(file: string, isFile: boolean): boolean {
-  const [top = ''] = file.split('/')
   if (file === '') return true
   if (path.basename(file).startsWith('.')) return false // editors' swap and backup files
-  if (top === file && !folders.includes(top)) return isContractFile(file) || /^tsconfig.*\.json$/.test(file)
-  return folders.includes(top) && (!isFile || /\.(ts|sql|yaml|json)$/.test(file))
+  if (others.includes(topOf(file))) return false
+  if (!isFile || isContractFile(file) || /^tsconfig.*\.json$/.test(file)) return true
+  return folders.includes(topOf(file)) && /\.(ts|sql|yaml|json)$/.test(file)
+}
+
+function topOf(file: string): string {
+  return file.split('/', 1)[0] ?? ''
 }

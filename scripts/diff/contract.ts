@@ -13,6 +13,7 @@
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
+import { withDecisions } from '../../src/openapi/index.js'
 import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, rootOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
@@ -28,7 +29,7 @@ import { compareServers } from './servers.js'
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function diffContracts(before: Node, after: Node): Change[] {
-  const root = rootOf({ before, after })
+  const root = rootOf({ before: decided(before), after: decided(after) })
   compareServers(root)
   compareLimits(root)
   compareSecuritySchemes(root)
@@ -36,4 +37,9 @@ export function diffContracts(before: Node, after: Node): Change[] {
   compareWebhooks(root)
   compareDocumentation(root)
   return changesOf(root)
+}
+
+// As the server reads it. A decision changes no place.
+function decided(document: Node): Node {
+  return withDecisions(document).document as Node
 }

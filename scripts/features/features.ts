@@ -172,7 +172,10 @@ export async function runCase(feature: Feature): Promise<Result> {
   }
   try {
     const contract = await readContract('openapi.yaml', readText)
-    return { outcomes: await runCalls(feature, contract), warnings: contract.warnings }
+    return {
+      outcomes: await runCalls(feature, contract),
+      warnings: contract.warnings.map(({ text }) => text),
+    }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     return { refused: error.message.split('\n'), outcomes: [] }

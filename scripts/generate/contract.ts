@@ -34,7 +34,7 @@ export async function checkContract(file: string, check: CheckServer): Promise<C
   reading?.catch(() => {}) // awaited below, after the lint's errors
   const { errors, warnings } = await (beside ?? lintFile(file).catch((error) => lintDeep(file, error)))
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
-  const { contract, planned } = await (reading ?? readChecked(file, check))
+  const { contract, noted, planned } = await (reading ?? readChecked(file, check))
   const unmet = [...contract.operations.values()].flatMap(
     (operation) => unsupportedSecurity(operation, contract) ?? [],
   )
@@ -42,7 +42,7 @@ export async function checkContract(file: string, check: CheckServer): Promise<C
     contract,
     warnings: [
       ...warnings,
-      ...alike(contract.warnings),
+      ...alike(noted),
       ...alike(unmet, ': it can only respond with 501'),
       ...alike(planned, ': it can only respond with 501'),
     ],
@@ -79,6 +79,8 @@ function lintDeep(file: string, error: unknown): Promise<LintResult> {
 
 interface Read {
   readonly contract: Contract
+  /** The warnings of the contract, a line each. */
+  readonly noted: readonly string[]
   /** The problems that stubs would cause once they are implemented, a line each. */
   readonly planned: readonly string[]
 }
@@ -86,12 +88,13 @@ interface Read {
 async function readChecked(file: string, check: CheckServer): Promise<Read> {
   const contract = await readContract(file)
   const linesOf = async (problems: readonly Problem[]) => {
+    if (problems.length === 0) return []
     const { locate } = await readSource(file)
     return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
   }
   try {
     const planned = await check(contract)
-    return { contract, planned: planned.length > 0 ? await linesOf(planned) : [] }
+    return { contract, noted: await linesOf(contract.warnings), planned: await linesOf(planned) }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError((await linesOf(error.problems)).join('\n'))

@@ -81,6 +81,7 @@ async function generatedDifferences(root: string, contract: Contract): Promise<D
     ['operations.ts', generateOperations(contract, types)],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
+    ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])

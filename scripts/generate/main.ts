@@ -1,5 +1,6 @@
-// openapi.yaml -> generated/: the types of its schemas, the request and response types of each operation, the map of handlers, and the
-// client; and a stub in src/handlers/ for each operation without a handler. `--check` writes nothing and fails if anything differs.
+// openapi.yaml -> generated/: the types of its schemas, the request and response types of each operation, the map of handlers, the
+// client, and the contract in one file; and a stub in src/handlers/ for each operation without a handler. `--check` writes nothing and
+// fails if anything differs.
 
 import { parseArgs } from 'node:util'
 import { runCommand } from '../../src/commands/command.js'

@@ -13,8 +13,15 @@ function findRoot(directory: string): string {
 /** The project's root: the nearest parent directory with a package.json. */
 export const projectRoot: string = findRoot(import.meta.dirname)
 
-/** The contract that the service implements. */
-export const contractFile: string = path.join(projectRoot, 'openapi.yaml')
+const written = path.join(projectRoot, 'openapi.yaml')
+
+/**
+ * The contract that the service implements: in a checkout as it is written, with the files that it refers to;
+ * in an installation its copy in one file, which `npm run generate` writes.
+ */
+export const contractFile: string = existsSync(written)
+  ? written
+  : path.join(projectRoot, 'generated', 'openapi.yaml')
 
 /** The numbered SQL files. The build does not copy them to `dist/`. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')

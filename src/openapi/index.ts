@@ -12,6 +12,7 @@ export type {
   Response,
 } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
+export { withDecisions } from './contract/decided.js'
 export { defaultErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
 export { type ReadText, readSource } from './contract/files.js'

@@ -5,8 +5,13 @@ import { type Node, nodesOf } from './reader.js'
 
 type Types = readonly string[]
 
-const ofObjects = ['properties', 'patternProperties', 'additionalProperties']
-const ofArrays = ['items', 'prefixItems']
+/** The keywords that show that a schema without a type means objects. */
+export const ofObjects: readonly string[] = [
+  ...['properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties', 'propertyNames'],
+  ...['required', 'dependentRequired', 'dependentSchemas'],
+]
+/** The same for arrays. */
+export const ofArrays: readonly string[] = ['items', 'prefixItems', 'unevaluatedItems']
 
 /**
  * The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not

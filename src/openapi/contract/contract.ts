@@ -1,5 +1,7 @@
 // The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
+import type { Problem } from './contract-error.js'
+
 /** A JSON Schema. */
 export type Schema = { readonly [keyword: string]: unknown }
 
@@ -176,8 +178,8 @@ export interface Contract {
   readonly idempotency: { readonly keepHours: number }
   /** Whether any schema uses `readOnly` or `writeOnly`. */
   readonly hasReadOrWriteOnly: boolean
-  /** What the server ignores or adds, a sentence each. */
-  readonly warnings: readonly string[]
+  /** What the server ignores, adds or decides, a sentence each. */
+  readonly warnings: readonly Problem[]
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }

@@ -142,13 +142,14 @@ export function contextIn({ of, isMap, isData }: Context, key: string, isItem = 
   return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
 }
 
-/** A copy of an object or array of a document with `change` applied to each member or item. */
+/** A copy of an object or array of a document with `change` applied to each member or item; its key may be an index. */
 export function mapMembers(
   value: object,
   context: Context,
   change: (each: unknown, context: Context, key: string) => unknown,
 ): object {
-  if (Array.isArray(value)) return value.map((each) => change(each, contextIn(context, '', true), ''))
+  if (Array.isArray(value))
+    return value.map((each, i) => change(each, contextIn(context, '', true), String(i)))
   return mapValues(value, (each, key) => change(each, contextIn(context, key), key))
 }
 

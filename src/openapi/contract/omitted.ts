@@ -1,5 +1,6 @@
 // What operations may omit and the server adds: operationIds and path parameters.
 
+import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
 import { camelCase, pathParameterNames, servedMethods } from './names.js'
 import { type Node, Reader } from './reader.js'
@@ -9,8 +10,8 @@ import { type Node, Reader } from './reader.js'
  * each undeclared path parameter, and a sentence for each. They are added to the document itself so that
  * routes, handlers, types, the client and the log agree.
  */
-export function addOmitted(document: object): { readonly document: object; readonly added: string[] } {
-  const added: string[] = []
+export function addOmitted(document: object): { readonly document: object; readonly added: Problem[] } {
+  const added: Problem[] = []
   const { paths } = document as Node
   if (!isNode(paths)) return { document, added }
   const items = mapValues(paths, (item, path) => {
@@ -18,7 +19,8 @@ export function addOmitted(document: object): { readonly document: object; reado
     return mapValues(item, (operation, method) => {
       if (!servedMethods.includes(method) || !isNode(operation)) return operation
       const omitted = omittedBy(document, path, method, item, operation)
-      added.push(...sentencesOf(omitted, `${method.toUpperCase()} ${path}`))
+      const texts = sentencesOf(omitted, `${method.toUpperCase()} ${path}`)
+      added.push(...texts.map((text) => ({ text, at: ['paths', path, method] })))
       return completed(operation, omitted)
     })
   })

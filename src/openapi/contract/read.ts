@@ -4,6 +4,7 @@ import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'
 import type { Contract } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
+import { withDecisions } from './decided.js'
 import {
   knownExtensions,
   readErrorStatuses,
@@ -40,10 +41,11 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   readonly contract: Contract
   readonly problems: readonly Problem[]
 } {
-  const { document, added } = addOmitted(written)
+  const { document: whole, decided } = withDecisions(written)
+  const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
   const reader = new Reader(specification)
-  for (const text of added) reader.warn(text)
+  for (const { text, at } of [...added, ...decided]) reader.within(at, () => reader.warn(text))
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
     reader.within(['openapi'], () =>

@@ -45,7 +45,7 @@ export function circular(ref: string): string {
 export class Reader {
   readonly document: Node
   readonly #problems = new Map<string, Problem>()
-  readonly #warnings = new Set<string>()
+  readonly #warnings = new Map<string, Problem>()
   readonly #checkedRefs = new Set<string>()
   readonly #dereferenced = new Map<string, unknown>()
   #cycles = 0
@@ -62,14 +62,13 @@ export class Reader {
   }
 
   /** The warnings so far, each once. */
-  get warnings(): readonly string[] {
-    return [...this.#warnings]
+  get warnings(): readonly Problem[] {
+    return [...this.#warnings.values()]
   }
 
   /** Adds a problem of the part that is being read. The message names the place in words. */
   problem(message: string): void {
-    const text = oneLine(message)
-    if (!this.#problems.has(text)) this.#problems.set(text, { text, at: this.#at })
+    this.#add(this.#problems, message)
   }
 
   /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
@@ -79,7 +78,12 @@ export class Reader {
 
   /** Adds a warning: the server ignores or adds something, and serves the operation all the same. */
   warn(message: string): void {
-    this.#warnings.add(oneLine(message))
+    this.#add(this.#warnings, message)
+  }
+
+  #add(found: Map<string, Problem>, message: string): void {
+    const text = oneLine(message)
+    if (!found.has(text)) found.set(text, { text, at: this.#at })
   }
 
   /** Reads a part of the document: problems added by `read` get its location. */

@@ -88,3 +88,21 @@ for (const [title, text, message] of unreadable) {
     await t.rejects(readSource(file), { message: path.relative(process.cwd(), file) + message })
   })
 }
+
+t.test('a document of several files reads the same from its text in one', async (t) => {
+  const folder = temporaryDirectory(t, {
+    'openapi.yaml': `openapi: 3.1.0
+x-own: { $ref: nowhere.yaml }
+paths: { /toys: { get: { parameters: [{ $ref: 'parts/toy.yaml#/Page' }] } } }
+components: { schemas: { Toy: { $ref: 'parts/toy.yaml#/Toy' } } }
+`,
+    parts: {
+      'toy.yaml': `Page: { name: page, in: query, schema: { maximum: 9223372036854775807 } }
+Toy: { properties: { box: { $ref: '../openapi.yaml#/components/schemas/Toy' } }, examples: [{ $ref: 'https://a.example' }] }
+`,
+    },
+  })
+  const { document, text } = await readSource(path.join(folder, 'openapi.yaml'))
+  const copy = await readSource(path.join(folder, 'copy.yaml'), async () => text)
+  t.strictSame([copy.document, copy.text], [document, text])
+})

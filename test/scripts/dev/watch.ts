@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -38,3 +38,20 @@ t.test('a file in a new folder is reported, whenever it is written', async (t) =
   }
   await made
 })
+
+t.test(
+  'files of the contract are reported in any folder, and those of the project that are none are not',
+  async (t) => {
+    const root = mkdtempSync(path.join(tmpdir(), 'watched '))
+    t.teardown(() => rmSync(root, { recursive: true, force: true }))
+    const folders = ['parts/pets', 'deploy', 'generated', '.data']
+    for (const folder of folders) mkdirSync(path.join(root, folder), { recursive: true })
+    const bursts = watchProject(root)
+    await bursts.next()
+    const names = [...folders.map((folder) => `${folder}/pet.yaml`), 'docker-compose.yml', 'parts/last.yml']
+    for (const name of names) writeFileSync(path.join(root, name), '')
+    const seen = new Set<string>()
+    while (!seen.has('parts/last.yml')) for (const file of (await bursts.next()).value ?? []) seen.add(file)
+    t.strictSame([...seen].sort(), ['parts/last.yml', 'parts/pets/pet.yaml'])
+  },
+)

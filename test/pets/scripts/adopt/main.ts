@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { adopt } from '../../../../scripts/adopt/adopt.js'
@@ -89,6 +89,34 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
   return folders.flatMap(modulesIn).filter((file) => !isUsed(file))
 }
 
+// The files of the image, as the last stage of the Dockerfile copies them, and of the package; not the programs beside them.
+async function imageOf(t: Test, root: string): Promise<string> {
+  t.match(await node(root, ['scripts/build-server.cjs']), { code: 0 })
+  const image = temporaryDirectory(t)
+  const stage =
+    readFileSync(path.join(root, 'Dockerfile'), 'utf8')
+      .split(/^FROM /m)
+      .at(-1) ?? ''
+  for (const [, from, words = ''] of stage.matchAll(/^COPY (--from=\S+ )?(.+)$/gm)) {
+    const sources = words.split(' ').map((word) => (from ? word.replace('/app/', '') : word))
+    const target = sources.pop() ?? ''
+    for (const source of sources.filter((name) => name !== 'node_modules')) {
+      const place = target.endsWith('/') ? path.join(target, path.basename(source)) : target
+      cpSync(path.join(root, source), path.join(image, place), { recursive: true })
+    }
+  }
+  symlinkSync(path.join(root, 'node_modules'), path.join(image, 'node_modules'))
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root }).toString(),
+  )
+  const names = new Set(packed.files.map((file: { readonly path: string }) => file.path))
+  const files = readdirSync(image, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const own = files.map(({ parentPath, name }) => path.relative(image, path.join(parentPath, name)))
+  const missing = own.filter((file) => !names.has(file) && !/^node_modules|tsbuildinfo$/.test(file))
+  t.strictSame(missing, [], 'the package has the same files')
+  return image
+}
+
 t.test('a document that cannot be adopted changes nothing', async (t) => {
   const { root, folder, git, run } = checkout(t)
   for (const [name, message] of [
@@ -146,7 +174,8 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   t.match(await run('generate', '--check'), { code: 0 })
   t.strictSame(await checkTypes(root), { server: [], others: [] })
 
-  const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
+  const image = await imageOf(t, root)
+  const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root: image })
   const auth = { authorization: `Bearer ${/ask_\w+/.exec(welcome)?.[0]}` }
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
   t.match(await send(`${base}/toys`), notWritten)

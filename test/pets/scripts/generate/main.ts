@@ -83,11 +83,14 @@ t.test('an edit of the contract makes the generated files stale until the next r
   const before = generated(copy)
   t.strictSame(await found(copy), [], 'as it is it is up to date')
   editContract(copy, (document) => document.addIn([...schemas, 'PetStatus', 'enum'], 'brand-new'))
-  t.strictSame(await found(copy), [{ file: 'generated/types.ts', state: 'stale' }])
+  const stale = ['types.ts', 'openapi.yaml']
+  const files = stale.map((name) => ({ file: `generated/${name}`, state: 'stale' }))
+  t.strictSame(await found(copy), files)
   await generate(copy)
-  const { 'types.ts': types, ...others } = generated(copy)
-  t.match(types, '"brand-new"')
-  t.strictSame({ ...others, 'types.ts': before['types.ts'] }, before, 'and the rest is as it was')
+  const after = generated(copy)
+  for (const name of Object.keys(before))
+    if (!stale.includes(name)) t.equal(after[name], before[name], 'and the rest is as it was')
+    else t.match(after[name], 'brand-new')
   t.strictSame(await found(copy), [])
 })
 
@@ -109,8 +112,8 @@ async function addOperation(t: Test, copy: string): Promise<void> {
   edit(copy, 'src/handlers/getPet.ts', '/** One animal', '/** My own words. One animal')
   const mine = readFileSync(path.join(copy, 'src/handlers/getPet.ts'), 'utf8')
   t.strictSame(await found(copy), [
-    ...['types', 'operations', 'handlers', 'client'].map((name) => {
-      return { file: `generated/${name}.ts`, state: 'stale' }
+    ...['types.ts', 'operations.ts', 'handlers.ts', 'client.ts', 'openapi.yaml'].map((name) => {
+      return { file: `generated/${name}`, state: 'stale' }
     }),
     { file: 'src/handlers/listToys.ts', state: 'missing' },
   ])

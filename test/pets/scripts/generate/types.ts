@@ -28,11 +28,12 @@ const schemas = {
     example: { enum: [9223372036854775807n] },
     examples: [{ const: 9223372036854775807n }],
   },
+  Untyped: { required: ['a'], properties: { a: { items: { type: 'string' } } } },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Coded, Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Writable } from './types.js'
+const right = `import type { Coded, Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Untyped, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -46,6 +47,9 @@ export const largest: Largest = 9223372036854775807n
 export const neighbour: Largest = 9223372036854775806n
 export const ends: Ends[] = [-9223372036854775808n, 1, 'a']
 export const coded: Coded = { const: 1, enum: [1] }
+export const untyped: Untyped = { a: ['a'] }
+// @ts-expect-error an item of another type
+export const mistyped: Untyped = { a: [1] }
 export const reporting: Reporting = { responses: ['a'] }
 // @ts-expect-error an item of another type
 export const misreporting: Reporting = { responses: [1] }

@@ -1,0 +1,101 @@
+// What a document leaves to its readers, decided in it once, so that validators, types, the client and
+// contract:diff agree: the type of a schema without `type`, and fields beside a `$ref` that do not count.
+
+import { ofArrays, ofObjects } from './allowed-types.js'
+import type { Pointer, Problem } from './contract-error.js'
+import {
+  type Context,
+  mapMembers,
+  outermost,
+  pathItemFields,
+  referenceFields,
+  schemaKeywords,
+} from './keywords.js'
+import type { Node } from './reader.js'
+import { isOpenApi30 } from './upgrade.js'
+
+/** A part of a document that describes a value, or nothing. */
+interface Part {
+  readonly at: Pointer
+  readonly context: Context
+  /** Whether schemas around it already say the type of the same value. */
+  readonly isTyped: boolean
+  /** Whether it only decides if other schemas apply. */
+  readonly isCondition: boolean
+}
+
+/**
+ * The document with each such decision written out, and a sentence with its place for each. The document
+ * itself is returned if there is none.
+ */
+export function withDecisions(document: object): {
+  readonly document: object
+  readonly decided: readonly Problem[]
+} {
+  const decided: Problem[] = []
+  const isOld = isOpenApi30(document)
+  const read = (value: unknown, part: Part): unknown => {
+    const { at, context } = part
+    if (context.isData || typeof value !== 'object' || value === null) return value
+    const note = (text: string) => decided.push({ text: `${pointerOf(at)} ${text}`, at })
+    const own = context.isMap || Array.isArray(value) ? value : decide(value as Node, part, isOld, note)
+    return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
+  }
+  const copy = read(document, { at: [], context: outermost, isTyped: false, isCondition: false })
+  return { document: decided.length > 0 ? (copy as object) : document, decided }
+}
+
+function within(
+  { at, context, isTyped, isCondition }: Part,
+  value: object,
+  key: string,
+  inner: Context,
+): Part {
+  const part = { at: [...at, key], context: inner }
+  if (context.isMap || Array.isArray(value)) return { ...part, isTyped, isCondition }
+  const keyword = schemaKeywords.get(key)
+  if (keyword === undefined || keyword.appliesTo === 'nothing')
+    return { ...part, isTyped: false, isCondition: false }
+  const isSame = keyword.appliesTo === 'value'
+  return {
+    ...part,
+    isTyped: isSame && (isTyped || sayType.some((each) => each in value)),
+    isCondition: isCondition || keyword.isCondition,
+  }
+}
+
+const sayType = ['type', 'const', 'enum']
+
+function decide(node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
+  if (typeof node.$ref === 'string') return withoutSiblings(node, part.context, isOld, note)
+  // A condition is true of any other value; so is what adds to a schema with a type.
+  if (part.isTyped || part.isCondition || sayType.some((each) => each in node)) return node
+  const implied = [impliedBy(node, 'object', ofObjects), impliedBy(node, 'array', ofArrays)].flat()
+  const [first] = implied
+  if (first === undefined) return node
+  const types = implied.map(({ type }) => type)
+  note(`has ${first.keyword} and no type: it is read as an ${types.join(' or ')}`)
+  return { type: types.length > 1 ? types : types[0], ...node }
+}
+
+function impliedBy(node: Node, type: string, keywords: readonly string[]) {
+  // `required: true` is no keyword of a schema.
+  const keyword = keywords.find((each) => {
+    return typeof node[each] === 'object' || (typeof node[each] === 'boolean' && each !== 'required')
+  })
+  return keyword === undefined ? [] : [{ type, keyword }]
+}
+
+// OpenAPI 3.0.3, section 4.7.23, and 3.1.1, section 4.8.23. A path item may have fields beside its `$ref`.
+function withoutSiblings(node: Node, { of }: Context, isOld: boolean, note: (text: string) => void): Node {
+  if (pathItemFields.has(of) || !(isOld || referenceFields.has(of))) return node
+  const ignored = Object.keys(node).filter((key) => !/^(\$ref|summary|description|x-.*)$/.test(key))
+  if (ignored.length === 0) return node
+  const names = ignored.join(', ')
+  note(`has fields beside its $ref, which OpenAPI ${isOld ? '3.0 ' : ''}ignores: ${names}`)
+  return Object.fromEntries(Object.entries(node).filter(([key]) => !ignored.includes(key)))
+}
+
+function pointerOf(at: Pointer): string {
+  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
+}
