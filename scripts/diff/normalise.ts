@@ -237,6 +237,6 @@ function mediaType(type: string): string {
   const [, ...parameters] = type.split(';').map((part) => part.trim())
   const name = essence(type)
   const isJson = /[/+]json$/.test(name)
-  const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-8"?$/i).test(each))
+  const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-?8"?$/i).test(each))
   return [name, ...kept].join('; ')
 }

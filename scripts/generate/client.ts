@@ -170,7 +170,7 @@ function bodyTypes({ id }: Operation, { key, contents }: Response, notation: Not
 
 function memberName(operation: Operation): string {
   const name = clientName(operation)
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
 function dataType(content: Content, at: string, notation: Notation): string {

@@ -1,7 +1,7 @@
 // Reads the contract's files for Redocly.
 
 import path from 'node:path'
-import { BaseResolver, type Document } from '@redocly/openapi-core'
+import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
 import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
 
@@ -18,7 +18,7 @@ export interface Loaded {
  */
 export async function loadDocument(file: string): Promise<Loaded> {
   const resolver = new Resolver()
-  const document = await resolver.resolveDocument(null, file, true)
+  const document = await resolver.resolveDocument(null, file.replace(/[%#]/g, encodeURIComponent), true)
   if (document instanceof Error) throw document
   const shownFile = path.relative(process.cwd(), file)
   const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
@@ -37,11 +37,17 @@ export async function loadDocument(file: string): Promise<Loaded> {
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
 const mark = '.own-name'
 
+/** The path of a file by its name for Redocly, a URI reference like each `$ref`: a `#` begins a pointer. */
+export function toPath(name: string): string {
+  return decodeURIComponent(name)
+}
+
 class Resolver extends BaseResolver {
   override async loadExternalRef(file: string): ReturnType<BaseResolver['loadExternalRef']> {
     if (/^https?:/.test(file))
       throw new Error('it is a URL, which is not fetched: keep a copy next to the contract')
-    return super.loadExternalRef(file)
+    const { body } = await super.loadExternalRef(toPath(file))
+    return new Source(file, body)
   }
 
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {

@@ -24,7 +24,7 @@ export const handlers: Handlers = { ${names.join(', ')} }
 
 /** Whether a module is still a stub. */
 export function isStubText(text: string): boolean {
-  return /^export const [\w$]+ = notImplemented\(/m.test(text)
+  return /^export const \S+ = notImplemented\(/m.test(text)
 }
 
 /** Whether a module's handler is a function that declares its responses: only then does the compiler refuse any other field or header. */

@@ -19,7 +19,7 @@ import {
   readContract,
   readSource,
 } from '../../src/openapi/index.js'
-import { loadDocument } from './document.js'
+import { loadDocument, toPath } from './document.js'
 import { summarizeByKind } from './summarize.js'
 
 /** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
@@ -85,10 +85,10 @@ export async function lintFile(file: string): Promise<LintResult> {
     })
   const errors = problems.filter((problem) => severityOf(problem) === 'error')
   const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
-  const { absoluteRef } = document.source
+  const shown = toPath(document.source.absoluteRef)
   return {
-    errors: errors.map((problem) => lineOf(problem, 'error', absoluteRef)),
-    warnings: errors.length > 0 ? [] : summarised(warnings, absoluteRef),
+    errors: errors.map((problem) => lineOf(problem, 'error', shown)),
+    warnings: errors.length > 0 ? [] : summarised(warnings, shown),
   }
 }
 
@@ -174,7 +174,7 @@ function hintOf(message: string, suggest: readonly string[]): string {
 
 function shownPlace(place: LocationObject): string {
   const { source, start } = getLineColLocation(place)
-  return `${shownFile(source.absoluteRef)}:${start.line}:${start.col}`
+  return `${shownFile(toPath(source.absoluteRef))}:${start.line}:${start.col}`
 }
 
 function shownFile(file: string): string {

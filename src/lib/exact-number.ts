@@ -1,4 +1,4 @@
-// Integers without rounding: a bigint where a double would round.
+// Numbers without rounding: a bigint where a double would round an integer.
 
 type Range = readonly [least: bigint, most: bigint]
 
@@ -33,4 +33,27 @@ export function exactNumber(numeral: string): number | bigint {
 export function narrowed(integer: bigint): number | bigint {
   const value = Number(integer)
   return Number.isSafeInteger(value) ? value : integer
+}
+
+/** A numeral of JSON as `digits` × 10^`exponent`, without trailing zeros: the same for equal numbers. */
+export function decimal(numeral: string): { readonly digits: string; readonly exponent: number } {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)0*(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? []
+  const digits = whole + fraction
+  const significant = /^.*[1-9]/.exec(digits)?.[0]
+  if (significant === undefined) return { digits: '0', exponent: 0 }
+  const zeros = digits.length - significant.length
+  return {
+    digits: sign + significant.replace(/^0+/, ''),
+    exponent: Number(exponent) - fraction.length + zeros,
+  }
+}
+
+/**
+ * Whether a double keeps the digits of a numeral: the shortest numeral of the double has the same value. So
+ * does `1.10`, but not 12345678901234.567, which would become 12345678901234.566.
+ */
+export function isKeptByDouble(numeral: string): boolean {
+  const [given, kept] = [decimal(numeral), decimal(String(Number(numeral)))]
+  return given.digits === kept.digits && given.exponent === kept.exponent
 }

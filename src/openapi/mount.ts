@@ -10,7 +10,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { callbackify } from '../lib/maybe-promise.js'
+import { callbackify, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
@@ -24,6 +24,7 @@ import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
+  checkChunkedBody,
   checkMediaType,
   checkRequest,
   createValidatorCompiler,
@@ -165,6 +166,7 @@ function implemented<Resource>(
     ],
     preValidation: [
       ...renamePathParameters(operation),
+      hook((request) => checkChunkedBody(request, operation)),
       hook((request) => parseBody(request, operation)),
       ...(readParameters ? [hook(readParameters)] : []),
     ],
@@ -230,8 +232,8 @@ function collect<Result>(
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-// A synchronous check as a hook. An async hook would cost several microtasks.
-function hook(check: (request: FastifyRequest) => void): onRequestHookHandler {
+// A check as a hook. An async hook would cost several microtasks.
+function hook(check: (request: FastifyRequest) => MaybePromise<void>): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
 }
 

@@ -10,7 +10,7 @@ const arrays = [
   ...arraysOf(BigInt, 1016), // int8
   ...arraysOf(Number, 1005, 1007, 1021, 1022), // int2, int4, float4, float8
   ...arraysOf((text) => text === 't', 1000), // bool
-  ...arraysOf(readTime, 1182, 1115, 1185), // date, timestamp, timestamptz
+  ...arraysOf(readTime, 1182, 1115, 1185, 1270), // date, timestamp, timestamptz, timetz
 ]
 
 /**
@@ -18,14 +18,14 @@ const arrays = [
  * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
  * false then, and bytes into others.
  *
- * int8 is a bigint. Dates and times are strings in the contract's formats `date` and `date-time` (RFC 3339), to the microsecond. JSON
- * integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
+ * int8 is a bigint. Dates and times are strings in the contract's formats `date`, `date-time` and `time` (RFC 3339),
+ * to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
   boolean: { to: 16, from: [16], serialize: writeBoolean, parse: (text: string) => text === 't' },
   bytea: { to: 17, from: [17], serialize: writeBytes, parse: readBytes },
-  date: { to: 1184, from: [1082, 1114, 1184], serialize: writeTime, parse: readTime },
+  date: { to: 1184, from: [1082, 1114, 1184, 1266], serialize: writeTime, parse: readTime },
   json: { to: 114, from: [114, 3802], serialize: writeJson, parse: readJson },
   ...Object.fromEntries(arrays.map((type) => [`array${type.to}`, type])),
 }

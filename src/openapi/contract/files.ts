@@ -147,7 +147,7 @@ function isHttpUrl(url: string): boolean {
 }
 
 function toPath(url: string): string {
-  return url.startsWith('file:') ? fileURLToPath(url) : decodeURI(url)
+  return url.startsWith('file:') ? fileURLToPath(url) : decodeURIComponent(url)
 }
 
 function parseText(text: string): object {

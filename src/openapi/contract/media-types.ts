@@ -55,5 +55,5 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
 /** Whether the `charset`, if any, is UTF-8 or its subset ASCII. */
 export function isUtf8(contentType: string): boolean {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8'
-  return /^(utf-8|us-ascii)$/i.test(charset)
+  return /^(utf-?8|us-ascii)$/i.test(charset) // `utf8` is not registered, but common
 }

@@ -12,18 +12,26 @@ const taken = new Set([
 ])
 
 /**
- * An operationId as the name of its handler's module and export: `find pet by id`, `pets/find-by-id` and `find.pet.by.id`
- * all become `findPetById`; `delete` becomes `deleteOperation`.
+ * An operationId as the name of its handler's module and export: `find pet by id`, `pets/find-by-id` and
+ * `find.pet.by.id` all become `findPetById`; `delete` becomes `deleteOperation`. Letters of any script are kept.
  */
 export function moduleName(operationId: string): string {
-  const name = camelCase(operationId.split(/[^\w$]+/).filter(Boolean))
+  const name = camelCase(wordsOf(operationId))
   if (taken.has(name)) return `${name}Operation`
-  return /^[A-Za-z_$]/.test(name) ? name : `_${name}`
+  return /^[\p{ID_Start}_$]/u.test(name) ? name : `_${name}`
+}
+
+/** The parts of a text that can stand in an identifier. In NFC, because file systems do not distinguish forms. */
+export function wordsOf(text: string): string[] {
+  return text
+    .normalize('NFC')
+    .split(/[^\p{ID_Continue}$]+/u)
+    .filter(Boolean)
 }
 
 /** Words as one: the first as it is, the others with a capital. */
 export function camelCase([first = '', ...others]: readonly string[]): string {
-  return first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return first + others.map((word) => word.replace(/^./u, (letter) => letter.toUpperCase())).join('')
 }
 
 /** The names of a path's parameters, in order: `id` for `/pets/{id}`. */

@@ -2,7 +2,7 @@
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
-import { camelCase, pathParameterNames, servedMethods } from './names.js'
+import { camelCase, pathParameterNames, servedMethods, wordsOf } from './names.js'
 import { type Node, Reader } from './reader.js'
 
 /**
@@ -58,9 +58,5 @@ function completed(operation: Node, { names, ...omitted }: Omitted): Node {
 }
 
 function derivedId(method: string, path: string): string {
-  const words = path
-    .replace(/\{/g, ' by ')
-    .split(/[^A-Za-z0-9]+/)
-    .filter(Boolean)
-  return camelCase([method, ...words])
+  return camelCase([method, ...wordsOf(path.replace(/\{/g, ' by ')).flatMap((each) => each.split(/[_$]/))])
 }

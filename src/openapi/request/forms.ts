@@ -109,16 +109,23 @@ function percentDecoded(text: string): Buffer {
 function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
   if (boundary === null) throw malformed('its Content-Type names no boundary')
+  const name = boundary[1] ?? boundary[2] ?? ''
   const options = {
-    boundary: boundary[1] ?? boundary[2] ?? '',
+    boundary: name,
     maxParts: partsMax,
     maxFileSize: bytes.length,
   }
   try {
-    return [...parseMultipart(bytes, options)].map(entryOfPart)
+    return [...parseMultipart(withoutPreamble(bytes, name), options)].map(entryOfPart)
   } catch (error) {
     throw error instanceof RequestError ? error : malformed((error as Error).message)
   }
+}
+
+// RFC 2046, section 5.1.1: any lines may precede the first boundary, which the parser expects at the start.
+function withoutPreamble(bytes: Uint8Array, boundary: string): Uint8Array {
+  const lines = Buffer.concat([Buffer.from('\r\n'), bytes])
+  return lines.subarray(Math.max(lines.indexOf(`\r\n--${boundary}`), 0) + 2)
 }
 
 function entryOfPart(part: MultipartPart): Entry {

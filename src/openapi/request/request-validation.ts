@@ -1,8 +1,10 @@
 // Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
 // dropped, and all violations of a request are reported at once.
 
+import type { IncomingMessage } from 'node:http'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
@@ -72,11 +74,36 @@ function withLowerCaseNames(schema: Schema): Schema {
 }
 
 /**
- * Refuses a body before it is read: one that the operation does not declare, or of another media type or content coding.
+ * Refuses a body of known length before it is read: one that the operation does not declare, or of another
+ * media type or content coding.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void {
-  if (!hasBody(request)) return
+  if (Number(request.headers['content-length'] ?? 0) > 0) refuseBody(request, operation)
+}
+
+/**
+ * Like checkMediaType, for a body in chunks when it is read: without any bytes it is no body.
+ * @throws {RequestError} `invalid_request` and `unsupported_media_type`
+ */
+export function checkChunkedBody(request: FastifyRequest, operation: Operation): MaybePromise<void> {
+  const { headers, body, raw } = request
+  if (headers['transfer-encoding'] === undefined) return undefined
+  return thenMaybe(Buffer.isBuffer(body) ? body.length > 0 : hasBytes(raw), (isBody) => {
+    if (isBody) refuseBody(request, operation)
+  })
+}
+
+// Fastify does not read the body of a GET.
+function hasBytes(raw: IncomingMessage): Promise<boolean> {
+  return new Promise((resolve) => {
+    raw.on('data', () => resolve(true))
+    raw.on('close', () => resolve(true))
+    raw.on('end', () => resolve(false))
+  })
+}
+
+function refuseBody(request: FastifyRequest, operation: Operation): void {
   if (operation.body === undefined) throw new RequestError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
@@ -99,10 +126,6 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
 
 function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
   return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**

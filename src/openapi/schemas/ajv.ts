@@ -2,16 +2,13 @@
 
 import type { Ajv, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import ajvFormats from 'ajv-formats'
 import { stringify } from 'lossless-json'
 import type { AnySchema } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
-
-// RFC 3339 dates and times that PostgreSQL cannot store: the year 0, and offsets of 16 hours or more.
-const beyondDatabase = /^0000|[+-](1[6-9]|2\d):?\d\d$/
 
 // Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
 const unoptimized = { optimize: false }
@@ -24,11 +21,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
   const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
   const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
-  ajvFormats.default(ajv)
-  for (const name of ['date', 'date-time'] as const) {
-    const { validate } = ajvFormats.default.get(name) as { validate(text: string): boolean }
-    ajv.addFormat(name, (text) => validate(text) && !beyondDatabase.test(text))
-  }
+  for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
   addBytes(ajv)

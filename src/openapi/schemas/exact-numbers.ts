@@ -7,7 +7,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Ajv, ErrorObject } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
-import { exactNumber, integerRange, integerRanges, isBig } from '../../lib/exact-number.js'
+import {
+  decimal,
+  exactNumber,
+  integerRange,
+  integerRanges,
+  isBig,
+  isKeptByDouble,
+} from '../../lib/exact-number.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import { exactNumbers } from '../contract/upgrade.js'
@@ -52,7 +59,8 @@ function exact(given: Schema): Schema {
   if (!constrainsNumbers(schema, types)) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
-  const isNumericFormat = !types.includes('string') || String(schema.format) in integerRanges
+  const isNumericFormat =
+    !types.includes('string') || schema.format === 'float' || String(schema.format) in integerRanges
   for (const name of [...bounds, ...values, ...(isNumericFormat ? ['format'] : [])]) {
     if (copy[name] !== undefined) rules[name] = copy[name]
     delete copy[name]
@@ -155,12 +163,13 @@ function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
   return mode === 'text' ? numberFromText(text, rules.types) : text
 }
 
-/** A JSON number of one of the types; any other text is returned unchanged. */
+/** A JSON number of one of the types; any other text, or a number that a double would round, unchanged. */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
-  const isNumeral = types.includes('number') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)
-  return isNumeral ? Number(text) : text
+  return types.includes('number') && numeral.test(text) && isKeptByDouble(text) ? Number(text) : text
 }
+
+const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
 function conversionTo({ types, format }: Rules): (value: bigint | number) => bigint | number {
   if (types.length === 0) return (value) => value
@@ -182,11 +191,10 @@ function problemWith(value: unknown, rules: Rules): Problem | undefined {
 function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
   if (types.length === 0) return undefined
   if (types.includes('number') && isNumber(value)) {
-    // Exact by its digits or by the shortest digits of its double: 1e23 is not itself a double, but prints as
-    // one.
-    const double = Number(value)
-    const isExact = typeof value === 'number' || BigInt(double) === value || decimal(double).digits === value
-    return isExact ? undefined : 'must be a number that a double represents exactly'
+    if (format === 'float' && !isInRangeOfFloat(Number(value)))
+      return 'must be a number in the range of a float, such as 1.5'
+    // A number has the digits of its double already.
+    return typeof value === 'number' || isKeptByDouble(String(value)) ? undefined : notKept
   }
   if (types.includes('integer') && isInteger(value)) {
     const [min, max] = integerRange(format)
@@ -194,10 +202,24 @@ function typeProblem(value: unknown, { types, format = '' }: Rules): string | un
   }
   const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
   if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
+  if (types.includes('number') && isRoundedText(value)) return notKept
   return `must be ${types
     .filter((type) => type !== 'null')
     .map(withArticle)
     .join(' or ')}`
+}
+
+// PostgreSQL's real takes neither infinity for a large number nor zero for a small one.
+function isInRangeOfFloat(value: number): boolean {
+  const float = Math.fround(value)
+  return Number.isFinite(float) && (float !== 0 || value === 0)
+}
+
+const notKept = 'must be a number that a double represents exactly'
+
+// A text that numberFromText has not converted.
+function isRoundedText(value: unknown): boolean {
+  return typeof value === 'string' && numeral.test(value) && !isKeptByDouble(value)
 }
 
 /** A type with its article: `an integer`. */
@@ -224,18 +246,10 @@ function boundProblem(value: bigint | number, rules: Rules): string | undefined 
 
 // In decimal arithmetic: with doubles, 19.99 is not a multiple of 0.01.
 function isMultiple(value: bigint | number, of: bigint | number): boolean {
-  const [a, b] = [decimal(value), decimal(of)]
-  const scale = Math.max(a.decimals, b.decimals)
-  const scaled = ({ digits, decimals }: typeof a) => digits * 10n ** BigInt(scale - decimals)
+  const [a, b] = [decimal(String(value)), decimal(String(of))]
+  const least = Math.min(a.exponent, b.exponent)
+  const scaled = ({ digits, exponent }: typeof a) => BigInt(digits + '0'.repeat(exponent - least))
   return scaled(a) % scaled(b) === 0n
-}
-
-function decimal(value: bigint | number): { readonly digits: bigint; readonly decimals: number } {
-  const [, whole = '', fraction = '', exponent = '0'] =
-    /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? []
-  const decimals = fraction.length - Number(exponent)
-  const digits = BigInt(whole + fraction)
-  return decimals < 0 ? { digits: digits * 10n ** BigInt(-decimals), decimals: 0 } : { digits, decimals }
 }
 
 function isSame(allowed: unknown, value: unknown): boolean {

@@ -2,6 +2,7 @@
 // accepts silently, are errors, and so are deep nesting and characters PostgreSQL cannot store.
 
 import { parse } from 'lossless-json'
+import { decimal, isKeptByDouble } from '../../lib/exact-number.js'
 import { RequestError } from '../errors.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -112,33 +113,16 @@ function refuseDuplicate(name: string): never {
 
 function parseNumber(text: string): number | bigint {
   const value = Number(text)
-  if (!Number.isInteger(value)) return finite(text, value)
-  const exact = exactInteger(text)
-  if (exact === undefined) {
-    throw new RequestError(
-      'invalid_json',
-      `The body contains a number that cannot be represented exactly: ${text.slice(0, 64)}.`,
-    )
+  if (!Number.isFinite(value)) throw numberError('is too large', text)
+  if (!Number.isSafeInteger(value)) {
+    const { digits, exponent } = decimal(text)
+    if (exponent >= 0) return BigInt(digits + '0'.repeat(exponent))
   }
-  return Number.isSafeInteger(value) ? value : exact
+  if (isKeptByDouble(text)) return value
+  throw numberError('a double cannot represent exactly', text)
 }
 
-function finite(text: string, value: number): number {
-  if (Number.isFinite(value)) return value
-  throw new RequestError(
-    'invalid_json',
-    `The body contains a number that is too large: ${text.slice(0, 64)}.`,
-  )
-}
-
-// The integer value of a JSON number (`1200`, `1.2e3`); undefined if it has a fraction, which the double would lose.
-function exactInteger(text: string): bigint | undefined {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
-  const digits = whole + fraction
-  if (/^0*$/.test(digits)) return 0n
-  const shift = Number(exponent) - fraction.length
-  if (shift >= 0) return BigInt(`${sign}${digits}${'0'.repeat(shift)}`)
-  if (/[^0]/.test(digits.slice(shift))) return undefined
-  return BigInt(`${sign}${digits.slice(0, shift) || '0'}`)
+function numberError(problem: string, text: string): RequestError {
+  const shown = text.slice(0, 64)
+  return new RequestError('invalid_json', `The body contains a number that ${problem}: ${shown}.`)
 }

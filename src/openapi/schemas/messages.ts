@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { DistinguishingProperty } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
+import { formats } from './formats.js'
 
 const shownMax = 20
 const nameLengthMax = 64
@@ -182,7 +183,7 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
     case 'not':
       return 'must not match the schema in not'
     case 'format':
-      return `must match the format ${params.format}`
+      return `must be ${formats[params.format]?.description}`
     default:
       return String(message)
   }

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Sql } from '../../../src/database/database.js'
+import { createAjv } from '../../../src/openapi/schemas/ajv.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 async function open(t: Test): Promise<Sql> {
@@ -18,6 +19,7 @@ t.test('values are read in the forms of the contract', async (t) => {
   for (const [expression, value] of [
     ["timestamptz '2026-02-28 23:30:00.123456-03'", '2026-03-01T08:00:00.123456+05:30'],
     ["date '2026-02-28'", '2026-02-28'],
+    ["timetz '23:30:00.5-03'", '23:30:00.5-03:00'],
     ["timestamp '2026-02-28 01:02:03'", '2026-02-28T01:02:03'],
     ['9223372036854775807::bigint', 9223372036854775807n],
     ['19.90::numeric', '19.90'],
@@ -98,3 +100,31 @@ t.test('a statement that is repeated because its table has changed stores the sa
   await admin`alter table notes alter column name type varchar(9)`
   t.strictSame(await insert(), values)
 })
+
+t.test(
+  'a date, time or duration that its format takes is stored, and date-times are read in their format',
+  async (t) => {
+    const sql = await open(t)
+    const ajv = createAjv('json')
+    const nines = '9'.repeat(64)
+    for (const [format, type, ...texts] of [
+      ['date', 'date', '0001-01-01', '9999-12-31'],
+      ['date-time', 'timestamptz', `2026-11-25t14:05:59.${nines}-15:59`, '1998-12-31T15:59:60.123-08:00'],
+      [
+        'date-time',
+        'timestamptz',
+        '2016-12-31T23:59:60Z',
+        '0001-01-01T00:00:00Z',
+        '9999-12-31T23:59:59.999999Z',
+      ],
+      ['time', 'timetz', '23:59:60Z', '00:59:60.5+01:00', `14:05:59.${nines}+15:59`],
+      ['duration', 'interval', 'P99999999Y99999999M99999999DT99999999H99999999M99999999S', 'P99999999W'],
+    ] as const)
+      for (const text of texts) {
+        t.ok(ajv.validate({ type: 'string', format }, text), text)
+        const [row] = await sql.unsafe(`select $1::text::${type} as value`, [text])
+        const isRead = format !== 'date-time' || ajv.validate({ type: 'string', format }, row?.value)
+        t.ok(isRead, `${type} ${row?.value}`)
+      }
+  },
+)

@@ -92,6 +92,7 @@ t.test('bodies', async (t) => {
     ['text', 'text/plain', 'Grüß', 'Grüß'],
     ['text', 'text/plain; charset=UTF-8', '\ufeffab', '\ufeffab'],
     ['text', 'text/plain; charset=us-ascii', '12345', '12345'],
+    ['text', 'text/plain; charset=UTF8', 'é1', 'é1'],
     ['number', 'text/plain', '9223372036854775807', 9223372036854775807n],
     [
       'form',
@@ -255,6 +256,15 @@ t.test('bodies', async (t) => {
       const bytes = Buffer.from(await request.arrayBuffer())
       t.equal((await post('multipart', request.headers.get('content-type') ?? '', bytes)).status, 204)
       t.strictSame(plain(bodies.pop()), { photo: Buffer.from('1234'), name: 'Rex' })
+    })
+
+    t.test('may begin with an empty line or a preamble', async (t) => {
+      const form = multipart('x', [['name=photo', undefined, '\r\n--y']])
+      for (const preamble of ['\r\n', 'Parts follow. --x\r\n', '\r\n--\r\n']) {
+        const body = Buffer.concat([Buffer.from(preamble), form])
+        t.match(await post('multipart', 'multipart/form-data; boundary=x', body), { status: 204 }, preamble)
+        t.strictSame(plain(bodies.pop()), { photo: Buffer.from('\r\n--y') })
+      }
     })
 
     const wrong: [message: string, ...parts: Part[]][] = [

@@ -244,6 +244,8 @@ t.test('the input of an operation', async (t) => {
     ['application/json;charset="UTF-8"', 204],
     ['APPLICATION/JSON', 204],
     ['Application/Json; Charset=Utf-8', 204],
+    ['application/json; charset=utf8', 204],
+    ['application/json;charset="UTF8"', 204],
     ['application/json; version=1', 204],
     ['application/json; charset=utf-16', 415],
     ['application/json; charset=iso-8859-1', 415],
@@ -294,6 +296,21 @@ t.test('the input of an operation', async (t) => {
       (each) => `${each.length.toString(16)}\r\n${each}\r\n`,
     )
     t.match(await raw(origin, 'POST /animals', headers, `${chunks.join('')}0\r\n\r\n`), /^HTTP\/1.1 204 /)
+  })
+
+  t.test('a chunked body without bytes is no body', async (t) => {
+    const chunked = ['Transfer-Encoding: chunked']
+    const send = (line: string, text: string, ...headers: string[]) =>
+      raw(origin, line, [...chunked, ...headers], text)
+    for (const line of ['GET /pets', 'GET /pets/1']) {
+      t.match(await send(line, '0\r\n\r\n'), /^HTTP\/1.1 2/, line)
+      t.match(await send(line, '1\r\n \r\n0\r\n\r\n'), /^HTTP\/1.1 400 .*"body must be absent"/s, line)
+    }
+    for (const type of ['text/plain', 'application/json'])
+      t.match(
+        await send('POST /animals', '0\r\n\r\n', `Content-Type: ${type}`),
+        /^HTTP\/1.1 400 .*"body is required"/s,
+      )
   })
 
   for (const coding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip']) {

@@ -350,3 +350,33 @@ t.test('a new operation cannot require an undeclared security scheme', async (t)
   t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
   t.match((await generate(t, edits, [], 'listToys')).refused, text)
 })
+
+t.test('names of files and operations may have any characters', async (t) => {
+  const text = contract
+    .replace('{type: array, items: {type: string}}', "{$ref: './d%20e/f%23g.yaml#/Toy%20s'}")
+    .replace('listToys', 'créerJouets')
+    .replace('addToy', '创建玩具')
+  const handlers = Object.fromEntries(
+    ['créerJouets', '创建玩具'].map((name) => [
+      `${name}.ts`,
+      `export const ${name} = notImplemented('${name}')\n`,
+    ]),
+  )
+  const referred = { 'f#g.yaml': 'Toy s: {type: array, items: {$ref: ../name.yaml}}\n' }
+  const root = temporaryDirectory(t, {
+    'a #b%': { 'openapi.yaml': text, 'd e': referred, 'name.yaml': 'type: string\n', src: { handlers } },
+  })
+  const { warnings, contract: read, differences } = await findDifferences(path.join(root, 'a #b%'))
+  t.strictSame(
+    [...read.operations.values()].map((each) => each.name),
+    ['créerJouets', '创建玩具'],
+  )
+  t.strictSame(
+    warnings.filter((each) => !each.includes('(operation-')),
+    [],
+  )
+  t.notOk(
+    differences.some((each) => each.file.includes('handlers/')),
+    'their stubs are found',
+  )
+})

@@ -1,0 +1,128 @@
+// The formats of strings that are validated. What passes is what the RFC allows and PostgreSQL stores, so
+// that neither a handler nor a statement checks it again; docs/decisions.md says where that is narrower.
+
+import { isIPv6 } from 'node:net'
+import ajvFormats from 'ajv-formats'
+
+interface Format {
+  /** What a value must be, for messages: `a date, such as 2026-11-25`. */
+  readonly description: string
+  readonly validate: RegExp | ((text: string) => boolean)
+}
+
+/** By name. Formats of numbers are ranges (exact-numbers.ts); any other format is an annotation. */
+export const formats: Readonly<Record<string, Format>> = {
+  date: { description: 'a date, such as 2026-11-25', validate: isDate },
+  'date-time': { description: 'a date and time, such as 2026-11-25T14:05:00Z', validate: isDateTime },
+  time: { description: 'a time, such as 14:05:00Z', validate: isTime },
+  duration: { description: 'a duration, such as P1DT12H', validate: durationPattern() },
+  email: { description: 'an email address, such as ann@example.org', validate: known('email') },
+  // RFC 1123, section 2.1, has no dot at the end.
+  hostname: { description: 'a host name, such as www.example.org', validate: known('hostname', /[^.]$/) },
+  ipv4: { description: 'an IPv4 address, such as 192.0.2.1', validate: known('ipv4') },
+  ipv6: { description: 'an IPv6 address, such as 2001:db8::1', validate: known('ipv6') },
+  uri: { description: 'a URI, such as https://example.org/a', validate: isUri },
+  url: { description: 'a URL, such as https://example.org/a', validate: isUri },
+  'uri-reference': { description: 'a URI reference, such as /a?b=1', validate: isUriReference },
+  'uri-template': { description: 'a URI template, such as /pets/{id}', validate: uriTemplatePattern() },
+  'json-pointer': { description: 'a JSON Pointer, such as /a/0', validate: known('json-pointer') },
+  'relative-json-pointer': {
+    description: 'a relative JSON Pointer, such as 1/a',
+    validate: known('relative-json-pointer'),
+  },
+  regex: { description: 'a regular expression, such as ^a+$', validate: known('regex') },
+  uuid: {
+    description: 'a UUID, such as 6f1c1a4e-0000-4000-8000-000000000000',
+    validate: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  },
+  byte: {
+    description: 'Base64, such as aGVsbG8=',
+    validate: /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/,
+  },
+}
+
+// A check of ajv-formats, narrowed by a pattern.
+function known(name: ajvFormats.FormatName, also = /(?:)/): (text: string) => boolean {
+  const format = ajvFormats.default.get(name) as RegExp | ((text: string) => boolean)
+  const validate = typeof format === 'function' ? format : (text: string) => format.test(text)
+  return (text) => also.test(text) && validate(text)
+}
+
+const { validate: isAnyDate } = ajvFormats.default.get('date') as { validate(text: string): boolean }
+
+// Without the year 0, which PostgreSQL lacks.
+function isDate(text: string): boolean {
+  return isAnyDate(text) && !text.startsWith('0000')
+}
+
+// RFC 3339, section 5.6, with PostgreSQL's offsets, below 16 hours. It reads at most 128 characters.
+const timePattern = /^((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(\.\d{1,64})?(z|[+-](?:0\d|1[0-5]):[0-5]\d)$/i
+
+const firstInstant = Date.parse('0001-01-01T00:00:00Z')
+const endOfInstants = Date.UTC(10_000, 0)
+
+function isTime(text: string): boolean {
+  return instantOf('1970-01-02', text) !== undefined
+}
+
+// PostgreSQL writes an instant whose year, in UTC, is not from 1 to 9999 in a form that RFC 3339 lacks.
+function isDateTime(text: string): boolean {
+  const [date, time] = [text.slice(0, 10), text.slice(11)]
+  const instant = /^t$/i.test(text[10] ?? '') && isDate(date) ? instantOf(date, time) : undefined
+  return instant !== undefined && instant >= firstInstant && instant < endOfInstants
+}
+
+// In milliseconds, rounded to microseconds as PostgreSQL does, then down to seconds; undefined if the time
+// is invalid.
+function instantOf(date: string, time: string): number | undefined {
+  const [, minute = '', second = '', fraction = '', offset = ''] = timePattern.exec(time) ?? []
+  const seconds = Number(Number(second + fraction).toFixed(6))
+  const instant = Date.parse(`${date}T${minute}:00${offset.toUpperCase()}`)
+  if (Number.isNaN(instant)) return undefined
+  // A leap second ends a day in UTC. PostgreSQL takes no fraction of it if it ends a local day, too.
+  if (second === '60' && !new Date(instant).toISOString().includes('T23:59')) return undefined
+  if (seconds > 60 && minute === '23:59') return undefined
+  return instant + Math.trunc(seconds) * 1000
+}
+
+// RFC 3339, appendix A: units are not skipped. Eight digits are within the range of PostgreSQL's interval.
+function durationPattern(): RegExp {
+  const of = (unit: string, then = '') => `\\d{1,8}${unit}${then && `(?:${then})?`}`
+  const time = `T(?:${of('H', of('M', of('S')))}|${of('M', of('S'))}|${of('S')})`
+  const date = `(?:${of('Y', of('M', of('D')))}|${of('M', of('D'))}|${of('D')})`
+  return new RegExp(`^P(?:${date}(?:${time})?|${time}|${of('W')})$`)
+}
+
+// RFC 3986, appendix A. The host in brackets is checked apart.
+const characters = (others: string) => `(?:[\\w\\-.~!$&'()*+,;=${others}]|%[\\da-f]{2})`
+const pchar = characters(':@')
+const segments = `(?:/${pchar}*)*`
+const authority = `(?:${characters(':')}*@)?(?:\\[([^\\]]*)\\]|${characters('')}*)(?::\\d*)?`
+const from = (firstSegment: string) =>
+  `(?://${authority}${segments}|/(?:${pchar}+${segments})?|(?:${firstSegment}+${segments})?)` +
+  `(?:\\?${characters(':@/?')}*)?(?:#${characters(':@/?')}*)?$`
+const uri = new RegExp(`^[a-z][a-z\\d+.-]*:${from(pchar)}`, 'i')
+const relativeReference = new RegExp(`^${from(characters('@'))}`, 'i')
+
+function isUri(text: string): boolean {
+  return hasValidHost(uri.exec(text))
+}
+
+function isUriReference(text: string): boolean {
+  return isUri(text) || hasValidHost(relativeReference.exec(text))
+}
+
+function hasValidHost(match: RegExpExecArray | null): boolean {
+  const [, bracketed] = match ?? []
+  if (match === null || bracketed === undefined) return match !== null
+  return (
+    (isIPv6(bracketed) && !bracketed.includes('%')) || /^v[\da-f]+\.[\w\-.~!$&'()*+,;=:]+$/i.test(bracketed)
+  )
+}
+
+// RFC 6570, section 2.
+function uriTemplatePattern(): RegExp {
+  const variable = '(?:\\w|%[\\da-f]{2})+(?:\\.(?:\\w|%[\\da-f]{2})+)*(?::[1-9]\\d{0,3}|\\*)?'
+  const expression = `\\{[+#./;?&=,!@|]?${variable}(?:,${variable})*\\}`
+  return new RegExp(`^(?:[^\\x00-\\x20\\x7f"<>%\\\\^\`{|}]|%[\\da-f]{2}|${expression})*$`, 'i')
+}
