@@ -11,6 +11,7 @@ import {
   referenceFields,
   schemaKeywords,
 } from './keywords.js'
+import { pointerTo } from './pointer.js'
 import type { Node } from './reader.js'
 import { isOpenApi30 } from './upgrade.js'
 
@@ -37,7 +38,7 @@ export function withDecisions(document: object): {
   const read = (value: unknown, part: Part): unknown => {
     const { at, context } = part
     if (context.isData || typeof value !== 'object' || value === null) return value
-    const note = (text: string) => decided.push({ text: `${pointerOf(at)} ${text}`, at })
+    const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
     const own = context.isMap || Array.isArray(value) ? value : decide(value as Node, part, isOld, note)
     return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
@@ -94,8 +95,4 @@ function withoutSiblings(node: Node, { of }: Context, isOld: boolean, note: (tex
   const names = ignored.join(', ')
   note(`has fields beside its $ref, which OpenAPI ${isOld ? '3.0 ' : ''}ignores: ${names}`)
   return Object.fromEntries(Object.entries(node).filter(([key]) => !ignored.includes(key)))
-}
-
-function pointerOf(at: Pointer): string {
-  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
 }

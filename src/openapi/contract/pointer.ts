@@ -1,6 +1,7 @@
 // References within a document: JSON Pointers (RFC 6901) in a URL fragment.
 
 import type { Schema } from './contract.js'
+import type { Pointer } from './contract-error.js'
 import { schemasIn } from './keywords.js'
 
 /** The value a `$ref` points to; undefined if it does not exist or is in another file. */
@@ -17,6 +18,11 @@ export function pointerKeys(ref: string): string[] | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The `$ref` to a part. */
+export function pointerTo(at: Pointer): string {
+  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
 }
 
 function memberOf(at: unknown, key: string): unknown {

@@ -17,6 +17,7 @@ import { addOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, Reader } from './reader.js'
+import { uncheckedKeywords } from './unchecked.js'
 import { toOpenApi31 } from './upgrade.js'
 
 /**
@@ -45,7 +46,8 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
   const reader = new Reader(specification)
-  for (const { text, at } of [...added, ...decided]) reader.within(at, () => reader.warn(text))
+  for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
+    reader.within(at, () => reader.warn(text))
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
     reader.within(['openapi'], () =>

@@ -142,7 +142,9 @@ function within(target: Target, step: (target: Target) => void): void {
 // follows chains of references.
 function createSchemaAt(document: object): (ref: string) => AnySchema {
   const schemas = new Map<string, AnySchema>()
-  const find = (ref: string) => (resolvePointer(document, ref) ?? anchored(document, ref)) as AnySchema
+  // A `$dynamicRef` without a target allows anything; `generate` warns.
+  const find = (ref: string) =>
+    (resolvePointer(document, ref) ?? anchored(document, ref) ?? true) as AnySchema
   return (ref) => {
     const known = schemas.get(ref)
     if (known !== undefined) return known
