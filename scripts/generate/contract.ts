@@ -3,6 +3,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { ownPathsTaken } from '../../src/middleware/additions.js'
 import {
   type Contract,
   ContractError,
@@ -94,7 +95,11 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
   }
   try {
     const planned = await check(contract)
-    return { contract, noted: await linesOf(contract.warnings), planned: await linesOf(planned) }
+    return {
+      contract,
+      noted: await linesOf([...contract.warnings, ...ownPathsTaken(contract)]),
+      planned: await linesOf(planned),
+    }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError((await linesOf(error.problems)).join('\n'))

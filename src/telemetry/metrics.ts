@@ -8,6 +8,7 @@ import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
+import type { Contract } from '../openapi/index.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureConnections, measureReplicationLag, measureStatements } from './database-metrics.js'
 import { closeMetricsServer, createMetricsServer, type GetHealth, healthOf } from './metrics-server.js'
@@ -15,6 +16,7 @@ import { measureRequests } from './request-metrics.js'
 
 /** The measured parts of the application. */
 export interface MeasuredParts {
+  readonly contract: Contract
   readonly pools: Pools
   readonly counters: Counters
   readonly loadShedder: LoadShedder
@@ -32,7 +34,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
+  { contract, pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
@@ -45,7 +47,7 @@ export function addMetrics(
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
   if (isWorker) aggregateInPrimary(registry)
-  const server = createMetricsServer(registry, healthOf(app), app.log)
+  const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
 }

@@ -42,7 +42,7 @@ async function start(t: Test): Promise<Routes> {
       .send({ code, reason: (cause as Error).message })
   })
   const counters = { state: () => 'memory' as const }
-  await addHealth(app, {
+  await addHealth(app, contract, {
     sql: sql as unknown as Sql,
     probe: async () => {},
     counters,
