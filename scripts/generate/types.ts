@@ -8,6 +8,7 @@ import { isBig } from '../../src/lib/exact-number.js'
 import {
   type Context,
   type Contract,
+  hasOtherThanText,
   isIgnoredParameter,
   mapMembers,
   nodeOf,
@@ -243,7 +244,8 @@ function withTypedParts(document: object): object {
     if (of === 'const' || of === 'enum') return value
     if (isData || typeof value !== 'object' || value === null) return rounded(value)
     const copy = mapMembers(typable(reader, value, context), context, (each, inner, key) => {
-      const kind = key === '$ref' && !isMap ? kindOfPart(String(each), of) : undefined
+      const isReference = key === '$ref' && !isMap
+      const kind = isReference || of === 'mapping' ? kindOfPart(String(each), of) : undefined
       return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
     })
     return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
@@ -256,12 +258,26 @@ function withTypedParts(document: object): object {
 }
 
 function typable(reader: Reader, value: object, { of, isMap }: Context): object {
+  if (!isMap && 'discriminator' in value) return typableDiscriminator(reader, { ...value })
   if (of === 'parameters' && Array.isArray(value))
     return value.filter((each) => !isIgnoredParameter(reader.node(each)))
   if (of !== 'responses' || !isMap) return value
   return Object.fromEntries(
     Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
   )
+}
+
+// openapi-typescript makes texts of mapped numbers, whose `const` or `enum` has their type, and fails for a
+// mapping to a schema within another one.
+function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, unknown>>): object {
+  const { discriminator, ...others } = schema
+  const alternatives = others.oneOf ?? others.anyOf
+  if (!Array.isArray(alternatives)) return schema
+  if (hasOtherThanText(reader, schema)) return others
+  const refs = alternatives.map((each) => nodeOf(each).$ref)
+  const { mapping, ...own } = nodeOf(discriminator)
+  const entries = Object.entries(nodeOf(mapping)).filter(([, target]) => refs.includes(target))
+  return { ...others, discriminator: { ...own, mapping: Object.fromEntries(entries) } }
 }
 
 function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {

@@ -15,6 +15,7 @@ export { ContractError, type Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
 export { defaultErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
+export { hasOtherThanText } from './contract/discriminator.js'
 export { type ReadText, readSource } from './contract/files.js'
 export {
   type AnySchema,

@@ -1,8 +1,11 @@
 // What a document leaves to its readers, decided in it once, so that validators, types, the client and
-// contract:diff agree: the type of a schema without `type`, and fields beside a `$ref` that do not count.
+// contract:diff agree: the type of a schema without `type`, the values of a discriminator, and fields beside a
+// `$ref` that do not count.
 
 import { ofArrays, ofObjects } from './allowed-types.js'
 import type { Pointer, Problem } from './contract-error.js'
+import { decideParameter, decideStatuses } from './decided-operations.js'
+import { withMapping } from './discriminator.js'
 import {
   type Context,
   mapMembers,
@@ -34,16 +37,18 @@ export function withDecisions(document: object): {
   readonly decided: readonly Problem[]
 } {
   const decided: Problem[] = []
+  let isChanged = false
   const isOld = isOpenApi30(document)
   const read = (value: unknown, part: Part): unknown => {
     const { at, context } = part
     if (context.isData || typeof value !== 'object' || value === null) return value
     const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
-    const own = context.isMap || Array.isArray(value) ? value : decide(value as Node, part, isOld, note)
+    const own = decideMap(value, part, note) ?? decide(document, value as Node, part, isOld, note)
+    isChanged ||= own !== value
     return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
   const copy = read(document, { at: [], context: outermost, isTyped: false, isCondition: false })
-  return { document: decided.length > 0 ? (copy as object) : document, decided }
+  return { document: isChanged ? (copy as object) : document, decided }
 }
 
 function within(
@@ -67,16 +72,35 @@ function within(
 
 const sayType = ['type', 'const', 'enum']
 
-function decide(node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
+// Undefined for what is no map or array.
+function decideMap(value: object, { at, context }: Part, note: (text: string) => void): object | undefined {
+  if (!context.isMap) return Array.isArray(value) ? value : undefined
+  return context.of === 'responses' ? decideStatuses(value as Node, at, note) : value
+}
+
+function decide(
+  document: object,
+  node: Node,
+  part: Part,
+  isOld: boolean,
+  note: (text: string) => void,
+): Node {
   if (typeof node.$ref === 'string') return withoutSiblings(node, part.context, isOld, note)
+  if (part.context.of === 'parameters') return decideParameter(document, node, note)
+  const { schema, ignored } = withMapping(document, node, pointerTo(part.at))
+  for (const text of ignored) note(`${text}: it is ignored`)
   // A condition is true of any other value; so is what adds to a schema with a type.
-  if (part.isTyped || part.isCondition || sayType.some((each) => each in node)) return node
-  const implied = [impliedBy(node, 'object', ofObjects), impliedBy(node, 'array', ofArrays)].flat()
+  const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)
+  return isDecided ? schema : withType(schema, note)
+}
+
+function withType(schema: Node, note: (text: string) => void): Node {
+  const implied = [impliedBy(schema, 'object', ofObjects), impliedBy(schema, 'array', ofArrays)].flat()
   const [first] = implied
-  if (first === undefined) return node
+  if (first === undefined) return schema
   const types = implied.map(({ type }) => type)
   note(`has ${first.keyword} and no type: it is read as an ${types.join(' or ')}`)
-  return { type: types.length > 1 ? types : types[0], ...node }
+  return { type: types.length > 1 ? types : types[0], ...schema }
 }
 
 function impliedBy(node: Node, type: string, keywords: readonly string[]) {

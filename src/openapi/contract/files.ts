@@ -21,6 +21,8 @@ import {
 import { exactNumber, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
 import { ContractError, type Pointer } from './contract-error.js'
+import { withDecisions } from './decided.js'
+import { withWrittenRefs } from './discriminator.js'
 import { formProblem } from './document-form.js'
 import { knownExtensions } from './extensions.js'
 import {
@@ -96,7 +98,12 @@ export async function readSource(
     const bundle = await new $RefParser().bundle(path.resolve(file), options)
     const document = completed(bundle, bundle, foreign) as object
     const isSplit = texts.size > 1
-    return { document, text: isSplit ? stringify(document) : written, files: [...texts.keys()], locate }
+    return {
+      document,
+      text: isSplit ? stringify(withDecisions(document).document) : written,
+      files: [...texts.keys()],
+      locate,
+    }
   } catch (error) {
     throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
   }
@@ -224,7 +231,7 @@ function withoutForeign(value: unknown, file: ParsedFile, context: Context): unk
   if (typeof value !== 'object' || value === null) return value
   const { of, isMap, isData } = context
   if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
-  const part = isMap || isData ? value : withSiblingsInAllOf(value, of, file.isOld)
+  const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
   return mapMembers(part, context, (each, _, key) => {
     if (isUnknownExtension(key, context)) return file.setAside(each)
     return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part)))

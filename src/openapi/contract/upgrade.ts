@@ -2,6 +2,7 @@
 // moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
+import { lastName, refOf } from './discriminator.js'
 import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
 
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
@@ -61,24 +62,18 @@ export function rounded(value: unknown): unknown {
 // the names.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
-  const alternatives = node.oneOf ?? node.anyOf
+  const keyword = Array.isArray(node.oneOf) ? 'oneOf' : 'anyOf'
+  const alternatives = node[keyword]
   if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
   const mapping = Object.entries(discriminator.mapping ?? {})
-  const branches = (alternatives as Node[]).map(({ $ref, allOf }) => {
-    const ref = $ref ?? (allOf as Node[] | undefined)?.[0]?.$ref
-    if (typeof ref !== 'string') return { mapped: [] }
-    const name = lastName(ref)
-    return {
-      name,
-      mapped: mapping.filter(([, target]) => lastName(String(target)) === name).map(([value]) => value),
-    }
+  const branches = (alternatives as Node[]).map((each, i) => {
+    const ref = refOf(each)
+    const mapped = mapping.filter(([, target]) =>
+      ref === undefined ? target.endsWith(`/${keyword}/${i}`) : target === ref || target === lastName(ref),
+    )
+    return { ...(ref !== undefined && { name: lastName(ref) }), mapped: mapped.map(([value]) => value) }
   })
   return { ...node, discriminator: { ...discriminator, branches } }
-}
-
-// `Dog` for `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`.
-function lastName(ref: string): string {
-  return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
 /**

@@ -154,7 +154,11 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   if (values.some((each) => each.length === 0)) gen.assign(isValid, true)
   else fail('no object')
   gen.else()
+  // Numbers and booleans by their text, as in a mapping; the alternative checks their type.
   gen.assign(tag, _`${data}[${property}]`)
+  gen.if(_`typeof ${tag} == "number" || typeof ${tag} == "bigint" || typeof ${tag} == "boolean"`, () =>
+    gen.assign(tag, _`String(${tag})`),
+  )
   gen.if(_`${tag} === undefined`)
   fail('missing')
   for (const [i, each] of values.entries()) {
@@ -208,7 +212,7 @@ function valuesOf(
   if (schema.type === 'null') return []
   if (branch !== undefined && branch.mapped.length > 0) return branch.mapped
   const own = allowedValues(schema, property, resolve)
-  if (own?.every((each) => typeof each === 'string')) return own as string[]
+  if (own !== undefined) return own.filter((each) => each !== null).map(String)
   return branch?.name === undefined ? undefined : [branch.name]
 }
 

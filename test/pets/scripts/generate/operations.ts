@@ -297,7 +297,7 @@ t.test('handlers of bodies and responses', async (t) => {
   editContract(copy, (document) => document.deleteIn(['components', 'schemas', 'Error', 'required']))
   const { differences, warnings } = await findDifferences(copy)
   t.strictSame(
-    warnings.filter((line) => line.startsWith('warning: ')),
+    warnings.filter((line) => line.startsWith('warning: ')).map((line) => line.replace(/\S+:\d+:\d+: /, '')),
     ['warning: POST /bodiless: the response 204 cannot have a body: its content is ignored'],
   )
   await writeDifferences(copy, differences)

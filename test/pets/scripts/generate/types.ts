@@ -28,12 +28,24 @@ const schemas = {
     example: { enum: [9223372036854775807n] },
     examples: [{ const: 9223372036854775807n }],
   },
+  Cat: { type: 'object', required: ['kind'], properties: { kind: { const: 'cat' } } },
+  Dog: { type: 'object', required: ['kind'], properties: { kind: { enum: ['dog', 'hound'] } } },
+  Pet: {
+    oneOf: [{ $ref: '#/components/schemas/Cat' }, { $ref: '#/components/schemas/Dog' }],
+    discriminator: { propertyName: 'kind' },
+  },
+  One: { type: 'object', required: ['kind'], properties: { kind: { type: 'integer', const: 1 } } },
+  Two: { type: 'object', required: ['kind'], properties: { kind: { type: 'integer', const: 2 } } },
+  Numbered: {
+    oneOf: [{ $ref: '#/components/schemas/One' }, { $ref: '#/components/schemas/Two' }],
+    discriminator: { propertyName: 'kind', mapping: { 1: 'One', 2: 'Two' } },
+  },
   Untyped: { required: ['a'], properties: { a: { items: { type: 'string' } } } },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Coded, Defining, Ends, Largest, OnlyNull, Pair, Readable, Reporting, Untyped, Writable } from './types.js'
+const right = `import type { Coded, Defining, Ends, Largest, Numbered, OnlyNull, Pair, Pet, Readable, Reporting, Untyped, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -47,6 +59,12 @@ export const largest: Largest = 9223372036854775807n
 export const neighbour: Largest = 9223372036854775806n
 export const ends: Ends[] = [-9223372036854775808n, 1, 'a']
 export const coded: Coded = { const: 1, enum: [1] }
+export const pets: Pet[] = [{ kind: 'cat' }, { kind: 'hound' }]
+// @ts-expect-error the name of the schema, which its const excludes
+export const named: Pet = { kind: 'Cat' }
+export const numbered: Numbered[] = [{ kind: 1 }, { kind: 2 }]
+// @ts-expect-error a number as text
+export const asText: Numbered = { kind: '1' }
 export const untyped: Untyped = { a: ['a'] }
 // @ts-expect-error an item of another type
 export const mistyped: Untyped = { a: [1] }
