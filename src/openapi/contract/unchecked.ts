@@ -26,14 +26,18 @@ function partsOf({ allOf }: Schema): Schema[] {
   return Array.isArray(allOf) ? (allOf as Schema[]) : []
 }
 
-// Of numbers, and annotations: how the value is shown, or that it is any bytes.
-const known = new Set([
-  ...[...Object.keys(formats), ...Object.keys(integerRanges)],
-  ...['float', 'double', 'binary', 'password', 'commonmark', 'html'],
-])
+// Those of strings, and annotations: how the value is shown, or that it is any bytes.
+const known = new Set([...Object.keys(formats), 'binary', 'password', 'commonmark', 'html'])
 
-function ofFormat({ format }: Schema): string | undefined {
-  return typeof format !== 'string' || known.has(format) ? undefined : `the format ${format} is not checked`
+function ofFormat({ format, type }: Schema): string | undefined {
+  if (typeof format !== 'string' || known.has(format)) return undefined
+  const types = [type].flat()
+  const isFloat = format === 'float' || format === 'double'
+  if (isFloat && types.includes('number')) return undefined
+  if (!isFloat && !(format in integerRanges)) return `the format ${format} is not checked`
+  if (types.includes('integer')) return undefined
+  const shown = typeof type === 'string' ? `a ${type}` : 'any type'
+  return `the format ${format} of ${shown} is not checked: it is one of ${isFloat ? 'numbers' : 'integers'}`
 }
 
 function ofPattern({ pattern, patternProperties = {} }: Schema): string | undefined {

@@ -283,6 +283,17 @@ t.test('the first five warnings of a kind are shown, and the others counted', as
   t.equal(ours[5], 'warning: and 2 more like these')
 })
 
+t.test("an operation may have a path of the service's own, with a warning", async (t) => {
+  const operation = { operationId: 'other', summary: 'Health', responses: { 204: { description: 'Well.' } } }
+  const edits: Edit[] = [
+    [['servers', 0, 'url'], 'http://localhost:3000'],
+    [['paths', '/healthz'], { get: operation }],
+  ]
+  const { refused, warnings } = await generate(t, edits, everyOperation)
+  t.equal(refused, '')
+  t.match(warnings.join('\n'), /^warning: openapi\.yaml:\d+:5: other replaces the service's own \/healthz$/m)
+})
+
 t.test('an operation with only unsupported security is refused once it is implemented', async (t) => {
   const edits: Edit[] = [[['components', 'securitySchemes', 'apiKey'], { type: 'http', scheme: 'basic' }]]
   const text = 'listToys requires apiKey (http basic), which the server cannot check'
