@@ -15,8 +15,9 @@ export function uncheckedKeywords(document: object): Problem[] {
   const parents = new Set(places.flatMap(({ schema }) => partsOf(schema).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
-    const texts = [ofFormat(schema), ofPattern(schema), ofDynamicRef(document, schema, at, anchors)]
-    return [...texts, isParent ? ofParent(schema) : undefined].flatMap((text) =>
+    const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema)]
+    const ofRef = ofDynamicRef(document, schema, at, anchors)
+    return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
     )
   })
@@ -46,6 +47,13 @@ function ofPattern({ pattern, patternProperties = {} }: Schema): string | undefi
   return legacy === undefined
     ? undefined
     : `the pattern ${legacy} is only valid, and read, without the flag u`
+}
+
+function ofRequired({ required, properties = {}, patternProperties, additionalProperties }: Schema) {
+  if (!Array.isArray(required) || additionalProperties !== false || patternProperties !== undefined)
+    return undefined
+  const missing = required.find((name) => !Object.hasOwn(properties as object, String(name)))
+  return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }
 
 // References are resolved once, whatever schema they are reached from, and those of parameters are not followed.

@@ -2,7 +2,7 @@
 // resolve them itself.
 
 import type { Operation, Schema } from '../contract/contract.js'
-import { type AnySchema, schemasIn } from '../contract/keywords.js'
+import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { hasInheritedName } from '../schemas/inherited-names.js'
@@ -39,6 +39,13 @@ function isOpen({
   const names = Object.keys(properties as object)
   const isWhole = (required as readonly string[]).every((name) => names.includes(name))
   return others === true || names.length === 0 || !isWhole
+}
+
+// The serializer would leave out the fields that an open schema allows without declaring them. It writes them as
+// JSON.stringify does, which throws for a bigint.
+function withOtherFields(schema: Schema): Schema {
+  const isOpen = schema.type === 'object' && schema.additionalProperties === undefined
+  return isOpen ? { ...schema, additionalProperties: true } : schema
 }
 
 /** The number of schemas after inlining, and of references within each other; infinite if one is not supported. */
@@ -95,7 +102,7 @@ export function createResponseSchemas(
       .map(([key, contents]) => {
         const content = contents.map(({ mediaType, schema }) => [
           mediaType,
-          { schema: reader.dereferenced(schema) },
+          { schema: mapSchemas(reader.dereferenced(schema) as AnySchema, withOtherFields) },
         ])
         return [key, { content: Object.fromEntries(content) }]
       })
