@@ -73,7 +73,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const counters = await createCounters(app, contract, config, log, primary)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isWorker = primary !== undefined
-  const measured = { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }
+  const measured = { contract, pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,
@@ -91,7 +91,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
-  await addHealth(app, { sql: pools.keys.sql, probe, counters, isClosing })
+  await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
   addContractFiles(app, contract, config.publicUrl)
   addDocumentation(app, contract)
   const { keepHours } = contract.idempotency

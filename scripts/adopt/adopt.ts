@@ -95,18 +95,25 @@ function withNewName(text: string, file: string, document: string): string {
   })
 }
 
-// The files that generate makes from the document in an empty project.
+// The files that generate makes from the document in an empty project. Errors name the files as they were given,
+// warnings as they are in the project from now on.
 function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
   return inTemporaryDirectory(async (stage) => {
-    const shown = path.relative(process.cwd(), stage) + path.sep
+    const renamed = (text: string, nameOf: (from: string, place: string) => string) =>
+      [...places].reduce((line, [from, place]) => {
+        const staged = path.join(stage, place)
+        const name = nameOf(from, place)
+        // The relative path ends in the absolute one.
+        return line.replaceAll(path.relative(process.cwd(), staged), name).replaceAll(staged, name)
+      }, text)
     try {
       await copyTo(stage, places)
       await mkdir(path.join(stage, handlersFolder), { recursive: true })
       const { warnings, ...findings } = await findDifferences(stage, true)
-      return { ...findings, warnings: warnings.map((line) => line.replace(shown, '')) }
+      return { ...findings, warnings: warnings.map((line) => renamed(line, (_, place) => place)) }
     } catch (error) {
       if (!(error instanceof ContractError)) throw error
-      throw new ContractError(error.message.replaceAll(shown, ''))
+      throw new ContractError(renamed(error.message, (from) => path.relative(process.cwd(), from)))
     }
   })
 }

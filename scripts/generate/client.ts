@@ -194,18 +194,14 @@ function sentType(operation: Operation, document: object, notation: Notation): s
 function filledNames(document: object, schema: AnySchema | undefined): string[] {
   const reader = new Reader(document)
   const isFilled = new Map<string, boolean>()
-  const seen = new Set<string>()
-  const look = (from: AnySchema): void => {
-    for (const each of schemasIn(from)) {
-      for (const [name, field] of Object.entries(nodeOf(each.properties)))
+  const reached = new Set<AnySchema>([schema ?? {}]) // a Set iterates over what is added meanwhile, too
+  for (const each of reached) {
+    for (const part of schemasIn(each)) {
+      for (const [name, field] of Object.entries(nodeOf(part.properties)))
         isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
-      const { $ref } = each
-      if (typeof $ref !== 'string' || seen.has($ref)) continue
-      seen.add($ref)
-      look(reader.node(each))
+      if (typeof part.$ref === 'string') reached.add(reader.node(part))
     }
   }
-  look(schema ?? {})
   return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
 }
 
@@ -334,6 +330,24 @@ function kindsOf(contents: readonly Content[]): Record<string, 'json' | 'text' |
   return Object.fromEntries(kinds)
 }
 
+const placing = ['allOf', 'anyOf', 'oneOf', 'properties', 'patternProperties', 'additionalProperties'].concat(
+  'items',
+  'prefixItems',
+)
+
+type Ref = `#/${string}`
+
+// The references in a schema and in their targets that are not known yet, by the keywords that openapi-typescript reads.
+function refsReached(document: object, schema: unknown, known: ReadonlyMap<string, unknown>): Set<Ref> {
+  const refsIn = (value: unknown) => {
+    const schemas = schemasIn(nodeOf(value), ({ keyword }) => placing.includes(keyword))
+    return schemas.flatMap(({ $ref }) => (typeof $ref === 'string' && !known.has($ref) ? [$ref as Ref] : []))
+  }
+  const reached = new Set(refsIn(schema)) // a Set iterates over what is added meanwhile, too
+  for (const ref of reached) for (const each of refsIn(resolvePointer(document, ref))) reached.add(each)
+  return reached
+}
+
 class Int64Places {
   /** By `$ref`; undefined for a schema without int64. */
   readonly schemas = new Map<string, Place | undefined>()
@@ -345,20 +359,27 @@ class Int64Places {
    * openapi-typescript reads: a value that the types do not have as bigint must not become one.
    */
   of(value: unknown): Place | undefined {
+    // Innermost first: nested, a chain of references would overflow the stack.
+    for (const ref of [...refsReached(this.reader.document, value, this.schemas)].reverse())
+      this.#reference(ref)
+    return this.#place(value)
+  }
+
+  #place(value: unknown): Place | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     const schema = value as Node
     if (typeof schema.$ref === 'string') return this.#reference(schema.$ref as `#/${string}`)
     if ([schema.type].flat().includes('integer') && isBig(schema.format)) return 'int64'
     const each = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) =>
-      list(schema[keyword]).flatMap((one) => this.of(one) ?? []),
+      list(schema[keyword]).flatMap((one) => this.#place(one) ?? []),
     )
     const additional = this.#additional(schema)
-    const items = this.of(schema.items)
+    const items = this.#place(schema.items)
     // A property without int64 needs an entry only as an exception from additionalProperties.
     const properties = Object.entries(nodeOf(schema.properties))
-      .map(([name, one]) => [name, this.of(one) ?? null] as const)
+      .map(([name, one]) => [name, this.#place(one) ?? null] as const)
       .filter(([, place]) => place !== null || additional !== undefined)
-    const prefix = list(schema.prefixItems).map((one) => this.of(one) ?? null)
+    const prefix = list(schema.prefixItems).map((one) => this.#place(one) ?? null)
     const places: Places = {
       ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
       ...(additional !== undefined && { additional }),
@@ -373,15 +394,15 @@ class Int64Places {
   // their schemas.
   #additional(schema: Node): Place | undefined {
     const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
-    const each = others.flatMap((one) => this.of(one) ?? [])
+    const each = others.flatMap((one) => this.#place(one) ?? [])
     return each.length > 1 ? { each } : each[0]
   }
 
   // A schema may refer to itself: it is added before its subschemas are read.
-  #reference(ref: `#/${string}`): Place | undefined {
+  #reference(ref: Ref): Place | undefined {
     if (!this.schemas.has(ref)) {
       this.schemas.set(ref, {})
-      const place = this.of(resolvePointer(this.reader.document, ref))
+      const place = this.#place(resolvePointer(this.reader.document, ref))
       this.schemas.set(ref, place !== undefined && leadsToInt64(place, ref) ? place : undefined)
     }
     return this.schemas.get(ref) && ref

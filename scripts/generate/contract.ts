@@ -3,6 +3,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { ownPathsTaken } from '../../src/middleware/additions.js'
 import {
   type Contract,
   ContractError,
@@ -32,7 +33,7 @@ export async function checkContract(file: string, check: CheckServer): Promise<C
   const beside = (await isLarge(file)) ? lintBeside(file) : undefined
   const reading = beside && readChecked(file, check)
   reading?.catch(() => {}) // awaited below, after the lint's errors
-  const { errors, warnings } = await (beside ?? lintFile(file))
+  const { errors, warnings } = await (beside ?? lintFile(file).catch((error) => lintDeep(file, error)))
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const { contract, noted, planned } = await (reading ?? readChecked(file, check))
   const unmet = [...contract.operations.values()].flatMap(
@@ -58,14 +59,23 @@ function alike(texts: readonly string[], consequence = ''): string[] {
   )
 }
 
+// For documents that overflow Redocly's recursion, such as long chains of references: six times the stack, of
+// the eight megabytes that operating systems allow.
+const execArgv = [...process.execArgv, '--stack-size=6000']
+
 async function lintBeside(file: string): Promise<LintResult> {
-  const child = fork(fileURLToPath(new URL('./lint-process.ts', import.meta.url)), [file])
+  const child = fork(fileURLToPath(new URL('./lint-process.ts', import.meta.url)), [file], { execArgv })
   const exited = once(child, 'exit').then(() => [
     { refusal: 'the lint process failed: see its output above' },
   ])
   const [message] = (await Promise.race([once(child, 'message'), exited])) as [LintMessage]
   if ('refusal' in message) throw new ContractError(message.refusal)
   return message
+}
+
+function lintDeep(file: string, error: unknown): Promise<LintResult> {
+  if (error instanceof RangeError) return lintBeside(file)
+  throw error
 }
 
 interface Read {
@@ -85,7 +95,11 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
   }
   try {
     const planned = await check(contract)
-    return { contract, noted: await linesOf(contract.warnings), planned: await linesOf(planned) }
+    return {
+      contract,
+      noted: await linesOf([...contract.warnings, ...ownPathsTaken(contract)]),
+      planned: await linesOf(planned),
+    }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError((await linesOf(error.problems)).join('\n'))

@@ -2,6 +2,7 @@
 
 import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
+import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
 
 /** A document, and the resolver that caches the files it refers to. */
@@ -23,12 +24,12 @@ export async function loadDocument(file: string): Promise<Loaded> {
   const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
   if (swagger !== undefined)
     throw new ContractError(
-      `${shownFile}: Swagger ${swagger} is not supported: convert it to OpenAPI 3.0 or 3.1`,
+      `${shownFile}: Swagger ${shownValue(swagger)} is not supported: convert it to OpenAPI 3.0 or 3.1`,
     )
   if (openapi === undefined)
     throw new ContractError(`${shownFile}: this is not an OpenAPI document: it has no field openapi`)
   if (!/^3\.[01]\./.test(String(openapi)))
-    throw new ContractError(`${shownFile}: openapi must be 3.0.x or 3.1.x, not ${openapi}`)
+    throw new ContractError(`${shownFile}: openapi must be 3.0.x or 3.1.x, not ${shownValue(openapi)}`)
   return { document, resolver }
 }
 

@@ -1,4 +1,5 @@
-// Lints a large document in its own process, in parallel to reading it, which takes as long.
+// Lints a document in its own process: a large one in parallel to reading it, which takes as long; one with long
+// chains of references on a larger stack.
 
 import { ContractError } from '../../src/openapi/index.js'
 import { type LintResult, lintFile } from './lint.js'
@@ -8,6 +9,7 @@ export type LintMessage = LintResult | { readonly refusal: string }
 
 const [, , file = ''] = process.argv
 const message: LintMessage = await lintFile(file).catch((error) => {
+  if (error instanceof RangeError) return { refusal: `${file}: it has too long chains of references` }
   if (!(error instanceof ContractError)) throw error
   return { refusal: error.message }
 })

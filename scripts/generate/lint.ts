@@ -73,11 +73,16 @@ export async function lintFile(file: string): Promise<LintResult> {
     return lintDocument({ document, config, externalRefResolver: resolver })
   }
   const isSmall = !(await isLarge(file))
-  const problems = await lint(isSmall).catch(async (error) => {
-    await readContract(file) // throws a better error for a circular or malformed $ref
-    if (!isSmall) throw error
-    return lint(false) // the rule for examples throws if they are not an array, which another rule reports
-  })
+  const problems = await lint(isSmall)
+    .catch(async (error) => {
+      await readContract(file) // throws a better error for a circular or malformed $ref
+      if (!isSmall) throw error
+      return lint(false) // the rule for examples throws if they are not an array, which another rule reports
+    })
+    .catch((error) => {
+      if (!(error instanceof TypeError)) throw error
+      throw new ContractError(`${shownFile(file)}: a field has a value that cannot be read: ${error.message}`)
+    })
   const errors = problems.filter((problem) => severityOf(problem) === 'error')
   const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
   const shown = toPath(document.source.absoluteRef)

@@ -36,6 +36,7 @@ const {
   tsUnion,
   NEVER,
   STRING,
+  UNDEFINED,
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
 /** The text of generated/types.ts. */
@@ -43,7 +44,7 @@ export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, context(document, contract.hasReadOrWriteOnly))
-  return header + withCorrectHelpers(astToString(withNamedSchemas(nodes)))
+  return header + withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
 }
 
 // openapi-typescript's helper types, corrected:
@@ -65,6 +66,30 @@ function withCorrectHelpers(text: string): string {
       /NonNullable<T\[K\]> extends (\$Read|\$Write)<any>/g,
       '([NonNullable<T[K]>] extends [never] ? false : NonNullable<T[K]> extends $1<any> ? true : false) extends true',
     )
+}
+
+// An index signature holds for every property, also for those that are declared beside it.
+function withWideIndexes<Each extends Node>(node: Each): Each {
+  const visited = ts.visitEachChild(node, withWideIndexes, undefined)
+  if (!ts.isIntersectionTypeNode(visited)) return visited
+  const members = visited.types.flatMap((each) => (ts.isTypeLiteralNode(each) ? [...each.members] : []))
+  const declared = members.filter(ts.isPropertySignature)
+  const types = declared.flatMap(({ type }) => type ?? [])
+  if (declared.some(({ questionToken }) => questionToken !== undefined)) types.push(UNDEFINED)
+  const widened = visited.types.map((each) => {
+    const [index] = ts.isTypeLiteralNode(each) ? each.members : []
+    if (index === undefined || !ts.isIndexSignatureDeclaration(index)) return each
+    if (isUnknown(index.type)) return each
+    const { modifiers, parameters, type } = index
+    const wide = ts.factory.createIndexSignature(modifiers, parameters, tsUnion([type, ...types]))
+    return ts.factory.createTypeLiteralNode([wide])
+  })
+  return ts.factory.createIntersectionTypeNode(widened) as Node as Each // as visited is
+}
+
+function isUnknown(type: TypeNode): boolean {
+  if (ts.isUnionTypeNode(type)) return type.types.some(isUnknown)
+  return type.kind === ts.SyntaxKind.UnknownKeyword
 }
 
 // Exports each schema as a type, so that editors and the compiler show `Pet` and not
@@ -151,8 +176,12 @@ function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
     ...silent,
     transformProperty: (property, schema, { path = '' }) => {
       const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
-      const { modifiers, name, type } = property
-      return isFilled ? ts.factory.createPropertySignature(modifiers, name, undefined, type) : undefined
+      const { modifiers, name, questionToken, type } = property
+      if (isFilled) return ts.factory.createPropertySignature(modifiers, name, undefined, type)
+      const inherited = questionToken && inheritedType(nameOf(property))
+      if (inherited === undefined || type === undefined) return undefined
+      const either = tsUnion([type, inherited])
+      return ts.factory.createPropertySignature(modifiers, name, questionToken, either)
     },
     readWriteMarkers,
     resolve: ($ref) => resolveRef(document, $ref, silent),
@@ -161,7 +190,8 @@ function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
         const?: unknown
         enum?: unknown[]
       }
-      if (values.some((each) => typeof each === 'bigint')) return tsUnion(values.map(literal))
+      const orNull = nodeOf(schema).nullable === true ? [null] : [] // of OpenAPI 3.0
+      if (values.some((each) => typeof each === 'bigint')) return tsUnion([...values, ...orNull].map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
       return schema.type === 'array' ? tuple(schema as Tuple, node) : undefined
@@ -173,6 +203,12 @@ function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
 /** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
 export function hasDefault(reader: Reader, schema: unknown): boolean {
   return [nodeOf(schema), reader.node(schema)].some((each) => each.default !== undefined)
+}
+
+// Every object has a `toString`: without it, an object that lacks the optional property would not fit.
+function inheritedType(name: string): TypeNode | undefined {
+  if (!(name in Object.prototype) || name.startsWith('__')) return undefined
+  return ts.factory.createIndexedAccessTypeNode(ts.factory.createTypeReferenceNode('Object'), tsLiteral(name))
 }
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
@@ -289,9 +325,27 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
     })
     return { ...node, mapping: Object.fromEntries(refs) }
   }
-  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return node
+  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return whole(node)
   const [media] = Object.values(nodeOf(content))
   return { ...node, schema: nodeOf(media).schema ?? {} }
+}
+
+// A schema of objects whose type has every property that it requires and allows: those that it does not declare,
+// too.
+function whole(schema: Readonly<Record<string, unknown>>): object {
+  const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
+    schema
+  if (type !== 'object') return schema
+  const names = Array.isArray(required) ? required.map(String) : []
+  const undeclared = names.filter((name) => !Object.hasOwn(nodeOf(properties), name))
+  const others = patternProperties === undefined ? nodeOf(additionalProperties) : {}
+  const added = Object.fromEntries(undeclared.map((name) => [name, others]))
+  const isOpen = (patternProperties ?? unevaluatedProperties) !== undefined && unevaluatedProperties !== false
+  return {
+    ...schema,
+    ...(isOpen && additionalProperties === undefined && { additionalProperties: true }),
+    ...(undeclared.length > 0 && { properties: { ...nodeOf(properties), ...added } }),
+  }
 }
 
 // openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path

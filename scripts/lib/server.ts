@@ -1,7 +1,7 @@
 // A server of any contract, without the parts of the service: for tools that examine a contract.
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { additionsTo, healthPaths, missingKey } from '../../src/middleware/additions.js'
+import { additionsTo, healthPathsOf, missingKey } from '../../src/middleware/additions.js'
 import {
   addContractFiles,
   addDocumentation,
@@ -33,8 +33,8 @@ export async function buildServer(
   app.setNotFoundHandler((request) => {
     throw notFound(request, allowedMethods)
   })
-  // The service's own paths, which an operation may not have.
-  for (const path of Object.values(healthPaths)) app.get(path, async () => {})
+  // The service's own paths.
+  for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
   addContractFiles(app, contract)
   addDocumentation(app, contract)
   const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])

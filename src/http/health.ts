@@ -6,8 +6,8 @@ import { isMigrated, migrationNames } from '../database/migrate.js'
 import { unlessAborted } from '../lib/abort.js'
 import { singleFlight } from '../lib/coalesce.js'
 import { migrationsFolder } from '../lib/paths.js'
-import { healthPaths } from '../middleware/additions.js'
-import { unavailable } from '../openapi/index.js'
+import { healthPathsOf } from '../middleware/additions.js'
+import { type Contract, unavailable } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
 
 export interface HealthParts {
@@ -20,8 +20,9 @@ export interface HealthParts {
 
 const probeTimeoutMs = 1_000
 
-/** Adds `/healthz` (liveness) and `/readyz` (readiness). */
-export async function addHealth(app: FastifyInstance, parts: HealthParts): Promise<void> {
+/** Adds `/healthz` (liveness) and `/readyz` (readiness), or `/-/healthz` and `/-/readyz` if the contract has these. */
+export async function addHealth(app: FastifyInstance, contract: Contract, parts: HealthParts): Promise<void> {
+  const paths = healthPathsOf(contract)
   const { sql, counters, isClosing } = parts
   const migrations = await migrationNames(migrationsFolder)
   // One probe at a time, however many ask.
@@ -34,9 +35,9 @@ export async function addHealth(app: FastifyInstance, parts: HealthParts): Promi
   })
 
   const isProbe = { config: { isProbe: true } } as const
-  app.get(healthPaths.live, isProbe, async () => ({ status: 'ok' }))
+  app.get(paths.live, isProbe, async () => ({ status: 'ok' }))
 
-  app.get(healthPaths.ready, isProbe, async (request, reply) => {
+  app.get(paths.ready, isProbe, async (request, reply) => {
     // 503 whatever the reason: a load balancer should send requests elsewhere.
     const migrated = await probe().catch((error: unknown) => {
       throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)

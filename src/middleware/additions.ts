@@ -2,10 +2,40 @@
 // for those that send them. Startup checks a contract against them, and generate, which runs none.
 
 import { randomUUID } from 'node:crypto'
-import { type Addition, anyError, type Contract, type RateLimits, RequestError } from '../openapi/index.js'
+import {
+  type Addition,
+  anyError,
+  type Contract,
+  operationAt,
+  type Problem,
+  problemOf,
+  type RateLimits,
+  RequestError,
+} from '../openapi/index.js'
 
-/** The paths of liveness and readiness. */
+/** The paths of liveness and readiness, also on the port for metrics. */
 export const healthPaths = { live: '/healthz', ready: '/readyz' } as const
+
+/** The same on the port of the operations: one at which the contract has an operation moves to `/-/`. */
+export function healthPathsOf(contract: Contract): Record<keyof typeof healthPaths, string> {
+  const moved = (path: string) => (operationAt(path, contract) === undefined ? path : `/-${path}`)
+  return { live: moved(healthPaths.live), ready: moved(healthPaths.ready) }
+}
+
+/** A sentence with its place for each operation at a path of the service's own. */
+export function ownPathsTaken(contract: Contract): Problem[] {
+  const paths = [
+    ...Object.values(healthPaths),
+    '/openapi.yaml',
+    '/openapi-3.0.yaml',
+    '/openapi.json',
+    '/docs',
+  ]
+  return paths.flatMap((path) => {
+    const operation = operationAt(path, contract)
+    return operation ? [problemOf(operation, `${operation.id} replaces the service's own ${path}`)] : []
+  })
+}
 
 /**
  * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants: a plugin

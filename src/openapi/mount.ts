@@ -19,6 +19,7 @@ import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
 import { isPublic, unsupportedSecurity } from './contract/security.js'
 import { RequestError } from './errors.js'
+import { placeOfFault } from './fault-place.js'
 import { glueSpecification } from './glue-specification.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
@@ -147,10 +148,10 @@ function implemented<Resource>(
   first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
-  const { contract, compile, problems } = shared
+  const { contract, compile } = shared
   const checkSunset = sunsetCheck(operation)
-  const response = collect(problems, operation, () => shared.responseSchemasOf(operation))
-  const readParameters = collect(problems, operation, () =>
+  const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
+  const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, contract.prefix, compile),
   )
   return {
@@ -174,18 +175,19 @@ function implemented<Resource>(
 }
 
 // Fastify compiles once all routes are added, and would stop at the first schema that fails.
-function validatorCompiler<Resource>(operation: Operation, { compile, problems }: Shared<Resource>) {
+function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    collect(problems, operation, () => compile(schema as AnySchema, httpPart)) ?? (() => true)
+    collect(operation, shared, () => shared.compile(schema as AnySchema, httpPart)) ?? (() => true)
 }
 
 // The check of an operation's responses, which what the server adds to them must pass.
 function checkOf<Resource>(
   operation: Operation,
   isImplemented: boolean,
-  { contract, additions = [], problems, responseCheckOf }: Shared<Resource>,
+  shared: Shared<Resource>,
 ): ResponseCheck | undefined {
-  const check = collect(problems, operation, () => responseCheckOf(operation, isImplemented))
+  const { contract, additions = [], problems, responseCheckOf } = shared
+  const check = collect(operation, shared, () => responseCheckOf(operation, isImplemented))
   if (check === undefined) return undefined
   for (const [problem, place] of additionProblems(operation, check, contract, [ownAddition, ...additions])) {
     if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
@@ -194,7 +196,11 @@ function checkOf<Resource>(
 }
 
 // The result of a step, or undefined: its error becomes a problem of the operation.
-function collect<Result>(problems: Problems, operation: Operation, run: () => Result): Result | undefined {
+function collect<Result>(
+  operation: Operation,
+  { problems, contract }: Pick<Shared<never>, 'problems' | 'contract'>,
+  run: () => Result,
+): Result | undefined {
   try {
     return run()
   } catch (error) {
@@ -202,10 +208,28 @@ function collect<Result>(problems: Problems, operation: Operation, run: () => Re
       error instanceof ContractError
         ? error.problems
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
-    for (const problem of found) problems.set(problem.text, problem)
+    for (const { text, at } of found) {
+      if (problems.has(text)) continue
+      const isLocated = problems.size < locatedMax
+      problems.set(text, { text, at: isLocated ? placeOfFault(contract.specification, at, fails) : at })
+    }
     return undefined
   }
+
+  // By a new compiler: one that has reported an invalid default does not report it again. A ContractError is
+  // about a schema that this one refers to.
+  function fails(schema: AnySchema): boolean {
+    try {
+      createValidatorCompiler(contract.specification)(schema, 'body')
+      return false
+    } catch (error) {
+      return !(error instanceof ContractError)
+    }
+  }
 }
+
+// Of more problems, the operation is named: compiling its schemas one by one takes long.
+const locatedMax = 20
 
 function headersHook(headers: Readonly<Record<string, string>>): onRequestHookHandler {
   return (_request, reply, done) => {

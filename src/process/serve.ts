@@ -56,7 +56,7 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.
   const { address: host } = await lookup(config.host)
   await app.listen({ host, port: config.port, backlog }).catch(explainListenError('PORT'))
-  if (isWorker) reportHealth(healthOf(app))
+  if (isWorker) reportHealth(healthOf(app, contract))
   else await listenForMetrics(app.metricsServer, app.log, config)
   return app
 }

@@ -2,6 +2,8 @@
 
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { healthPaths, healthPathsOf } from '../middleware/additions.js'
+import type { Contract } from '../openapi/index.js'
 
 /** A response to `/healthz` or `/readyz`, whose body is JSON. */
 export interface Health {
@@ -13,9 +15,10 @@ export interface Health {
 export type GetHealth = (url: string) => Promise<Health>
 
 /** Returns the responses of an application, without a connection to it. */
-export function healthOf(app: FastifyInstance): GetHealth {
+export function healthOf(app: FastifyInstance, contract: Contract): GetHealth {
+  const { live, ready } = healthPathsOf(contract)
   return async (url) => {
-    const { statusCode, body } = await app.inject(url)
+    const { statusCode, body } = await app.inject(url === healthPaths.ready ? ready : live)
     return { status: statusCode, body }
   }
 }
@@ -28,7 +31,7 @@ export function createMetricsServer(
 ): Server {
   return createServer(async (request, response) => {
     const { method, url = '' } = request
-    if (method === 'GET' && ['/healthz', '/readyz'].includes(url)) {
+    if (method === 'GET' && (url === healthPaths.live || url === healthPaths.ready)) {
       const { status, body } = await health(url).catch(() => ({ status: 503, body: '' }))
       response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(body)
       return

@@ -7,6 +7,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
+import type { Contract } from '../openapi/index.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import {
   measureConnections,
@@ -25,6 +26,7 @@ interface Load {
 
 /** The measured parts of the application. */
 export interface MeasuredParts {
+  readonly contract: Contract
   readonly pools: Pools
   readonly counters: Counters
   readonly loadShedder: Load
@@ -42,7 +44,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
+  { contract, pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
@@ -56,7 +58,7 @@ export function addMetrics(
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
   if (isWorker) aggregateInPrimary(registry)
-  const server = createMetricsServer(registry, healthOf(app), app.log)
+  const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
 }

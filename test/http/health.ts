@@ -8,6 +8,8 @@ import { migrationNames } from '../../src/database/migrate.js'
 import { addHealth } from '../../src/http/health.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
 import type { RequestError } from '../../src/openapi/index.js'
+import { healthOf } from '../../src/telemetry/metrics-server.js'
+import { contractWith, done } from '../fixtures/engine.js'
 import { type Answer, contract, send } from '../fixtures/service.js'
 
 const names = await migrationNames(migrationsFolder)
@@ -42,7 +44,7 @@ async function start(t: Test): Promise<Routes> {
       .send({ code, reason: (cause as Error).message })
   })
   const counters = { state: () => 'memory' as const }
-  await addHealth(app, {
+  await addHealth(app, contract, {
     sql: sql as unknown as Sql,
     probe: async () => {},
     counters,
@@ -62,6 +64,24 @@ async function start(t: Test): Promise<Routes> {
     },
   }
 }
+
+t.test("an operation may have a path of the service's own, which moves", async (t) => {
+  const health = { method: 'get', path: '/readyz', responses: done }
+  const taken = await contractWith({ ready: health })
+  const app = Fastify()
+  const parts = {
+    probe: async () => {},
+    counters: { state: () => 'memory' as const },
+    isClosing: () => false,
+  }
+  await addHealth(app, taken, { ...parts, sql: (async () => []) as unknown as Sql })
+  app.get('/readyz', async () => 'theirs')
+  t.teardown(() => app.close())
+  t.match(await app.inject('/readyz'), { statusCode: 200, payload: 'theirs' })
+  t.match(await app.inject('/healthz'), { statusCode: 200 })
+  t.match(await app.inject('/-/readyz'), { statusCode: 500 }, 'no migrations, and no error handler')
+  t.match(await healthOf(app, taken)('/readyz'), { status: 500 }, 'also on the port for metrics')
+})
 
 const unavailable = { status: 503, body: { code: 'unavailable' } }
 

@@ -4,6 +4,7 @@
 
 import { ofArrays, ofObjects } from './allowed-types.js'
 import type { Pointer, Problem } from './contract-error.js'
+import { decideParameter, decideStatuses } from './decided-operations.js'
 import { withMapping } from './discriminator.js'
 import {
   type Context,
@@ -13,6 +14,7 @@ import {
   referenceFields,
   schemaKeywords,
 } from './keywords.js'
+import { pointerTo } from './pointer.js'
 import type { Node } from './reader.js'
 import { isOpenApi30 } from './upgrade.js'
 
@@ -40,9 +42,8 @@ export function withDecisions(document: object): {
   const read = (value: unknown, part: Part): unknown => {
     const { at, context } = part
     if (context.isData || typeof value !== 'object' || value === null) return value
-    const note = (text: string) => decided.push({ text: `${pointerOf(at)} ${text}`, at })
-    const own =
-      context.isMap || Array.isArray(value) ? value : decide(document, value as Node, part, isOld, note)
+    const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
+    const own = decideMap(value, part, note) ?? decide(document, value as Node, part, isOld, note)
     isChanged ||= own !== value
     return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
@@ -71,6 +72,12 @@ function within(
 
 const sayType = ['type', 'const', 'enum']
 
+// Undefined for what is no map or array.
+function decideMap(value: object, { at, context }: Part, note: (text: string) => void): object | undefined {
+  if (!context.isMap) return Array.isArray(value) ? value : undefined
+  return context.of === 'responses' ? decideStatuses(value as Node, at, note) : value
+}
+
 function decide(
   document: object,
   node: Node,
@@ -79,7 +86,8 @@ function decide(
   note: (text: string) => void,
 ): Node {
   if (typeof node.$ref === 'string') return withoutSiblings(node, part.context, isOld, note)
-  const { schema, ignored } = withMapping(document, node, pointerOf(part.at))
+  if (part.context.of === 'parameters') return decideParameter(document, node, note)
+  const { schema, ignored } = withMapping(document, node, pointerTo(part.at))
   for (const text of ignored) note(`${text}: it is ignored`)
   // A condition is true of any other value; so is what adds to a schema with a type.
   const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)
@@ -111,8 +119,4 @@ function withoutSiblings(node: Node, { of }: Context, isOld: boolean, note: (tex
   const names = ignored.join(', ')
   note(`has fields beside its $ref, which OpenAPI ${isOld ? '3.0 ' : ''}ignores: ${names}`)
   return Object.fromEntries(Object.entries(node).filter(([key]) => !ignored.includes(key)))
-}
-
-function pointerOf(at: Pointer): string {
-  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
 }

@@ -14,13 +14,16 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  type Scalar,
   stringify,
   visit,
 } from 'yaml'
 import { exactNumber, narrowed } from '../../lib/exact-number.js'
+import { oneLine } from '../../lib/one-line.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
+import { formProblem } from './document-form.js'
 import { knownExtensions } from './extensions.js'
 import {
   type Context,
@@ -158,7 +161,16 @@ function toPath(url: string): string {
 function parseText(text: string): object {
   checkUtf8(text)
   const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
-  return (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+  const value = (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+  const problem = formProblem(value)
+  if (problem === undefined) return value
+  const { line, col } = createPosition(text)(problem.at) ?? { line: 1, col: 1 }
+  throw atPlace(oneLine(problem.text), line, col)
+}
+
+// In the form of the YAML parser's own errors.
+function atPlace(text: string, line: number, column: number): Error {
+  return new Error(`${text} at line ${line}, column ${column}:`)
 }
 
 // Decoding replaces each byte that is not UTF-8 by U+FFFD.
@@ -166,9 +178,7 @@ function checkUtf8(text: string): void {
   const at = text.indexOf('\ufffd')
   if (at < 0) return
   const before = text.slice(0, at).split('\n')
-  throw new Error(
-    `the file is not UTF-8, or holds U+FFFD at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}:`,
-  )
+  throw atPlace('the file is not UTF-8, or holds U+FFFD', before.length, (before.at(-1) ?? '').length + 1)
 }
 
 // About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
@@ -183,27 +193,31 @@ function parseJsonText(text: string): object | undefined {
 function parseYaml(text: string): object {
   const lines = new LineCounter()
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
-  const [error] = parsed.errors
+  const [error] = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
   if (error) throw error
   const value: unknown = parsed.toJS({
     reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
   })
   if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
-  refuseNotFinite(parsed, lines)
+  refuseOtherThanJson(parsed, lines)
   return value
 }
 
-// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent. The message has the YAML
-// parser's form, with the line and column.
-function refuseNotFinite(parsed: Document, lines: LineCounter): void {
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
+function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
   visit(parsed, {
-    Scalar(place, { value, source, range }) {
-      if (place === 'key' || typeof value !== 'number' || Number.isFinite(value)) return
+    Node(place, each) {
+      const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
+      const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
+      if (isKnown && jsonTags.test(tag)) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
-      throw new Error(`${source} is not a JSON number at line ${line}, column ${col}:`)
+      const shown = tag.replace('tag:yaml.org,2002:', '!!')
+      throw atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col)
     },
   })
 }
+
+const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/
 
 interface ParsedFile {
   /** Stores a value and returns its placeholder. */
@@ -283,20 +297,25 @@ type Place = (file: string, at: Pointer) => string
 
 // Parses each file for locations once, as YAML, which includes JSON.
 function createPlace(texts: ReadonlyMap<string, string>): Place {
-  const parsed = new Map<string, { readonly root: unknown; readonly lines: LineCounter }>()
-  const parse = (text: string) => {
-    const lines = new LineCounter()
-    return { root: parseDocument(text, { lineCounter: lines }).contents, lines }
-  }
+  const positions = new Map<string, Position>()
   return (file, at) => {
     const text = texts.get(file)
     if (text === undefined) return shown(file)
-    const { root, lines } = parsed.get(file) ?? parse(text)
-    parsed.set(file, { root, lines })
+    const positionOf = positions.get(file) ?? createPosition(text)
+    positions.set(file, positionOf)
+    const { line, col } = positionOf(at) ?? {}
+    return [shown(file), line, col].filter(Boolean).join(':')
+  }
+}
+
+type Position = (at: Pointer) => { readonly line: number; readonly col: number } | undefined
+
+function createPosition(text: string): Position {
+  const lines = new LineCounter()
+  const root = parseDocument(text, { lineCounter: lines }).contents
+  return (at) => {
     const offset = offsetOf(root, at)
-    if (offset === undefined) return shown(file)
-    const { line, col } = lines.linePos(offset)
-    return `${shown(file)}:${line}:${col}`
+    return offset === undefined ? undefined : lines.linePos(offset)
   }
 }
 

@@ -127,6 +127,11 @@ const mapFields: ReadonlySet<string> = new Set([
   ...['paths', 'webhooks', 'pathItems', 'callbacks', 'schemas', 'responses', 'parameters', 'headers'],
   ...['requestBodies', 'securitySchemes', 'links', 'content', 'encoding', 'variables'],
 ])
+/** Fields and keywords whose value is an object or an array. */
+export const containerFields: ReadonlySet<string> = new Set([
+  ...[...mapFields, ...schemaKeywords.keys()],
+  ...['info', 'servers', 'components', 'security', 'tags', 'requestBody', 'schema', 'discriminator'],
+])
 /** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
 export const dataFields: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 

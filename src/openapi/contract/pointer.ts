@@ -1,7 +1,8 @@
 // References within a document: JSON Pointers (RFC 6901) in a URL fragment.
 
 import type { Schema } from './contract.js'
-import { subschemasOf } from './keywords.js'
+import type { Pointer } from './contract-error.js'
+import { schemasIn } from './keywords.js'
 
 /** The value a `$ref` points to; undefined if it does not exist or is in another file. */
 export function resolvePointer(document: object, ref: string): unknown {
@@ -19,24 +20,52 @@ export function pointerKeys(ref: string): string[] | undefined {
   }
 }
 
+/** The `$ref` to a part. */
+export function pointerTo(at: Pointer): string {
+  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
+}
+
 function memberOf(at: unknown, key: string): unknown {
   if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
   return (at as Record<string, unknown>)[key]
 }
 
 /**
- * Whether a schema applies itself to the same value again, without end (JSON Schema Core 2020-12, section
- * 9.4.1).
+ * The references to schemas that apply themselves to the same value again, without end (JSON Schema Core
+ * 2020-12, section 9.4.1).
  */
-export function recursesInfinitely(document: object, ref: string): boolean {
-  const seen = new Set<unknown>()
-  const leadsBack = (schema: unknown): boolean => {
-    if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false
-    seen.add(schema)
-    const { $ref } = schema as { $ref?: unknown }
-    if (typeof $ref === 'string' && ($ref === ref || leadsBack(resolvePointer(document, $ref)))) return true
-    const inner = subschemasOf(schema as Schema).filter(({ appliesTo }) => appliesTo === 'value')
-    return inner.some((each) => leadsBack(each.schema))
+export function endlessRefs(document: object, refs: Iterable<string>): string[] {
+  const inner = new Map<string, readonly string[]>()
+  const outer = new Map<string, string[]>()
+  const reached = new Set(refs) // a Set iterates over what is added meanwhile, too
+  for (const ref of reached) {
+    const own = refsOfValue(resolvePointer(document, ref))
+    inner.set(ref, own)
+    for (const each of own) outer.set(each, [...(outer.get(each) ?? []), ref])
+    for (const each of own) reached.add(each)
   }
-  return leadsBack(resolvePointer(document, ref))
+  // Those that lead to none, then those that lead to these alone: what is left is, or leads to, a circle.
+  const ended = [...reached].filter((ref) => inner.get(ref)?.length === 0)
+  const isLeft = new Map([...inner].map(([ref, own]) => [ref, own.length]))
+  for (const ref of ended) {
+    isLeft.delete(ref)
+    for (const each of outer.get(ref) ?? []) {
+      const others = (isLeft.get(each) ?? 0) - 1
+      isLeft.set(each, others)
+      if (others === 0) ended.push(each)
+    }
+  }
+  return [...isLeft.keys()].filter((ref) => leadsBack(ref, inner))
+}
+
+function refsOfValue(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const parts = schemasIn(schema as Schema, ({ appliesTo }) => appliesTo === 'value')
+  return [...new Set(parts.flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : [])))]
+}
+
+function leadsBack(ref: string, inner: ReadonlyMap<string, readonly string[]>): boolean {
+  const reached = new Set(inner.get(ref))
+  for (const each of reached) for (const next of inner.get(each) ?? []) reached.add(next)
+  return reached.has(ref)
 }

@@ -1,6 +1,7 @@
 // openapi.yaml -> Contract: reads the document, collects every problem in it, and returns the contract if there is none.
 
 import { misspelt } from '../../lib/misspelt.js'
+import { shownValue } from '../../lib/one-line.js'
 import type { Contract } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
@@ -14,8 +15,9 @@ import {
 import { type ReadText, readSource, type Source } from './files.js'
 import { addOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
-import { pointerKeys, recursesInfinitely } from './pointer.js'
+import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, Reader } from './reader.js'
+import { uncheckedKeywords } from './unchecked.js'
 import { toOpenApi31 } from './upgrade.js'
 
 /**
@@ -44,10 +46,13 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
   const reader = new Reader(specification)
-  for (const { text, at } of [...added, ...decided]) reader.within(at, () => reader.warn(text))
+  for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
+    reader.within(at, () => reader.warn(text))
   const { openapi } = document as { openapi?: unknown }
   if (!/^3\.[01]\./.test(String(openapi)))
-    reader.within(['openapi'], () => reader.problem(`openapi must be 3.0.x or 3.1.x, not ${openapi}`))
+    reader.within(['openapi'], () =>
+      reader.problem(`openapi must be 3.0.x or 3.1.x, not ${shownValue(openapi)}`),
+    )
   for (const name of Object.keys(reader.document)) {
     for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
   }
@@ -55,7 +60,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
     reader.within(['jsonSchemaDialect'], () =>
       reader.problem(
-        `jsonSchemaDialect ${jsonSchemaDialect} is not supported: use the default dialect of OpenAPI 3.1`,
+        `jsonSchemaDialect ${shownValue(jsonSchemaDialect)} is not supported: use the default dialect of OpenAPI 3.1`,
       ),
     )
   const specificationText = JSON.stringify(specification)
@@ -85,8 +90,7 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
 }
 
 function checkReferences(reader: Reader, text: string): void {
-  for (const ref of new Set([...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, pointer = '']) => pointer))) {
-    if (!recursesInfinitely(reader.document, ref)) continue
+  const refs = [...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, ref = '']) => ref)
+  for (const ref of endlessRefs(reader.document, refs))
     reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(ref)))
-  }
 }

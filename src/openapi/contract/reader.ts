@@ -21,6 +21,21 @@ export function nodesOf(value: unknown): Node[] {
   return Array.isArray(value) ? value.map(nodeOf) : []
 }
 
+// Each nests what is dereferenced, and what reads it, deeper.
+const refsMax = 100
+
+// The `$ref`s in a schema, wherever they are.
+function refsIn(value: unknown, context = outermost): string[] {
+  if (context.isData || typeof value !== 'object' || value === null) return []
+  const { $ref } = value as Node
+  const own = typeof $ref === 'string' ? [$ref] : []
+  const isList = Array.isArray(value)
+  return [
+    ...own,
+    ...Object.entries(value).flatMap(([key, each]) => refsIn(each, contextIn(context, key, isList))),
+  ]
+}
+
 /** The problem of a `$ref` that resolves to itself. */
 export function circular(ref: string): string {
   return `$ref ${ref} refers back to itself: a schema can recurse only through a property or an item`
@@ -102,13 +117,9 @@ export class Reader {
   }
 
   /** An object, with its `$ref` followed; an absent one reads as empty. */
-  node(value: unknown, refs: readonly string[] = []): Node {
-    if (typeof value !== 'object' || value === null) return {}
-    const { $ref } = value as Node
-    if (typeof $ref !== 'string') return value as Node
-    if (!refs.includes($ref)) return this.node(this.#resolve($ref), [...refs, $ref])
-    this.problem(circular($ref))
-    return {}
+  node(value: unknown): Node {
+    const { $ref } = nodeOf(value)
+    return nodeOf(typeof $ref === 'string' ? this.#follow($ref) : value)
   }
 
   /** An array whose items may be references; an absent one reads as empty. */
@@ -129,26 +140,28 @@ export class Reader {
 
   // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
   #target(ref: string, refs: readonly string[]): unknown {
-    if (refs.includes(ref)) {
+    const isEndless = refs.includes(ref)
+    if (isEndless || refs.length === refsMax) {
+      if (!isEndless) this.unsupported(`$ref ${refs[0]} leads through more than ${refsMax} others`)
       this.#cycles++
       return {}
     }
     const cycles = this.#cycles
-    const target = this.#dereferenced.get(ref) ?? this.dereferenced(this.#resolve(ref), [...refs, ref])
+    const target = this.#dereferenced.get(ref) ?? this.dereferenced(this.#follow(ref), [...refs, ref])
     if (this.#cycles === cycles) this.#dereferenced.set(ref, target)
     return target
   }
 
   /** Adds a problem for each `$ref` of a schema, direct or indirect, that does not resolve. */
-  checkRefs(value: unknown, context = outermost): void {
-    if (context.isData || typeof value !== 'object' || value === null) return
-    const { $ref } = value as Node
-    if (typeof $ref === 'string' && !this.#checkedRefs.has($ref)) {
-      this.#checkedRefs.add($ref)
-      this.checkRefs(this.#resolve($ref))
+  checkRefs(schema: unknown): void {
+    const pending = [schema]
+    while (pending.length > 0) {
+      for (const ref of refsIn(pending.pop())) {
+        if (this.#checkedRefs.has(ref)) continue
+        this.#checkedRefs.add(ref)
+        pending.push(this.#resolve(ref))
+      }
     }
-    for (const [key, each] of Object.entries(value))
-      this.checkRefs(each, contextIn(context, key, Array.isArray(value)))
   }
 
   /** An object with integers above 0 under the given names and no others. */
@@ -172,6 +185,18 @@ export class Reader {
     const other = Object.keys(node).find((name) => !names.includes(name) && !name.startsWith('x-'))
     if (other !== undefined)
       this.problem(`${place}: unknown field ${other}: the fields are ${names.join(', ')}`)
+  }
+
+  // The target of a reference, which may be another reference.
+  #follow(ref: string): unknown {
+    const refs = new Set<string>()
+    let target: unknown = { $ref: ref }
+    while (typeof nodeOf(target).$ref === 'string') {
+      const next = String(nodeOf(target).$ref)
+      target = refs.has(next) ? this.problem(circular(next)) : this.#resolve(next)
+      refs.add(next)
+    }
+    return target
   }
 
   #resolve(ref: string): unknown {

@@ -6,6 +6,7 @@ import { stringify } from 'lossless-json'
 import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
+import { operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 
@@ -29,7 +30,8 @@ export function ownServer({ prefix }: Contract): Server {
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1.
+ * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1. An
+ * operation of the contract at one of these takes precedence.
  * @param publicUrl the URL at which clients reach the operations, by default relative to the files
  */
 export function addContractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
@@ -37,10 +39,13 @@ export function addContractFiles(app: FastifyInstance, contract: Contract, publi
   const server = { ...own, url: publicUrl ?? own.url }
   const servers = nodeOf(contract.document).servers ?? []
   const document = { ...contract.document, servers: [server, ...(servers as Server[])] } // it has been read
+  const add = (path: string, type: string, write: () => string) => {
+    if (operationAt(path, contract) === undefined) addAsset(app, path, type, write)
+  }
   const json = () => String(stringify(document))
-  addAsset(app, '/openapi.yaml', yamlType, () => yamlWith(server, contract.text) ?? json())
-  addAsset(app, '/openapi-3.0.yaml', yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
-  addAsset(app, '/openapi.json', 'application/json; charset=utf-8', json)
+  add('/openapi.yaml', yamlType, () => yamlWith(server, contract.text) ?? json())
+  add('/openapi-3.0.yaml', yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
+  add('/openapi.json', 'application/json; charset=utf-8', json)
 }
 
 // As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { docsFolder } from '../../lib/paths.js'
 import type { Contract } from '../contract/contract.js'
+import { operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { pageDocument } from './page-document.js'
 
@@ -24,8 +25,8 @@ const policy = [
 
 /** Adds `/docs` and its assets, and redirects `/` to it. An operation of the contract at either path takes precedence. */
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
-  if (!isTaken('/', contract)) app.get('/', async (_, reply) => reply.redirect('docs'))
-  if (isTaken('/docs', contract)) return
+  if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
+  if (operationAt('/docs', contract) !== undefined) return
   addAsset(app, '/docs', 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,
   })
@@ -36,10 +37,6 @@ export function addDocumentation(app: FastifyInstance, contract: Contract): void
   )
   addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalarFile))
   addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract))
-}
-
-function isTaken(path: string, { prefix, operations }: Contract): boolean {
-  return [...operations.values()].some((operation) => prefix + operation.path === path)
 }
 
 const scalarFile = path.join(

@@ -2,7 +2,7 @@
 // resolve them itself.
 
 import type { Operation, Schema } from '../contract/contract.js'
-import { type AnySchema, schemasIn } from '../contract/keywords.js'
+import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
 import { exactNumbers } from '../contract/upgrade.js'
 import { hasInheritedName } from '../schemas/inherited-names.js'
@@ -12,8 +12,10 @@ export type ResponseSchemas = Readonly<
   Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
 >
 
-// For one response. Schemas that refer to each other often grow without bound when they are inlined.
+// For one response. Schemas that refer to each other often grow without bound when they are inlined, and deep
+// ones could overflow the stack.
 const schemasMax = 1_000
+const depthMax = 50
 
 // Keywords that choose among schemas or contain schemas that the serializer does not read, and defaults,
 // which it would add to a handler's response.
@@ -39,6 +41,22 @@ function isOpen({
   return others === true || names.length === 0 || !isWhole
 }
 
+// The serializer would leave out the fields that an open schema allows without declaring them. It writes them as
+// JSON.stringify does, which throws for a bigint.
+function withOtherFields(schema: Schema): Schema {
+  const isOpen = schema.type === 'object' && schema.additionalProperties === undefined
+  return isOpen ? { ...schema, additionalProperties: true } : schema
+}
+
+/** The number of schemas after inlining, and of references within each other; infinite if one is not supported. */
+interface Extent {
+  readonly size: number
+  readonly height: number
+}
+
+const nothing: Extent = { size: 0, height: 0 }
+const unbounded: Extent = { size: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY }
+
 /**
  * Returns the schemas of an operation's JSON responses, or undefined unless Fastify's serializer can write
  * every value that they allow. It cannot write bigints among alternatives, which it chooses with its own Ajv,
@@ -48,36 +66,43 @@ export function createResponseSchemas(
   document: object,
 ): (operation: Operation) => ResponseSchemas | undefined {
   const reader = new Reader(document)
-  const known = new Map<string, number>()
-  // The number of schemas after inlining; Infinity if the serializer does not support one of them.
-  const sizeOf = (schema: AnySchema): number => {
-    if (typeof schema === 'boolean') return Number.POSITIVE_INFINITY
-    return schemasIn(schema).reduce((size, each) => {
-      if (typeof each.$ref === 'string') return size + sizeAt(each.$ref)
+  const known = new Map<string, Extent>()
+  const extentOf = (schema: AnySchema, depth = 0): Extent => {
+    if (typeof schema === 'boolean' || depth > depthMax) return unbounded
+    return schemasIn(schema).reduce(({ size, height }, each) => {
+      if (typeof each.$ref === 'string') {
+        const target = extentAt(each.$ref, depth + 1)
+        return { size: size + target.size, height: Math.max(height, target.height + 1) }
+      }
       const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
-      return isTyped && !isOpen(each) && !hasInheritedName(each) ? size + 1 : Number.POSITIVE_INFINITY
-    }, 0)
+      const isWritable = isTyped && !isOpen(each) && !hasInheritedName(each)
+      return { size: isWritable ? size + 1 : unbounded.size, height }
+    }, nothing)
   }
-  const sizeAt = (ref: string): number => {
-    const size = known.get(ref)
-    if (size !== undefined) return size
-    known.set(ref, Number.POSITIVE_INFINITY) // a schema that refers to itself is unbounded
-    const found = sizeOf(reader.node({ $ref: ref }))
+  const extentAt = (ref: string, depth: number): Extent => {
+    const extent = known.get(ref)
+    if (extent !== undefined) return extent
+    known.set(ref, unbounded) // a schema that refers to itself is unbounded
+    const found = extentOf(reader.node({ $ref: ref }), depth)
     known.set(ref, found)
     return found
+  }
+  const isWritable = (schema: AnySchema) => {
+    const { size, height } = extentOf(schema)
+    return size <= schemasMax && height <= depthMax
   }
   return ({ responses }) => {
     const declared = [...responses.values()].map(({ key, contents }) => {
       return [key, contents.filter(({ kind }) => kind === 'json')] as const
     })
     const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
-    if (!schemas.every((schema) => sizeOf(schema) <= schemasMax)) return undefined
+    if (!schemas.every(isWritable)) return undefined
     const inlined = declared
       .filter(([, contents]) => contents.length > 0)
       .map(([key, contents]) => {
         const content = contents.map(({ mediaType, schema }) => [
           mediaType,
-          { schema: reader.dereferenced(schema) },
+          { schema: mapSchemas(reader.dereferenced(schema) as AnySchema, withOtherFields) },
         ])
         return [key, { content: Object.fromEntries(content) }]
       })

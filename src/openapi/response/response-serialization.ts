@@ -73,5 +73,15 @@ function contentType({ mediaType, kind }: Content, given = mediaType): string {
 function toJson(reply: FastifyReply, status: number, type: string, body: unknown, isExact: boolean): string {
   const isGeneral = isExact || typeof body !== 'object'
   const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)
-  return write?.(body as Record<string, unknown>) ?? stringify(body) ?? ''
+  return (write && written(write, body)) ?? stringify(body) ?? ''
+}
+
+// Undefined if a field that the schema does not declare contains a bigint.
+function written(write: (body: Record<string, unknown>) => string, body: unknown): string | undefined {
+  try {
+    return write(body as Record<string, unknown>)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
 }

@@ -9,6 +9,7 @@ import { addBytes } from './bytes.js'
 import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
+import { toRegExp } from './patterns.js'
 
 // Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
 const unoptimized = { optimize: false }
@@ -27,20 +28,6 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addBytes(ajv)
   addAlternatives(ajv)
   return ajv
-}
-
-// Patterns often contain needless escapes such as `\-`, which JavaScript rejects with the flag `u`.
-function toRegExp(pattern: string, flags: string): RegExp {
-  const portable = pattern.replace(/\\(.)/gsu, (whole, character: string) =>
-    /[\w^$\\.*+?()[\]{}|/]/u.test(character) && character !== '_'
-      ? whole
-      : `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  )
-  try {
-    return new RegExp(portable, flags)
-  } catch (error) {
-    throw new Error(`the pattern ${pattern} is not a valid JavaScript regular expression`, { cause: error })
-  }
 }
 
 // The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small

@@ -98,19 +98,16 @@ function contextOfCopy(cxt: KeywordCxt, copy: Name): KeywordCxt {
 // Whether validating a schema may change the value: by defaults, exact numbers or coercion. Each such
 // alternative gets a copy, and the one that matches replaces the value, so that an alternative that fails
 // leaves no changes. Ajv itself ignores defaults in alternatives.
-function changesValues(
-  schema: AnySchema,
-  options: Options,
-  resolve: Resolve,
-  refs = new Set<unknown>(),
-): boolean {
-  return schemasIn(schema).some((each) => {
-    const isCoerced = options.coerceTypes === true && each.type !== undefined
-    if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) return true
-    if (each.$ref === undefined || refs.has(each.$ref)) return false
-    refs.add(each.$ref)
-    return changesValues(resolve(each), options, resolve, refs)
-  })
+function changesValues(schema: AnySchema, options: Options, resolve: Resolve): boolean {
+  const reached = new Set([schema]) // a Set iterates over what is added meanwhile, too
+  for (const one of reached) {
+    for (const each of schemasIn(one)) {
+      const isCoerced = options.coerceTypes === true && each.type !== undefined
+      if (each.default !== undefined || each.exactNumber !== undefined || isCoerced) return true
+      if (each.$ref !== undefined) reached.add(resolve(each))
+    }
+  }
+  return false
 }
 
 function replaceValue(cxt: KeywordCxt, value: Name): void {

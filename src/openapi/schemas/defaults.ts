@@ -41,15 +41,21 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
     }
   }
   const resolve = resolveIn(ajv)
-  const seen = new Set<string>()
-  const defaultsIn = (schema: Schema, place: string): Default[] => {
-    const own = schema.default === undefined ? [] : [{ place, schema }]
-    if (typeof schema.$ref === 'string') {
-      if (seen.has(schema.$ref)) return own
-      seen.add(schema.$ref)
-      return [...own, ...defaultsIn(resolve(schema), place)]
+  const seen = new Set<unknown>()
+  const defaultsIn = (whole: Schema, part: string): Default[] => {
+    const found: Default[] = []
+    const pending: Default[] = [{ place: part, schema: whole }]
+    for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+      const { place, schema } = each
+      if (schema.default !== undefined) found.push(each)
+      const inner = subschemasOf(schema).map((one) => ({ place: placeOf(place, one), schema: one.schema }))
+      pending.push(...inner.reverse())
+      if (typeof schema.$ref === 'string' && !seen.has(schema.$ref)) {
+        seen.add(schema.$ref)
+        pending.push({ place, schema: resolve(schema) })
+      }
     }
-    return [...own, ...subschemasOf(schema).flatMap((each) => defaultsIn(each.schema, placeOf(place, each)))]
+    return found
   }
   return (part, schema) => {
     const prepared = withReferences(schema)

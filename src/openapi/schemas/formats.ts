@@ -39,6 +39,14 @@ export const formats: Readonly<Record<string, Format>> = {
     description: 'Base64, such as aGVsbG8=',
     validate: /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/,
   },
+  base64url: {
+    description: 'Base64 for URLs, such as aGVsbG8',
+    validate: /^(?:[\w-]{4})*(?:[\w-]{2}(?:==)?|[\w-]{3}=?)?$/,
+  },
+  'http-date': {
+    description: 'a date of HTTP, such as Wed, 25 Nov 2026 14:05:00 GMT',
+    validate: (text) => new Date(text).toUTCString() === text,
+  },
 }
 
 // A check of ajv-formats, narrowed by a pattern.

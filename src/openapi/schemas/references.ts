@@ -23,73 +23,136 @@ export function createReferences(
   document: object,
   prepare: (resolve: Resolve) => (schema: Schema) => Schema,
 ): (schema: AnySchema) => AnySchema {
-  const values: Added = new Map()
-  const conditions: Added = new Map()
-  let names = 0
-  const targetOf = createTargetOf(document)
+  const values = new Map<AnySchema, Target>()
+  const conditions = new Map<AnySchema, Target>()
+  const schemaAt = createSchemaAt(document)
   const resolve = (schema: Schema): Schema => {
-    const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref) : schema
+    const target = typeof schema.$ref === 'string' ? schemaAt(schema.$ref) : schema
     return typeof target === 'object' ? target : schema
   }
   const change = prepare(resolve)
   const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
   // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not
   // its `$ref` target.
-  const add = (target: AnySchema, isCondition: boolean) => {
-    const added = isCondition ? conditions : values
-    const known = added.get(target)
+  const targetOf = (ref: string, isCondition: boolean): Target => {
+    const targets = isCondition ? conditions : values
+    const given = schemaAt(ref)
+    const known = targets.get(given)
     if (known !== undefined) return known
-    const schema = isCondition ? asCondition(prepared(target)) : prepared(target)
-    const entry = { name: `schema-${names++}`, schema }
-    added.set(target, entry) // before its own references, which may include itself
-    try {
-      ajv.addSchema(withNames(schema, isCondition), entry.name)
-    } catch (error) {
-      added.delete(target) // so that the next schema that refers to it reports the error, too
-      throw error
-    }
-    return entry
+    const target = { ref, name: `schema-${values.size + conditions.size}`, given, isCondition }
+    targets.set(given, target)
+    return target
+  }
+  const targetsIn = (schema: AnySchema, isCondition: boolean) => {
+    const found: Target[] = []
+    mapSchemas(
+      schema,
+      (each, isCondition) => {
+        const ref = refOf(each)
+        if (ref !== undefined) found.push(targetOf(ref, isCondition))
+        return each
+      },
+      isCondition,
+    )
+    return found
   }
   // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
   const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
     mapSchemas(
       whole,
-      ({ $id: _, $dynamicRef, $ref = $dynamicRef, ...each }, isCondition) => {
-        if (typeof $ref !== 'string') return each
-        const { name, schema } = within($ref, () => add(targetOf($ref), isCondition))
-        const value = typeof schema === 'object' ? schema.default : undefined
+      (schema, isCondition) => {
+        const { $id: _, $ref: __, $dynamicRef: ___, ...each } = schema
+        const ref = refOf(schema)
+        if (ref === undefined) return each
+        const { name, prepared } = targetOf(ref, isCondition)
+        const value = typeof prepared === 'object' ? prepared.default : undefined
         return { ...(value !== undefined && { default: value }), ...each, $ref: name }
       },
       isConditionItself,
     )
-  return (schema) => withNames(prepared(schema), false)
+  const steps: ((target: Target) => void)[] = [
+    (each) => {
+      each.prepared = each.isCondition ? asCondition(prepared(each.given)) : prepared(each.given)
+    },
+    ({ name, prepared = true, isCondition }) => {
+      if (ajv.schemas[name] === undefined) ajv.addSchema(withNames(prepared, isCondition), name)
+    },
+    (each) => {
+      compileOne(ajv, each, targetsIn(each.given, each.isCondition))
+      each.isReady = true
+    },
+  ]
+  // Step by step and innermost first: nested, a chain of references would overflow the stack.
+  const addTargets = (schema: AnySchema) => {
+    const reached = new Set(targetsIn(schema, false)) // a Set iterates over what is added meanwhile, too
+    for (const { given, isCondition } of reached)
+      for (const each of targetsIn(given, isCondition)) reached.add(each)
+    const innermostFirst = [...reached].reverse()
+    for (const { error } of innermostFirst) if (error !== undefined) throw error
+    const added = innermostFirst.filter(({ isReady }) => isReady !== true)
+    for (const step of steps) for (const each of added) within(each, step)
+  }
+  return (schema) => {
+    addTargets(schema)
+    return withNames(prepared(schema), false)
+  }
+}
+
+interface Target {
+  readonly ref: string
+  /** Its name in the Ajv. */
+  readonly name: string
+  /** As in the document. */
+  readonly given: AnySchema
+  readonly isCondition: boolean
+  prepared?: AnySchema
+  isReady?: boolean
+  /** Why it cannot be added, for each schema that refers to it. */
+  error?: ContractError
+}
+
+function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined {
+  return typeof $ref === 'string' ? $ref : undefined
+}
+
+// Ajv would compile the targets that it has not compiled yet, which then are around this one, within its own
+// compilation. What it finds among `refs` is bound when it is called.
+function compileOne(ajv: Ajv, { name }: Target, inner: readonly Target[]): void {
+  if (inner.length === 0) return // it will be inlined
+  const own = ajv.schemas[name]
+  for (const each of inner) {
+    const target = ajv.schemas[each.name]
+    if (each.isReady !== true && own !== undefined && target !== undefined) own.refs[each.name] = target
+  }
+  ajv.getSchema(name)
 }
 
 // Reports an error in a target with the target's place, not that of the schema that refers to it.
-function within<Result>(ref: string, add: () => Result): Result {
+function within(target: Target, step: (target: Target) => void): void {
   try {
-    return add()
+    step(target)
   } catch (error) {
-    if (error instanceof ContractError) throw error
-    throw new ContractError([{ text: `${ref}: ${(error as Error).message}`, at: pointerKeys(ref) ?? [] }])
+    const text = `${target.ref}: ${(error as Error).message}`
+    target.error = new ContractError([{ text, at: pointerKeys(target.ref) ?? [] }])
+    throw target.error
   }
 }
 
-type Added = Map<AnySchema, { readonly name: string; readonly schema: AnySchema }>
-
 // Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and
 // follows chains of references.
-function createTargetOf(document: object): (ref: string) => AnySchema {
-  const targets = new Map<string, AnySchema>()
-  const targetOf = (ref: string): AnySchema => {
-    const known = targets.get(ref)
+function createSchemaAt(document: object): (ref: string) => AnySchema {
+  const schemas = new Map<string, AnySchema>()
+  // A `$dynamicRef` without a target allows anything; `generate` warns.
+  const find = (ref: string) =>
+    (resolvePointer(document, ref) ?? anchored(document, ref) ?? true) as AnySchema
+  return (ref) => {
+    const known = schemas.get(ref)
     if (known !== undefined) return known
-    const found = (resolvePointer(document, ref) ?? anchored(document, ref)) as AnySchema
-    const target = typeof found === 'object' && typeof found.$ref === 'string' ? targetOf(found.$ref) : found
-    targets.set(ref, target)
-    return target
+    let schema = find(ref)
+    while (typeof schema === 'object' && typeof schema.$ref === 'string') schema = find(schema.$ref)
+    schemas.set(ref, schema)
+    return schema
   }
-  return targetOf
 }
 
 function anchored(value: unknown, ref: string, context = outermost): unknown {

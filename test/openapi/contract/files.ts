@@ -52,6 +52,33 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
   ],
   ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is not a JSON number'],
   ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is not a JSON number'],
+  ['holds bytes', 'openapi: 3.1.0\ninfo: {title: !!binary aGk=}\n', ':2:24: !!binary is no type of JSON'],
+  ['holds a tag of its own', 'openapi: 3.1.0\nx-a: !mine a\n', ':2:6: Unresolved tag: !mine'],
+  [
+    'has an empty field',
+    'openapi: 3.1.0\ncomponents:\n  schemas:\n',
+    ':3:3: components.schemas is null: give it a value, or remove it',
+  ],
+  [
+    'has an empty field and refers to it',
+    "openapi: 3.1.0\nx-limits: {$ref: '#/components/a'}\ncomponents:\n",
+    ':3:1: components is null: give it a value, or remove it',
+  ],
+  [
+    'has an empty item',
+    '{"openapi": "3.1.0",\n"servers": [null]}',
+    ':2:13: servers.0 is null: give it a value, or remove it',
+  ],
+  [
+    'holds half a surrogate pair',
+    '{"info": {"title": "\\ud83d\\ude00", "summary": "\\ud800"}}',
+    ':1:36: info.summary contains half a surrogate pair',
+  ],
+  [
+    'nests without measure',
+    `{"x-a": ${'['.repeat(200)}${']'.repeat(200)}}`,
+    ':1:109: 0.0.0 is nested more than 100 levels deep',
+  ],
   ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is not a JSON number'],
 ]
 

@@ -106,9 +106,21 @@ const described: Edit[] = [
   [['paths', '/toys', 'post', 'responses', 'default', 'content'], { 'application/json': { schema: {} } }],
 ]
 
+const chain = Object.fromEntries(
+  Array.from({ length: 801 }, (_, i) => {
+    const next = i < 800 ? { $ref: `#/components/schemas/A${i + 1}` } : { type: 'string' }
+    return [`A${i}`, { type: 'object', properties: { next, all: { allOf: [next] } } }]
+  }),
+)
+
 const kept: [title: string, ...edits: Edit[]][] = [
   ['the contract as it is'],
   ['the contract with the errors of the server', ...described],
+  [
+    'a chain of 800 references',
+    [name, { $ref: '#/components/schemas/A0' }],
+    [['components', 'schemas'], chain],
+  ],
   ['an operation that is called like what the generated code uses', [[...get, 'operationId'], 'Handlers']],
 ]
 
@@ -122,7 +134,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
   [
     'a pattern that is not valid in JavaScript',
     [[[...name, 'pattern'], '(?i)abc']],
-    'openapi.yaml:28:5: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
+    'openapi.yaml:37:57: addToy: the pattern (?i)abc is not a valid JavaScript regular expression',
   ],
   [
     'a header that only other answers have',
@@ -268,6 +280,17 @@ t.test('the first five warnings of a kind are shown, and the others counted', as
   const ours = warnings.filter((each) => /deepObject|more like these$/.test(each))
   t.equal(ours.length, 6)
   t.equal(ours[5], 'warning: and 2 more like these')
+})
+
+t.test("an operation may have a path of the service's own, with a warning", async (t) => {
+  const operation = { operationId: 'other', summary: 'Health', responses: { 204: { description: 'Well.' } } }
+  const edits: Edit[] = [
+    [['servers', 0, 'url'], 'http://localhost:3000'],
+    [['paths', '/healthz'], { get: operation }],
+  ]
+  const { refused, warnings } = await generate(t, edits, everyOperation)
+  t.equal(refused, '')
+  t.match(warnings.join('\n'), /^warning: openapi\.yaml:\d+:5: other replaces the service's own \/healthz$/m)
 })
 
 t.test('an operation with only unsupported security is refused once it is implemented', async (t) => {

@@ -49,6 +49,7 @@ Toy:
 Page: { name: page, in: query, schema: { type: integer } }
 `,
   'swagger.yaml': 'swagger: "2.0"\ninfo: { title: Old, version: 1.0.0 }\npaths: {}\n',
+  'tagged.yaml': 'openapi: 3.0.3\ninfo: { title: !mine Old, version: 1.0.0 }\npaths: {}\n',
   'wrong.yaml': `openapi: 3.0.3
 info: { title: Wrong, version: 1.0.0 }
 paths: { '/toys/*': { get: { responses: { '200': { description: A. } } } } }
@@ -120,7 +121,8 @@ t.test('a document that cannot be adopted changes nothing', async (t) => {
   const { root, folder, git, run } = checkout(t)
   for (const [name, message] of [
     ['swagger.yaml', /Swagger 2\.0 is not supported/],
-    ['wrong.yaml', /^openapi\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
+    ['wrong.yaml', /^[./\w-]*\/wrong\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
+    ['tagged.yaml', /^[./\w-]*\/tagged\.yaml:2:\d+: Unresolved tag: !mine$/],
     ['missing.yaml', /missing\.yaml/],
   ] as const)
     await t.rejects(adopt(root, path.join(folder, name)), { message }, name)

@@ -1,0 +1,55 @@
+// The schemas of a document with their places, found without recursion.
+
+import type { Schema } from './contract.js'
+import type { Pointer } from './contract-error.js'
+import { type Context, contextIn, isNode, outermost, subschemasOf } from './keywords.js'
+import { pointerKeys } from './pointer.js'
+
+/** A part of a document. */
+export function valueAt(document: object, at: Pointer): unknown {
+  return at.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document)
+}
+
+/** The places of the schemas directly within a schema; of a reference, that of its target. */
+export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
+  if (typeof schema.$ref === 'string') return [pointerKeys(schema.$ref) ?? []]
+  return subschemasOf(schema).map(({ keyword, name }) => [
+    ...at,
+    keyword,
+    ...(name === undefined ? [] : [name]),
+  ])
+}
+
+/** The places of the outermost schemas of a part, such as those of an operation's parameters, and of what it refers to. */
+export function outermostPlaces(document: object, part: Pointer): Pointer[] {
+  const found: Pointer[] = []
+  const pending: { readonly at: Pointer; readonly context: Context }[] = [{ at: part, context: outermost }]
+  const seen = new Set<string>()
+  for (const { at, context } of pending) {
+    const value = valueAt(document, at)
+    if (context.isData || typeof value !== 'object' || value === null || seen.has(String(at))) continue
+    seen.add(String(at))
+    const { $ref } = value as Schema
+    if (typeof $ref === 'string') pending.push({ at: pointerKeys($ref) ?? [], context })
+    for (const key of Object.keys(value)) {
+      const inner = { at: [...at, key], context: contextIn(context, key, Array.isArray(value)) }
+      const isSchema = context.isMap ? context.of === 'schemas' : key === 'schema'
+      if (isSchema) found.push(inner.at)
+      else pending.push(inner)
+    }
+  }
+  return found
+}
+
+/** Every schema of a document. */
+export function schemaPlaces(document: object): { readonly schema: Schema; readonly at: Pointer }[] {
+  const found: { readonly schema: Schema; readonly at: Pointer }[] = []
+  const pending = outermostPlaces(document, [])
+  for (const at of pending) {
+    const schema = valueAt(document, at)
+    if (!isNode(schema)) continue
+    found.push({ schema, at })
+    if (typeof schema.$ref !== 'string') pending.push(...innerPlaces(schema, at))
+  }
+  return found
+}

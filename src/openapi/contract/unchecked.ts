@@ -1,0 +1,78 @@
+// What schemas say and the server does not check, or checks otherwise than it may be meant.
+
+import { integerRanges } from '../../lib/exact-number.js'
+import { formats } from '../schemas/formats.js'
+import { isLegacyPattern } from '../schemas/patterns.js'
+import type { Schema } from './contract.js'
+import type { Pointer, Problem } from './contract-error.js'
+import { pointerTo, resolvePointer } from './pointer.js'
+import { schemaPlaces } from './schema-places.js'
+
+/** A sentence with its place for each such keyword of a document. */
+export function uncheckedKeywords(document: object): Problem[] {
+  const places = schemaPlaces(document)
+  const anchors = places.flatMap(({ schema }) => schema.$dynamicAnchor ?? [])
+  const parents = new Set(places.flatMap(({ schema }) => partsOf(schema).map(({ $ref }) => $ref)))
+  return places.flatMap(({ schema, at }) => {
+    const isParent = parents.has(pointerTo(at))
+    const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema)]
+    const ofRef = ofDynamicRef(document, schema, at, anchors)
+    return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
+      text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
+    )
+  })
+}
+
+function partsOf({ allOf }: Schema): Schema[] {
+  return Array.isArray(allOf) ? (allOf as Schema[]) : []
+}
+
+// Those of strings, and annotations: how the value is shown, or that it is any bytes.
+const known = new Set([...Object.keys(formats), 'binary', 'password', 'commonmark', 'html'])
+
+function ofFormat({ format, type }: Schema): string | undefined {
+  if (typeof format !== 'string' || known.has(format)) return undefined
+  const types = [type].flat()
+  const isFloat = format === 'float' || format === 'double'
+  if (isFloat && types.includes('number')) return undefined
+  if (!isFloat && !(format in integerRanges)) return `the format ${format} is not checked`
+  if (types.includes('integer')) return undefined
+  const shown = typeof type === 'string' ? `a ${type}` : 'any type'
+  return `the format ${format} of ${shown} is not checked: it is one of ${isFloat ? 'numbers' : 'integers'}`
+}
+
+function ofPattern({ pattern, patternProperties = {} }: Schema): string | undefined {
+  const patterns = [pattern, ...Object.keys(patternProperties as object)]
+  const legacy = patterns.find((each) => typeof each === 'string' && isLegacyPattern(each))
+  return legacy === undefined
+    ? undefined
+    : `the pattern ${legacy} is only valid, and read, without the flag u`
+}
+
+function ofRequired({ required, properties = {}, patternProperties, additionalProperties }: Schema) {
+  if (!Array.isArray(required) || additionalProperties !== false || patternProperties !== undefined)
+    return undefined
+  const missing = required.find((name) => !Object.hasOwn(properties as object, String(name)))
+  return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
+}
+
+// References are resolved once, whatever schema they are reached from, and those of parameters are not followed.
+function ofDynamicRef(
+  document: object,
+  { $dynamicRef: ref }: Schema,
+  at: Pointer,
+  anchors: readonly unknown[],
+): string | undefined {
+  if (typeof ref !== 'string') return undefined
+  const targets = anchors.filter((each) => `#${each}` === ref).length
+  const isFollowed = !at.includes('parameters') && !at.includes('headers')
+  if (isFollowed && (targets === 1 || resolvePointer(document, ref) !== undefined)) return undefined
+  return targets > 1
+    ? `$dynamicRef ${ref} has ${targets} targets, of which only the first is checked`
+    : `$dynamicRef ${ref} is not checked`
+}
+
+function ofParent({ discriminator, oneOf, anyOf }: Schema): string | undefined {
+  if (discriminator === undefined || (oneOf ?? anyOf) !== undefined) return undefined
+  return `the discriminator does not select the schemas that extend this one, which are not checked: list them in oneOf`
+}

@@ -1,0 +1,26 @@
+// The place of a fault that was found while a schema was compiled: Ajv does not say in which subschema.
+
+import type { Schema } from './contract/contract.js'
+import type { Pointer } from './contract/contract-error.js'
+import { isNode } from './contract/keywords.js'
+import { innerPlaces, outermostPlaces, valueAt } from './contract/schema-places.js'
+
+/**
+ * The place of the innermost schema that does not compile by itself, below a part of the document.
+ * @param fails whether a schema does not compile
+ */
+export function placeOfFault(document: object, part: Pointer, fails: (schema: Schema) => boolean): Pointer {
+  const isFaulty = (at: Pointer) => {
+    const schema = valueAt(document, at)
+    return isNode(schema) && fails(schema)
+  }
+  const seen = new Set<string>()
+  let place = part
+  let inner = isFaulty(part) ? [part] : outermostPlaces(document, part)
+  for (let next = inner.find(isFaulty); next !== undefined; next = inner.find(isFaulty)) {
+    place = next
+    inner = innerPlaces(valueAt(document, place) as Schema, place).filter((at) => !seen.has(String(at)))
+    for (const at of inner) seen.add(String(at))
+  }
+  return place
+}
