@@ -20,7 +20,10 @@ export interface HealthParts {
 
 const probeTimeoutMs = 1_000
 
-/** Adds `/healthz` (liveness) and `/readyz` (readiness), or `/-/healthz` and `/-/readyz` if the contract has these. */
+/**
+ * Adds `/healthz` (liveness) and `/readyz` (readiness), or `/-/healthz` and `/-/readyz` if the contract
+ * has these.
+ */
 export async function addHealth(app: FastifyInstance, contract: Contract, parts: HealthParts): Promise<void> {
   const paths = healthPathsOf(contract)
   const { sql, counters, isClosing } = parts

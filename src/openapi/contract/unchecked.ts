@@ -56,7 +56,7 @@ function ofRequired({ required, properties = {}, patternProperties, additionalPr
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }
 
-// References are resolved once, whatever schema they are reached from, and those of parameters are not followed.
+// References are resolved once, whatever schema they are reached from; those of parameters are not followed.
 function ofDynamicRef(
   document: object,
   { $dynamicRef: ref }: Schema,
@@ -74,5 +74,6 @@ function ofDynamicRef(
 
 function ofParent({ discriminator, oneOf, anyOf }: Schema): string | undefined {
   if (discriminator === undefined || (oneOf ?? anyOf) !== undefined) return undefined
-  return `the discriminator does not select the schemas that extend this one, which are not checked: list them in oneOf`
+  const fix = 'list them in oneOf'
+  return `the discriminator does not select the schemas that extend this one, which are not checked: ${fix}`
 }

@@ -56,6 +56,10 @@ export function createReferences(
     )
     return found
   }
+  const innerOf = (target: Target) => {
+    target.inner ??= targetsIn(target.given, target.isCondition)
+    return target.inner
+  }
   // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
   const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
     mapSchemas(
@@ -78,15 +82,14 @@ export function createReferences(
       if (ajv.schemas[name] === undefined) ajv.addSchema(withNames(prepared, isCondition), name)
     },
     (each) => {
-      compileOne(ajv, each, targetsIn(each.given, each.isCondition))
+      compileOne(ajv, each, innerOf(each))
       each.isReady = true
     },
   ]
   // Step by step and innermost first: nested, a chain of references would overflow the stack.
   const addTargets = (schema: AnySchema) => {
     const reached = new Set(targetsIn(schema, false)) // a Set iterates over what is added meanwhile, too
-    for (const { given, isCondition } of reached)
-      for (const each of targetsIn(given, isCondition)) reached.add(each)
+    for (const target of reached) for (const each of innerOf(target)) reached.add(each)
     const innermostFirst = [...reached].reverse()
     for (const { error } of innermostFirst) if (error !== undefined) throw error
     const added = innermostFirst.filter(({ isReady }) => isReady !== true)
@@ -105,6 +108,8 @@ interface Target {
   /** As in the document. */
   readonly given: AnySchema
   readonly isCondition: boolean
+  /** The targets of its own references. */
+  inner?: readonly Target[]
   prepared?: AnySchema
   isReady?: boolean
   /** Why it cannot be added, for each schema that refers to it. */
