@@ -60,5 +60,5 @@ t.test('every container’s log is limited', async (t) => {
 t.test('no URL contains a password, whose characters would need an encoding', async (t) => {
   for (const { environment = {} } of Object.values(services))
     for (const [name, text] of Object.entries(environment))
-      if (name.endsWith('_URL')) t.notMatch(String(text), /:[^/]*@|\$/, name)
+      if (name.endsWith('_URL') && name !== 'PUBLIC_URL') t.notMatch(String(text), /:[^/]*@|\$/, name)
 })
