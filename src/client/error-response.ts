@@ -15,12 +15,17 @@ export function readError(operation: CalledOperation, response: Response, bytes:
   if (code !== undefined && (isDeclared || message !== undefined))
     return new ApiError(code, message ?? `HTTP status ${status}.`, { ...details, body })
   if (status === 304) return new ApiError('not_modified', 'Not modified.', details)
-  if (status < 400)
-    return new ApiError('redirect', `HTTP status ${status}: a redirect that was not followed.`, details)
+  if (status < 400) return new ApiError('redirect', redirectMessage(response), details)
   if (!isDeclared)
     return new ApiError('unexpected_answer', `HTTP status ${status}, without an error body.`, details)
   const end = message === undefined ? '.' : `: ${message}`
   return new ApiError('http_error', `HTTP status ${status}${end}`, { ...details, body })
+}
+
+// Browsers hide the status and the target.
+function redirectMessage({ status, headers }: Response): string {
+  const target = headers.get('Location')
+  return `HTTP status ${status}: a redirect${target === null ? '' : ` to ${target}`} that was not followed.`
 }
 
 /** Whether the contract declares an error response with this status. */

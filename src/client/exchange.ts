@@ -57,7 +57,8 @@ async function send(
   request.signal.addEventListener('abort', forwardAbort)
   const cancelTimer = startTimer(timeoutMs, () => controller.abort())
   try {
-    const response = await fetch(new Request(request.clone(), { signal: controller.signal }))
+    const redirect = isSafe(request) ? 'follow' : 'manual'
+    const response = await fetch(new Request(request.clone(), { signal: controller.signal, redirect }))
     const body = await response.arrayBuffer()
     const copy = copyOf(response, body, request.url)
     return response.ok ? copy : readError(operation, copy, body)
@@ -71,9 +72,16 @@ async function send(
   }
 }
 
+// `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
+function isSafe({ method }: Request): boolean {
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method)
+}
+
 // A response that can be read again, with the URL that it came from. The constructor accepts no body for a
-// status such as 204, not even an empty one.
-function copyOf({ status, statusText, headers, url }: Response, body: ArrayBuffer, asked: string): Response {
+// status such as 204, not even an empty one, and not the status 0 of a redirect that a browser hides.
+function copyOf(response: Response, body: ArrayBuffer, asked: string): Response {
+  const { status, statusText, headers, url } = response
+  if (status === 0) return response
   const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
   return Object.defineProperty(copy, 'url', { value: url || asked })
 }

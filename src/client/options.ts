@@ -72,12 +72,11 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
   for (const name of Object.keys(others)) throw new TypeError(`unknown option: ${name}`)
   for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
-  checkBaseUrl(baseUrl, table.prefix)
   const tell = warn ?? ((message: string) => console.warn(message))
   // Browsers set their own, and Firefox would ask in a preflight whether it may be changed.
   const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    baseUrl: readBaseUrl(baseUrl, table.prefix),
     headers: { ...agent, ...authorization(key) },
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
     clock,
@@ -119,15 +118,17 @@ function readLimits(given: { [Name in keyof Limits]?: number | undefined }, fall
   return { timeoutMs: read('timeoutMs'), attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
 }
 
-// A gateway may put more path before the prefix: https://gateway.example/store/v1.
-function checkBaseUrl(baseUrl: string, prefix: string): void {
+// Normalized: without a slash at the end, or a space from a file of variables. A gateway may put more path
+// before the prefix: https://gateway.example/store/v1.
+function readBaseUrl(baseUrl: string, prefix: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
   const isPlain = isWeb && !/[?#]/.test(baseUrl) && url.username === '' && url.password === ''
   const shown = `such as https://api.example.com${prefix}, not ${JSON.stringify(baseUrl)}`
   if (!isPlain) throw new TypeError(`baseUrl must be an http or https URL without a query, ${shown}`)
   const ending = new URL(prefix, url).pathname.replace(/\/+$/, '')
-  if (url.pathname.replace(/\/+$/, '').endsWith(ending)) return
+  const path = url.pathname.replace(/\/+$/, '')
+  if (path.endsWith(ending)) return `${url.origin}${path}`
   throw new TypeError(`baseUrl must end with the contract's prefix ${prefix}, ${shown}`)
 }
 

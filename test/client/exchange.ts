@@ -136,6 +136,29 @@ t.test('a 304 and a redirect that is not followed have their own error codes', a
   await t.rejects(answer(302), { code: 'redirect', status: 302 })
 })
 
+t.test('a redirect of a creation is not followed, because fetch would follow it with a GET', async (t) => {
+  const asked: unknown[] = []
+  const url = await listen(t, ({ url: path = '', method }, response) => {
+    asked.push(method)
+    response.writeHead(Number(path.slice(1)), { Location: '/200' }).end('[]')
+  })
+  const create = (status: number) =>
+    exchange(new Request(`${url}/${status}`, { method: 'POST' }), post, optionsOf([]))
+  for (const status of [301, 302, 303, 307, 308])
+    await t.rejects(create(status), { code: 'redirect', status, message: /a redirect to \/200 that was not/ })
+  t.strictSame(asked, ['POST', 'POST', 'POST', 'POST', 'POST'])
+  const hidden = async () => Response.error() // like what a browser makes of a redirect
+  const inBrowser = exchange(new Request(url, { method: 'POST' }), post, optionsOf([], { fetch: hidden }))
+  await t.rejects(inBrowser, { code: 'redirect' })
+})
+
+t.test('a redirect of a page is followed', async (t) => {
+  const url = await listen(t, ({ url: path = '' }, response) => {
+    response.writeHead(path === '/200' ? 200 : 302, { Location: '/200' }).end('[]')
+  })
+  t.equal((await exchange(new Request(url), get, optionsOf([]))).url, `${url}/200`)
+})
+
 t.test('a response without a body succeeds', async (t) => {
   const url = await listen(t, (_, response) => void response.writeHead(204).end())
   const answer = await exchange(new Request(url), get, optionsOf([]))

@@ -227,8 +227,21 @@ t.test('an invalid baseUrl is rejected at once', async (t) => {
       const create = () => createClient({ baseUrl: baseUrl as string, key: '' })
       t.throws(create, { name: 'TypeError', message }, String(baseUrl))
     }
-  for (const baseUrl of ['http://a/v1', 'http://a/v1/', 'https://gateway.example/store/v1'])
-    t.doesNotThrow(() => createClient({ baseUrl, key: '' }), baseUrl)
+  for (const baseUrl of [
+    'http://a/v1',
+    'http://a/v1/',
+    'http://a/store/v1',
+    'http://a/v1 ',
+    'http://a/v1\n',
+  ]) {
+    let asked = ''
+    const note = async ({ url }: Request) => {
+      asked = url
+      return new Response('[]', { headers: { 'Content-Type': 'application/json' } })
+    }
+    await createClient({ baseUrl, key: '', fetch: note }).listPets()
+    t.equal(asked, `${baseUrl.trim().replace(/\/$/, '')}/pets`)
+  }
 })
 
 t.test('a key that cannot be sent is rejected at once, without its text in the error', async (t) => {
