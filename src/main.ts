@@ -37,7 +37,8 @@ async function main(): Promise<void> {
   const sunsetWarnings = role === 'worker' ? undefined : warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)
   try {
-    await unlessAborted(checkDatabase(database, contract, config), requested)
+    const checked = checkDatabase(database, contract, config, { log, interruption: requested })
+    await unlessAborted(checked, requested)
     const parts = { config, contract, database, log, shutdown }
     const { origin, stop } = await (role === 'primary' ? supervise(parts) : serve(parts))
     if (role === 'worker') reportListening(origin)

@@ -1,7 +1,7 @@
 // Injects faults into real processes under load, and checks the guarantees of docs/faults.md.
 
 import { parseArgs } from 'node:util'
-import { runCommand } from '../../src/commands/command.js'
+import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
@@ -31,61 +31,69 @@ import {
   stopService,
 } from './scenarios/service.js'
 
-const usage = `Usage: npm run faults
+const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
 Starts services, PostgreSQL, and Redis and PgBouncer if installed. Kills, freezes and replaces them under load for about five minutes, and
 reports the outcome of every request. Other processes on this machine are not affected.
 
+  --only  only these scenarios, as listed below
   --help  show this help
 
 Examples:
   npm run faults
+  npm run faults -- --only kill-service,stall-commits
 
 Exit codes: 0 all guarantees hold, 1 a guarantee was violated, 2 wrong usage, 130 interrupted.
+
+Scenarios:
 `
 
+type Scenario = (environment: Environment) => Promise<Report>
+
+const noProc = !canMeasureProcesses && 'no /proc to find the workers by'
+const noPgBouncer = !hasPgBouncer && 'no pgbouncer in PATH'
+const noRedis = !hasRedis && 'no redis-server in PATH'
+
+const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: string | false])[] = [
+  ['kill-service', (environment) => killService(environment, 20)],
+  ['kill-workers', (environment) => killWorkers(environment, 10), noProc],
+  ['kill-database', (environment) => killDatabase(environment, 20)],
+  ['freeze-database', (environment) => freezeDatabase(environment, 6_000)],
+  ['cut-connections', (environment) => cutConnections(environment, 50)],
+  ['lose-packets', (environment) => losePackets(environment, 6_000)],
+  ['forget-connections', (environment) => forgetConnections(environment, 5)],
+  ['kill-primary', (environment) => failOver(environment, 'kill')],
+  ['freeze-primary', (environment) => failOver(environment, 'freeze')],
+  ['kill-standby', (environment) => loseStandby(environment, 'kill')],
+  ['freeze-standby', (environment) => loseStandby(environment, 'freeze')],
+  ['replace-certificate', replaceCertificate],
+  ['recycle-connections', (environment) => recycleConnections(environment, 6_000)],
+  ['reset-connections', (environment) => resetConnections(environment, 10)],
+  ['abandon-work', (environment) => abandonWork(environment, 3)],
+  ['session-pooler', (environment) => restartPooler(environment, 'session', 5), noPgBouncer],
+  ['transaction-pooler', (environment) => restartPooler(environment, 'transaction', 5), noPgBouncer],
+  ['lose-redis', (environment) => loseRedis(environment, 10, 3_000), noRedis],
+  ['fail-over-redis', failOverRedis, noRedis],
+  ['stop-service', (environment) => stopService(environment, 10)],
+  ['deploy', (environment) => deploy(environment, 8)],
+  ['flood-without-key', (environment) => floodWithoutKey(environment, 6_000)],
+  ['hold-migration-lock', (environment) => holdMigrationLock(environment, 3)],
+  ['migrate-behind-reader', (environment) => migrateBehindReader(environment, 5_000)],
+  ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000)],
+  ['refuse-spans', (environment) => refuseSpans(environment, 4)],
+  ['freeze-worker', freezeWorker, noProc],
+  ['stall-commits', (environment) => stallCommits(environment, 30_000)],
+]
+
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
-  parseArgs({ args: [...args] })
+  const chosen = chooseScenarios(args)
   const environment = await Environment.open(documentedBounds, manyClients, interruption)
   let violated = 0
-  const report = async ({ title, figures, violations }: Report) => {
-    const lines = [...figures, ...violations.map((each) => `VIOLATED: ${each}`)]
-    await print(`${title}\n${lines.map((line) => `  ${line}\n`).join('')}`)
-    violated += violations.length
-  }
   try {
-    await report(await killService(environment, 20))
-    if (canMeasureProcesses) await report(await killWorkers(environment, 10)) // finds the workers by /proc
-    await report(await killDatabase(environment, 20))
-    await report(await freezeDatabase(environment, 6_000))
-    await report(await cutConnections(environment, 50))
-    await report(await losePackets(environment, 6_000))
-    await report(await forgetConnections(environment, 5))
-    await report(await failOver(environment, 'kill'))
-    await report(await failOver(environment, 'freeze'))
-    await report(await loseStandby(environment, 'kill'))
-    await report(await loseStandby(environment, 'freeze'))
-    await report(await replaceCertificate(environment))
-    await report(await recycleConnections(environment, 6_000))
-    await report(await resetConnections(environment, 10))
-    await report(await abandonWork(environment, 3))
-    if (hasPgBouncer) {
-      await report(await restartPooler(environment, 'session', 5))
-      await report(await restartPooler(environment, 'transaction', 5))
-    } else await print('PgBouncer: skipped, no pgbouncer in PATH\n')
-    if (hasRedis) {
-      await report(await loseRedis(environment, 10, 3_000))
-      await report(await failOverRedis(environment))
-    } else await print('Redis: skipped, no redis-server in PATH\n')
-    await report(await stopService(environment, 10))
-    await report(await deploy(environment, 8))
-    await report(await floodWithoutKey(environment, 6_000))
-    await report(await holdMigrationLock(environment, 3))
-    await report(await migrateBehindReader(environment, 5_000))
-    await report(await leaveUnread(environment, 100, 1_000))
-    await report(await refuseSpans(environment, 4))
-    if (canMeasureProcesses) await report(await freezeWorker(environment))
-    await report(await stallCommits(environment, 30_000))
+    for (const [name, scenario, skip] of chosen) {
+      if (skip) await print(`${name}: skipped, ${skip}\n`)
+      else violated += await report(await scenario(environment))
+    }
   } finally {
     await environment.close()
   }
@@ -93,4 +101,21 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   return violated === 0 ? 0 : 1
 }
 
-runCommand(usage, main)
+/** @throws {UsageError} for a name that no scenario has */
+function chooseScenarios(args: readonly string[]): typeof scenarios {
+  const { only } = parseArgs({ args: [...args], options: { only: { type: 'string' } } }).values
+  if (only === undefined) return scenarios
+  const names = only.split(',')
+  const unknown = names.filter((name) => !scenarios.some(([each]) => each === name))
+  if (unknown.length > 0) throw new UsageError(`no scenario is called ${unknown.join(', ')}`)
+  return scenarios.filter(([name]) => names.includes(name))
+}
+
+/** Prints a report, and returns how many guarantees were violated. */
+async function report({ title, figures, violations }: Report): Promise<number> {
+  const lines = [...figures, ...violations.map((each) => `VIOLATED: ${each}`)]
+  await print(`${title}\n${lines.map((line) => `  ${line}\n`).join('')}`)
+  return violations.length
+}
+
+runCommand(usage + scenarios.map(([name]) => `  ${name}\n`).join(''), main)

@@ -25,9 +25,9 @@ export const migrationLockId = 7_253_009_114
  */
 export async function migrate(sql: RootSql, folder: string, patience: Patience = {}): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  // With nothing to apply, neither the lock nor the owner's privileges are needed.
-  if (missingOf(migrations, await appliedMigrations(sql)).length === 0) return []
   return beginPatiently(sql, patience, async (transaction) => {
+    // With nothing to apply, neither the lock nor the owner's privileges are needed.
+    if (missingOf(migrations, await appliedMigrations(transaction)).length === 0) return []
     await transaction`select pg_advisory_xact_lock(${migrationLockId})`
     return applyMissing(transaction, migrations)
   })

@@ -3,15 +3,20 @@
 import { checkPlans } from '../auth/client.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
+import { beginPatiently, type Patience } from '../database/locks.js'
 import { checkPooled } from '../database/roles.js'
 import type { Contract } from '../openapi/index.js'
 
-/** @throws {OperatorError} if the pooler's role lacks its settings, or the contract a plan that keys have */
+/**
+ * Waits as long as startup may for locks that other sessions hold.
+ * @throws {OperatorError} if the pooler's role lacks its settings, or the contract a plan that keys have
+ */
 export async function checkDatabase(
   database: Database,
   contract: Contract,
-  { handlerTimeoutMs }: Config,
+  { handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
+  parts: Pick<Patience, 'log' | 'interruption'>,
 ): Promise<void> {
   await checkPooled(database, handlerTimeoutMs)
-  await checkPlans(database.sql, contract)
+  await beginPatiently(database.sql, { ...parts, timeoutMs }, (sql) => checkPlans(sql, contract))
 }

@@ -8,7 +8,7 @@ import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { ampleTerms } from '../fixtures/facts.js'
-import { holdMigrations } from '../fixtures/locks.js'
+import { holdKeys, holdMigrations } from '../fixtures/locks.js'
 
 t.test('the service runs as a role that cannot change tables', async (t) => {
   const sql = await createDatabase(t)
@@ -159,6 +159,23 @@ t.test('while another session migrates', async (t) => {
     })
   }
 })
+
+t.test(
+  'startup waits for tables that it reads until START_TIMEOUT_MS, and names who holds them',
+  async (t) => {
+    for (const table of ['schema_migrations', 'api_keys']) {
+      const sql = await createDatabase(t)
+      const { url } = await startDatabaseProxy(t, sql)
+      const holder = await holdKeys(sql, table)
+      t.teardown(() => holder.release())
+      const env = { DATABASE_URL: url, START_TIMEOUT_MS: '1000', PORT: '0' }
+      const reason = new RegExp(
+        `within START_TIMEOUT_MS: process .+ holds AccessExclusiveLock on ${table}\n$`,
+      )
+      t.match(await runProgram('src/main.ts', [], env), { code: 1, stderr: reason })
+    }
+  },
+)
 
 t.test('an error of the database is reported without a stack', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
