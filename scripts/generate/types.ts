@@ -200,9 +200,10 @@ function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   return options as GlobalContext // all others are off by default
 }
 
-/** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
+/** Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly. */
 export function hasDefault(reader: Reader, schema: unknown): boolean {
-  return [nodeOf(schema), reader.node(schema)].some((each) => each.default !== undefined)
+  const parts = [nodeOf(schema), reader.node(schema)]
+  return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)
 }
 
 // Every object has a `toString`: without it, an object that lacks the optional property would not fit.
