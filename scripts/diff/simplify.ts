@@ -214,9 +214,11 @@ export function unwrapChoice(schema: Node, resolve: Resolve): Node {
     if (!Array.isArray(list) || variants.length !== list.length) continue
     const [first, second] = variants.filter((each) => !isNull(each))
     if (first === undefined || second !== undefined) continue
-    const only = variants.length === 1 ? first : nullable(resolve(first))
+    const target = resolve(first)
+    const only = variants.length > 1 ? nullable(target) : target?.default === undefined ? first : target
+    // Without its default: the service does not fill in that of an alternative.
     if (only && others.discriminator === undefined)
-      return { ...others, allOf: [...(allOf as unknown[]), only] }
+      return { ...others, allOf: [...(allOf as unknown[]), filtered(only, (key) => key !== 'default')] }
   }
   return schema
 }

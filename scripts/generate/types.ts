@@ -12,6 +12,7 @@ import {
   isIgnoredParameter,
   mapMembers,
   nodeOf,
+  nodesOf,
   outermost,
   pathItemFields,
   Reader,
@@ -200,9 +201,10 @@ function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   return options as GlobalContext // all others are off by default
 }
 
-/** Whether an absent property gets a default, from its schema or the target of its `$ref`. */
+/** Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly. */
 export function hasDefault(reader: Reader, schema: unknown): boolean {
-  return [nodeOf(schema), reader.node(schema)].some((each) => each.default !== undefined)
+  const parts = [nodeOf(schema), reader.node(schema)]
+  return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)
 }
 
 // Every object has a `toString`: without it, an object that lacks the optional property would not fit.
@@ -325,18 +327,29 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
     })
     return { ...node, mapping: Object.fromEntries(refs) }
   }
-  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined) return whole(node)
+  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined)
+    return whole(withOneOf(node))
   const [media] = Object.values(nodeOf(content))
   return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
-// A schema of objects whose type has every property that it requires and allows: those that it does not
-// declare,
+// openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a `oneOf`
+// an intersection.
+function withOneOf({
+  anyOf,
+  ...schema
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(anyOf)) return schema
+  if (schema.oneOf === undefined) return { ...schema, oneOf: anyOf }
+  return { ...schema, allOf: [...nodesOf(schema.allOf), { oneOf: anyOf }] }
+}
+
+// A schema of objects whose type has every property that it requires and allows: those that it does not declare,
 // too.
 function whole(schema: Readonly<Record<string, unknown>>): object {
   const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
     schema
-  if (type !== 'object') return schema
+  if (type !== 'object' && (type !== undefined || required === undefined)) return schema
   const names = Array.isArray(required) ? required.map(String) : []
   const undeclared = names.filter((name) => !Object.hasOwn(nodeOf(properties), name))
   const others = patternProperties === undefined ? nodeOf(additionalProperties) : {}

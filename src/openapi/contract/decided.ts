@@ -1,6 +1,6 @@
 // What a document leaves to its readers, decided in it once, so that validators, types, the client and
-// contract:diff agree: the type of a schema without `type`, the values of a discriminator, and fields beside a
-// `$ref` that do not count.
+// contract:diff agree: the type of a schema without `type`, the values of a discriminator, the default of an
+// `allOf`, and fields beside a `$ref` that do not count.
 
 import { ofArrays, ofObjects } from './allowed-types.js'
 import type { Pointer, Problem } from './contract-error.js'
@@ -14,8 +14,8 @@ import {
   referenceFields,
   schemaKeywords,
 } from './keywords.js'
-import { pointerTo } from './pointer.js'
-import type { Node } from './reader.js'
+import { pointerTo, resolvePointer } from './pointer.js'
+import { type Node, nodeOf, nodesOf } from './reader.js'
 import { isOpenApi30 } from './upgrade.js'
 
 /** A part of a document that describes a value, or nothing. */
@@ -85,13 +85,32 @@ function decide(
   isOld: boolean,
   note: (text: string) => void,
 ): Node {
-  if (typeof node.$ref === 'string') return withoutSiblings(node, part.context, isOld, note)
+  if (typeof node.$ref === 'string')
+    return withDefault(document, withoutSiblings(node, part.context, isOld, note), isOld)
   if (part.context.of === 'parameters') return decideParameter(document, node, note)
-  const { schema, ignored } = withMapping(document, node, pointerTo(part.at))
+  const { schema: mapped, ignored } = withMapping(document, node, pointerTo(part.at))
   for (const text of ignored) note(`${text}: it is ignored`)
+  const schema = withDefault(document, mapped, isOld)
   // A condition is true of any other value; so is what adds to a schema with a type.
   const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)
   return isDecided ? schema : withType(schema, note)
+}
+
+// A default is filled in where a property is declared, and no reader looks for it in an `allOf`.
+function withDefault(document: object, schema: Node, isOld: boolean): Node {
+  const isAlone = Object.keys(schema).length === 1
+  if (schema.default !== undefined || (isAlone && '$ref' in schema)) return schema
+  const parts = new Set([schema]) // a Set iterates over what is added meanwhile, too
+  for (const part of parts) {
+    const { $ref, ...siblings } = part
+    const isReference = typeof $ref === 'string'
+    if (isReference) parts.add(nodeOf(resolvePointer(document, $ref)))
+    if (isReference && isOld) continue
+    if (siblings.readOnly === true) return schema // it is not in requests
+    if (siblings.default !== undefined) return { ...schema, default: siblings.default }
+    for (const each of nodesOf(siblings.allOf)) parts.add(each)
+  }
+  return schema
 }
 
 function withType(schema: Node, note: (text: string) => void): Node {

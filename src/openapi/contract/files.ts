@@ -10,6 +10,7 @@ import {
   type Document,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -18,7 +19,7 @@ import {
   stringify,
   visit,
 } from 'yaml'
-import { exactNumber, narrowed } from '../../lib/exact-number.js'
+import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { withDecisions } from './decided.js'
@@ -184,10 +185,17 @@ function checkUtf8(text: string): void {
 // About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
 function parseJsonText(text: string): object | undefined {
   try {
-    return parseLossless(text, undefined, { parseNumber: exactNumber }) as object // it starts with a brace
+    return parseLossless(text, undefined, { parseNumber }) as object // it starts with a brace
   } catch {
     return undefined
   }
+}
+
+// The YAML parser knows whether a number may be rounded.
+function parseNumber(numeral: string): number | bigint {
+  const value = exactNumber(numeral)
+  if (typeof value === 'number' && !isKeptByDouble(numeral)) throw new RangeError(numeral)
+  return value
 }
 
 function parseYaml(text: string): object {
@@ -206,15 +214,44 @@ function parseYaml(text: string): object {
 // OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
 function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
   visit(parsed, {
-    Node(place, each) {
+    Node(place, each, around) {
       const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
       const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
-      if (isKnown && jsonTags.test(tag)) return
+      const isRounded = typeof value === 'number' && Number.isFinite(value) && !isKept(source)
+      const keyword = isRounded ? exactKeywordIn(around) : undefined
+      if (isKnown && jsonTags.test(tag) && keyword === undefined) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
+      if (keyword !== undefined)
+        throw atPlace(
+          `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
+          line,
+          col,
+        )
       const shown = tag.replace('tag:yaml.org,2002:', '!!')
       throw atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col)
     },
   })
+}
+
+// YAML also has `+1.5` and `5.`.
+function isKept(numeral: string): boolean {
+  return isKeptByDouble(numeral.replace(/^\+/, '').replace(/\.(?=$|e)/i, ''))
+}
+
+// Bounds may be rounded, and so may what is only documentation.
+const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
+
+// The keyword that a value is in, by the nodes around it.
+function exactKeywordIn(around: readonly unknown[]): string | undefined {
+  let context = outermost
+  for (const each of around) {
+    if (isSeq(each)) context = contextIn(context, '', true)
+    if (!isPair(each)) continue
+    const name = String(each.key)
+    if (!context.isMap && !context.isData && exactKeywords.includes(name)) return name
+    context = contextIn(context, name)
+  }
+  return undefined
 }
 
 const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/

@@ -120,11 +120,12 @@ export function asCondition(schema: AnySchema): AnySchema {
   )
 }
 
-// Without a type, by its bounds and allowed values.
+// Without a type, by its bounds, allowed values and default.
 function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
   const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
-  return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
+  const hasBigDefault = typeof schema.default === 'bigint'
+  return hasBigDefault || bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
 }
 
 /**
@@ -173,7 +174,7 @@ function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
     compile: (rules: Rules, _, { compositeRule = false }) => {
       const isCondition = compositeRule || rules.isCondition
       // In JSON, only a schema with a type converts: another schema of the same value may have done so
-      // already.
+      // already. A default beyond 2^53 is converted by any.
       const isConverting = !isCondition && (mode === 'text' || rules.types.length > 0)
       const convert = conversionTo(rules)
       const validate: DataValidateFunction = (data, context) => {
@@ -181,7 +182,8 @@ function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
         const message = problemWith(value, rules)
         validate.errors = message === undefined ? [] : [{ keyword: 'exactNumber', params: {}, message }]
         if (message !== undefined) return false
-        if (isConverting && isNumber(value) && context?.parentData) {
+        const isBigDefault = mode === 'json' && value !== data && !isCondition
+        if ((isConverting || isBigDefault) && isNumber(value) && context?.parentData) {
           context.parentData[context.parentDataProperty] = convert(value)
         }
         return true

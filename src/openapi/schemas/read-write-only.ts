@@ -29,10 +29,10 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
 /** Prepares schemas for `forbid`: a forbidden property is neither required nor has a default. */
 export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (schema: Schema) => Schema {
   return (resolve) => {
-    const namesOf = createNamesOf(forbidden, resolve)
+    const { isForbidden, namesOf } = createNames(forbidden, resolve)
     const withoutForbidden = (schema: Schema) =>
       mapSchemas(schema, (each) => {
-        const plain = each[forbidden] === true ? omit(each, 'default') : each
+        const plain = isForbidden(each) ? omit(each, 'default') : each
         const names = namesOf(plain)
         return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
       })
@@ -45,8 +45,9 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-// The forbidden properties of a schema and of its `allOf`: other parts of it may not apply.
-function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema) => ReadonlySet<string> {
+// Whether a schema is forbidden, and its forbidden properties; by itself and its `allOf`: other parts of it
+// may not apply.
+function createNames(forbidden: Forbidden, resolve: Resolve) {
   const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
   const isForbidden = once((schema): boolean => schema[forbidden] === true || allOf(schema).some(isForbidden))
   const namesOf = once((schema): ReadonlySet<string> => {
@@ -54,7 +55,7 @@ function createNamesOf(forbidden: Forbidden, resolve: Resolve): (schema: Schema)
     const own = properties.filter(([, each]) => typeof each === 'object' && isForbidden(resolve(each)))
     return new Set([...own.map(([name]) => name), ...allOf(schema).flatMap((part) => [...namesOf(part)])])
   })
-  return namesOf
+  return { isForbidden, namesOf }
 }
 
 // `required` may be in one subschema and the property in another. A schema that requires none of the names is

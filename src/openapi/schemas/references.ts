@@ -56,10 +56,6 @@ export function createReferences(
     )
     return found
   }
-  const innerOf = (target: Target) => {
-    target.inner ??= targetsIn(target.given, target.isCondition)
-    return target.inner
-  }
   // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
   const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
     mapSchemas(
@@ -82,14 +78,17 @@ export function createReferences(
       if (ajv.schemas[name] === undefined) ajv.addSchema(withNames(prepared, isCondition), name)
     },
     (each) => {
-      compileOne(ajv, each, innerOf(each))
+      compileOne(ajv, each)
       each.isReady = true
     },
   ]
   // Step by step and innermost first: nested, a chain of references would overflow the stack.
   const addTargets = (schema: AnySchema) => {
     const reached = new Set(targetsIn(schema, false)) // a Set iterates over what is added meanwhile, too
-    for (const target of reached) for (const each of innerOf(target)) reached.add(each)
+    for (const each of reached) {
+      each.inner ??= targetsIn(each.given, each.isCondition)
+      for (const one of each.inner) reached.add(one)
+    }
     const innermostFirst = [...reached].reverse()
     for (const { error } of innermostFirst) if (error !== undefined) throw error
     const added = innermostFirst.filter(({ isReady }) => isReady !== true)
@@ -121,13 +120,15 @@ function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined 
 }
 
 // Ajv would compile the targets that it has not compiled yet, which then are around this one, within its own
-// compilation. What it finds among `refs` is bound when it is called.
-function compileOne(ajv: Ajv, { name }: Target, inner: readonly Target[]): void {
-  if (inner.length === 0) return // it will be inlined
+// compilation. What it finds among `refs` is bound when it is called. A target without `$ref`s is inlined and
+// never compiled, so it must not be among them.
+function compileOne(ajv: Ajv, { name, inner = [] }: Target): void {
+  if (inner.length === 0) return
   const own = ajv.schemas[name]
   for (const each of inner) {
     const target = ajv.schemas[each.name]
-    if (each.isReady !== true && own !== undefined && target !== undefined) own.refs[each.name] = target
+    const isPending = each.isReady !== true && (each.inner ?? []).length > 0
+    if (isPending && own !== undefined && target !== undefined) own.refs[each.name] = target
   }
   ajv.getSchema(name)
 }

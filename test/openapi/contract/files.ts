@@ -52,6 +52,16 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
   ],
   ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is not a JSON number'],
   ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is not a JSON number'],
+  [
+    'has a default of too many digits',
+    'openapi: 3.1.0\nx-a: 0.1234567890123456789\nb: {maximum: 12345678901234.567, default: {c: [12345678901234.567]}}\n',
+    ':3:48: default 12345678901234.567 has more digits than a double keeps: it would be 12345678901234.566',
+  ],
+  [
+    'has an enum of too many digits',
+    '{"properties": {"enum": {"minimum": 0.12345678901234567891}, "b": {"enum": [1.5, 0.12345678901234567891]}}}',
+    ':1:82: enum 0.12345678901234567891 has more digits than a double keeps: it would be 0.12345678901234568',
+  ],
   ['holds bytes', 'openapi: 3.1.0\ninfo: {title: !!binary aGk=}\n', ':2:24: !!binary is no type of JSON'],
   ['holds a tag of its own', 'openapi: 3.1.0\nx-a: !mine a\n', ':2:6: Unresolved tag: !mine'],
   [
