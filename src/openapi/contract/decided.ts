@@ -100,6 +100,7 @@ function decide(
 function withDefault(document: object, schema: Node, isOld: boolean): Node {
   const isAlone = Object.keys(schema).length === 1
   if (schema.default !== undefined || (isAlone && '$ref' in schema)) return schema
+  let value: unknown
   const parts = new Set([schema]) // a Set iterates over what is added meanwhile, too
   for (const part of parts) {
     const { $ref, ...siblings } = part
@@ -107,10 +108,10 @@ function withDefault(document: object, schema: Node, isOld: boolean): Node {
     if (isReference) parts.add(nodeOf(resolvePointer(document, $ref)))
     if (isReference && isOld) continue
     if (siblings.readOnly === true) return schema // it is not in requests
-    if (siblings.default !== undefined) return { ...schema, default: siblings.default }
+    if (value === undefined) value = siblings.default
     for (const each of nodesOf(siblings.allOf)) parts.add(each)
   }
-  return schema
+  return value === undefined ? schema : { ...schema, default: value }
 }
 
 function withType(schema: Node, note: (text: string) => void): Node {
