@@ -21,6 +21,7 @@ import {
   type Reads,
   timeoutSettings,
 } from './pools.js'
+import { checkTransactions } from './roles.js'
 import { type DatabaseUrl, ReadServers, readDatabaseUrl, Servers } from './servers.js'
 import { codeOf, isLoginRefused, isTemporary, isTlsRefused } from './unavailable.js'
 
@@ -85,6 +86,7 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
   const sql = make({ ...commandOptions(log, isPooled), ...servers.current })
   opened.push(() => sql.end({ timeout: closeTimeoutSeconds }))
   await checkEncoding(sql)
+  if (isPooled) await checkTransactions(sql)
   const patience = { timeoutMs: deadline - performance.now(), log, interruption }
   const migrations = await migrate(sql, migrationsFolder, patience).catch((error) => {
     throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege

@@ -73,9 +73,22 @@ async function set(
   if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
 }
 
+/** @throws {OperatorError} when a transaction fails, as through a pooler that pools by statement */
+export async function checkTransactions(sql: RootSql): Promise<void> {
+  await sql
+    .begin((transaction) => transaction`select 1`)
+    .catch((cause: Error) => {
+      throw new OperatorError(
+        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
+Set the pooler to transaction or session pooling.`,
+        { cause },
+      )
+    })
+}
+
 /**
- * Checks what the service needs of a pooler: transactions, and a role with the settings it cannot set.
- * @throws {OperatorError} when a transaction fails or a setting is missing
+ * Checks that a pooler's role has the settings that the service cannot set.
+ * @throws {OperatorError} when one is missing
  */
 export async function checkPooled(
   { sql, isPooled }: Pick<Database, 'sql' | 'isPooled'>,
@@ -84,18 +97,8 @@ export async function checkPooled(
   if (!isPooled) return
   const timeouts = timeoutSettings(statementTimeoutMs(handlerTimeoutMs))
   const needed = Object.keys({ ...timeouts, ...settingsOfRole })
-  const settings = await sql
-    .begin(
-      (transaction) => transaction<{ name: string; setting: string }[]>`
-        select name, setting from pg_settings where name in ${transaction(needed)}`,
-    )
-    .catch((cause: Error) => {
-      throw new OperatorError(
-        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
-Set the pooler to transaction or session pooling.`,
-        { cause },
-      )
-    })
+  const settings = await sql<{ name: string; setting: string }[]>`
+    select name, setting from pg_settings where name in ${sql(needed)}`
   const missing = missingOf(new Map(settings.map(({ name, setting }) => [name, setting])), timeouts)
   if (missing.length === 0) return
   throw new OperatorError(
