@@ -41,8 +41,12 @@ function withDates(value: unknown, contract: Contract): unknown {
 
 function inWords(value: unknown): unknown {
   const { pattern, 'x-pattern-description': words, description = '', ...others } = (value ?? {}) as Node
-  if (typeof pattern !== 'string' || typeof words !== 'string') return value
-  return { ...others, description: `${description} It must be ${words}.`.trim() }
+  if (typeof words !== 'string') return value
+  const { not, ...rest } = others // a pattern may be negated twice, to hide it from tools
+  return {
+    ...(pattern === undefined ? rest : others),
+    description: `${description} It must be ${words}.`.trim(),
+  }
 }
 
 function shownOperation(id: string, { operations, prefix }: Contract): string {

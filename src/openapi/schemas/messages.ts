@@ -180,8 +180,12 @@ function problem({ keyword, params, message, parentSchema }: ErrorObject): strin
       const description = parentSchema?.['x-pattern-description']
       return description === undefined ? `must match the pattern ${params.pattern}` : `must be ${description}`
     }
-    case 'not':
-      return 'must not match the schema in not'
+    case 'not': {
+      // A pattern is negated twice where tools must not make values from it.
+      const { pattern, 'x-pattern-description': description } = parentSchema ?? {}
+      const isDescribed = pattern === undefined && description !== undefined
+      return isDescribed ? `must be ${description}` : 'must not match the schema in not'
+    }
     case 'format':
       return `must be ${formats[params.format]?.description}`
     default:

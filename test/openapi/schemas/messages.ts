@@ -30,6 +30,11 @@ const sentences: [schema: Schema, value: unknown, sentence: string][] = [
   [field({ maxLength: 1 }), { a: 'xx' }, 'body.a must have at most 1 character'],
   [field({ pattern: '^x$' }), { a: 'y' }, 'body.a must match the pattern ^x$'],
   [field({ pattern: '^x$', 'x-pattern-description': 'an x' }), { a: 'y' }, 'body.a must be an x'],
+  [
+    field({ not: { not: { pattern: '^x$' } }, 'x-pattern-description': 'an x' }),
+    { a: 'y' },
+    'body.a must be an x',
+  ],
   [field({ not: { const: 1 } }), { a: 1 }, 'body.a must not match the schema in not'],
   [field({ format: 'date' }), { a: 'y' }, 'body.a must be a date, such as 2026-11-25'],
   [field({ minItems: 1 }), { a: [] }, 'body.a must have at least 1 item'],
