@@ -330,8 +330,8 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
   return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
-// A schema of objects whose type has every property that it requires and allows: those that it does not declare,
-// too.
+// A schema of objects whose type has every property that it requires and allows: those that it does not
+// declare, too.
 function whole(schema: Readonly<Record<string, unknown>>): object {
   const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
     schema

@@ -1,6 +1,6 @@
-// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the options that
-// routeOptions returns. Read them for the life of a request. Whatever the contract or the handlers lack is collected, and stops
-// the startup.
+// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the
+// options that routeOptions returns. Read them for the life of a request. Whatever the contract or the
+// handlers lack is collected, and stops the startup.
 
 import type {
   FastifyInstance,
@@ -62,7 +62,7 @@ type Shared<Resource> = MountParts<Resource> &
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
- * @throws {ContractError} here or when the server is ready: an operation has no handler, or what it declares cannot be served
+ * @throws {ContractError} here or when the server is ready: an operation has no handler or cannot be served
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   await app.register(async (scope) => {
@@ -85,8 +85,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
   })
 }
 
-// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed because glue warns of a
-// type without a parser.
+// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
+// because glue warns of a type without a parser.
 function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
   const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
   app.removeAllContentTypeParsers()
@@ -264,14 +264,14 @@ function renamePathParameters({ parameters }: Operation): onRequestHookHandler[]
   return [hook(rename)]
 }
 
-// The compiler has checked that each handler takes what its operation declares; validation ensures that the request is that.
+// The compiler has checked that each handler takes what its operation declares; validation ensures it.
 function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<Resource>): AnyHandler {
   const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
   if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
   return handler
 }
 
-// An operation whose requirements the server cannot check responds 501; with a handler, it is a problem that stops the startup.
+// If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
 function securityCheck<Resource>(
   operation: Operation,
   unmet: string | undefined,

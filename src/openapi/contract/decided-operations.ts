@@ -5,8 +5,8 @@ import type { Pointer } from './contract-error.js'
 import { type Node, Reader } from './reader.js'
 
 /**
- * A Parameter Object as it is read. OpenAPI 3.1.1, section 4.8.12.2: one in a path is always required; one with a
- * default may be absent, whatever `required` says.
+ * A Parameter Object as it is read. OpenAPI 3.1.1, section 4.8.12.2: one in a path is always required; one
+ * with a default may be absent, whatever `required` says.
  */
 export function decideParameter(document: object, node: Node, note: (text: string) => void): Node {
   if (typeof node.name !== 'string') return node

@@ -1,6 +1,6 @@
 // What a document leaves to its readers, decided in it once, so that validators, types, the client and
-// contract:diff agree: the type of a schema without `type`, the values of a discriminator, and fields beside a
-// `$ref` that do not count.
+// contract:diff agree: the type of a schema without `type`, the values of a discriminator, and fields beside
+// a `$ref` that do not count.
 
 import { ofArrays, ofObjects } from './allowed-types.js'
 import type { Pointer, Problem } from './contract-error.js'

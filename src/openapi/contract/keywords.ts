@@ -142,7 +142,7 @@ export function contextIn({ of, isMap, isData }: Context, key: string, isItem = 
   return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
 }
 
-/** A copy of an object or array of a document with `change` applied to each member or item; its key may be an index. */
+/** A copy of an object or array of a document with `change` applied to each member or item. */
 export function mapMembers(
   value: object,
   context: Context,

@@ -37,7 +37,7 @@ export function contentFor<Each extends { readonly mediaType: string }>(
   return inRange.find((each) => !isRange(each.mediaType)) ?? inRange.sort(byWidth)[0]
 }
 
-/** The declaration for a response's `Content-Type`; without the header, the only one or the first that is JSON. */
+/** The declaration for a response's `Content-Type`; without the header, the only one or the first JSON. */
 export function responseContent<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   contentType: string | undefined,

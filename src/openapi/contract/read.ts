@@ -1,4 +1,4 @@
-// openapi.yaml -> Contract: reads the document, collects every problem in it, and returns the contract if there is none.
+// openapi.yaml -> Contract: reads the document and collects every problem in it.
 
 import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'

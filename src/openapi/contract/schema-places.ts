@@ -20,7 +20,7 @@ export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
   ])
 }
 
-/** The places of the outermost schemas of a part, such as those of an operation's parameters, and of what it refers to. */
+/** The places of the outermost schemas of a part, such as an operation, and of what it refers to. */
 export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   const found: Pointer[] = []
   const pending: { readonly at: Pointer; readonly context: Context }[] = [{ at: part, context: outermost }]

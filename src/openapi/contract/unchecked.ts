@@ -56,7 +56,7 @@ function ofRequired({ required, properties = {}, patternProperties, additionalPr
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }
 
-// References are resolved once, whatever schema they are reached from, and those of parameters are not followed.
+// References are resolved once, wherever they are reached from; those of parameters are not followed.
 function ofDynamicRef(
   document: object,
   { $dynamicRef: ref }: Schema,

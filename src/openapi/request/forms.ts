@@ -1,5 +1,6 @@
-// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and multipart/form-data (RFC 7578). Each
-// field is parsed as its schema and encoding declare, so that it can be validated like JSON.
+// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and
+// multipart/form-data (RFC 7578). Each field is parsed as its schema and encoding declare, so that it can be
+// validated like JSON.
 
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { ErrorObject } from 'ajv'

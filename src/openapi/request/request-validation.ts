@@ -1,5 +1,5 @@
-// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
-// dropped, and all violations of a request are reported at once.
+// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown
+// fields are errors, not dropped, and all violations of a request are reported at once.
 
 import type { IncomingMessage } from 'node:http'
 import type { ErrorObject, ValidateFunction } from 'ajv'
@@ -123,7 +123,7 @@ function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content 
 }
 
 /**
- * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
+ * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form; those of checkMediaType
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
@@ -156,7 +156,7 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
 }
 
 /**
- * Reports all violations of a request. Fastify's validation stops at the first invalid part, and sees only decoded text.
+ * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
  * @throws {RequestError} `invalid_request`, naming every violation
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {

@@ -41,14 +41,14 @@ function isOpen({
   return others === true || names.length === 0 || !isWhole
 }
 
-// The serializer would leave out the fields that an open schema allows without declaring them. It writes them as
-// JSON.stringify does, which throws for a bigint.
+// The serializer would leave out the fields that an open schema allows without declaring them. It writes them
+// as JSON.stringify does, which throws for a bigint.
 function withOtherFields(schema: Schema): Schema {
   const isOpen = schema.type === 'object' && schema.additionalProperties === undefined
   return isOpen ? { ...schema, additionalProperties: true } : schema
 }
 
-/** The number of schemas after inlining, and of references within each other; infinite if one is not supported. */
+/** The number of schemas after inlining, and of nested references; infinite if one is not supported. */
 interface Extent {
   readonly size: number
   readonly height: number

@@ -224,7 +224,8 @@ t.test('a $ref to a whole map is replaced by the map', async (t) => {
   t.match(read, { components: { schemas: { Owner: { properties } }, headers } })
 })
 
-// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643, section 4.2).
+// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643,
+// section 4.2).
 const example = {
   definitions: { base: {} },
   allOf: [{ $ref: '#/definitions/base' }],

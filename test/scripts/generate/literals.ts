@@ -1,5 +1,5 @@
-// The types of each schema in features.yaml take the bodies that the handler of its operation receives, and refuse
-// those that are refused for their type.
+// The types of each schema in features.yaml take the bodies that the handler of its operation receives, and
+// refuse those that are refused for their type.
 
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -14,7 +14,8 @@ import { readContract } from '../../../src/openapi/index.js'
 // Required, as generate does: an import takes a second.
 const ts: typeof import('typescript') = createRequire(import.meta.url)('typescript')
 
-// TypeScript has no conditions, and no types for all other names; openapi-typescript does not follow $dynamicRef.
+// TypeScript has no conditions, and no types for all other names; openapi-typescript does not follow
+// $dynamicRef.
 const unsaid =
   /^(patternProperties and|\$dynamicRef|dependentSchemas|if, then|a discriminator mapping to a schema that is no)/
 
