@@ -15,7 +15,7 @@ import {
   schemaKeywords,
 } from './keywords.js'
 import { pointerTo } from './pointer.js'
-import type { Node } from './reader.js'
+import { type Node, Reader } from './reader.js'
 import { isOpenApi30 } from './upgrade.js'
 
 /** A part of a document that describes a value, or nothing. */
@@ -39,11 +39,12 @@ export function withDecisions(document: object): {
   const decided: Problem[] = []
   let isChanged = false
   const isOld = isOpenApi30(document)
+  const reader = new Reader(document)
   const read = (value: unknown, part: Part): unknown => {
     const { at, context } = part
     if (context.isData || typeof value !== 'object' || value === null) return value
     const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
-    const own = decideMap(value, part, note) ?? decide(document, value as Node, part, isOld, note)
+    const own = decideMap(value, part, note) ?? decide(reader, value as Node, part, isOld, note)
     isChanged ||= own !== value
     return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
@@ -78,16 +79,10 @@ function decideMap(value: object, { at, context }: Part, note: (text: string) =>
   return context.of === 'responses' ? decideStatuses(value as Node, at, note) : value
 }
 
-function decide(
-  document: object,
-  node: Node,
-  part: Part,
-  isOld: boolean,
-  note: (text: string) => void,
-): Node {
+function decide(reader: Reader, node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
   if (typeof node.$ref === 'string') return withoutSiblings(node, part.context, isOld, note)
-  if (part.context.of === 'parameters') return decideParameter(document, node, note)
-  const { schema, ignored } = withMapping(document, node, pointerTo(part.at))
+  if (part.context.of === 'parameters') return decideParameter(reader, node, note)
+  const { schema, ignored } = withMapping(reader, node, pointerTo(part.at))
   for (const text of ignored) note(`${text}: it is ignored`)
   // A condition is true of any other value; so is what adds to a schema with a type.
   const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)

@@ -47,6 +47,7 @@ export class Reader {
   readonly #problems = new Map<string, Problem>()
   readonly #warnings = new Map<string, Problem>()
   readonly #checkedRefs = new Set<string>()
+  readonly #targets = new Map<string, unknown>()
   readonly #dereferenced = new Map<string, unknown>()
   #cycles = 0
   #at: Pointer = []
@@ -200,8 +201,9 @@ export class Reader {
   }
 
   #resolve(ref: string): unknown {
-    const target = resolvePointer(this.document, ref)
+    const target = this.#targets.get(ref) ?? resolvePointer(this.document, ref)
     if (target === undefined) this.problem(`cannot resolve $ref ${ref}`)
+    else this.#targets.set(ref, target)
     return target
   }
 }

@@ -5,7 +5,7 @@
 import { _, type Ajv, type Code, KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, schemasIn } from '../contract/keywords.js'
+import { type AnySchema, extendedBy, schemasIn } from '../contract/keywords.js'
 import type { Resolve } from './references.js'
 
 /** A property for which each alternative allows different values. */
@@ -248,12 +248,11 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
 // The values a schema allows for a property, by itself and its `allOf`: other parts of it may not apply.
 // Undefined for any.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
-  const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
-  const own = given && resolve(given)
-  if (own?.const !== undefined) return [own.const]
-  if (Array.isArray(own?.enum)) return own.enum
-  const parts = (schema.allOf as Schema[] | undefined) ?? []
-  return parts
-    .map((part) => allowedValues(resolve(part), property, resolve))
-    .find((each) => each !== undefined)
+  for (const { properties } of extendedBy(schema, resolve)) {
+    const given = (properties as Record<string, Schema> | undefined)?.[property]
+    const own = given && resolve(given)
+    if (own?.const !== undefined) return [own.const]
+    if (Array.isArray(own?.enum)) return own.enum
+  }
+  return undefined
 }
