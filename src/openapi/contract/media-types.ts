@@ -57,3 +57,8 @@ export function isUtf8(contentType: string): boolean {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   return /^(utf-?8|us-ascii)$/i.test(charset) // `utf8` is not registered, but common
 }
+
+/** The elements of a list with commas, such as the value of a header. */
+export function elementsOf(list: string): string[] {
+  return list.split(',').map((each) => each.trim())
+}

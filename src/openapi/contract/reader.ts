@@ -11,6 +11,14 @@ export interface Node {
   readonly [key: string]: unknown
 }
 
+/** What may be wrong with a part, the sentence about it last. */
+export type Faults = readonly (readonly [isFault: boolean, text: string])[]
+
+/** The sentences of those faults that a part has. */
+export function found(faults: Faults): string[] {
+  return faults.filter(([isFault]) => isFault).map(([, text]) => text)
+}
+
 /** A value as an object; anything else, such as the schema `true`, reads as empty. */
 export function nodeOf(value: unknown): Node {
   return typeof value === 'object' && value !== null ? (value as Node) : {}

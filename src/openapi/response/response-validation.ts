@@ -5,7 +5,7 @@
 import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
-import { responseContent } from '../contract/media-types.js'
+import { elementsOf, responseContent } from '../contract/media-types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
@@ -143,10 +143,6 @@ function headerCheck(
     lastValid = value
     return undefined
   }
-}
-
-function elementsOf(list: string): string[] {
-  return list.split(',').map((each) => each.trim())
 }
 
 function bodyCheck(
