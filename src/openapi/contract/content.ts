@@ -126,11 +126,8 @@ function alternativesOf(schema: Node): Node[] {
   return [...nodesOf(schema.anyOf), ...nodesOf(schema.oneOf)].filter(({ type }) => type !== 'null')
 }
 
-function readForm(
-  reader: Reader,
-  { place, mediaType, media }: Declared,
-  schema: Node,
-): Content | readonly string[] {
+function readForm(reader: Reader, declared: Declared, schema: Node): Content | readonly string[] {
+  const { place, mediaType, media } = declared
   const isMultipart = essence(mediaType) === 'multipart/form-data'
   const parts = partsOf(schema)
   const schemas = propertiesOf(reader, parts)

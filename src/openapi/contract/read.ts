@@ -49,17 +49,19 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
   checkDocument(reader, nodeOf(document).openapi)
-  const specificationText = JSON.stringify(specification)
-  checkReferences(reader, specificationText)
+  const contract = { document, text, specification, ...readDocument(reader) }
+  return { contract, problems: reader.problems }
+}
+
+function readDocument(reader: Reader): Omit<Contract, 'document' | 'text' | 'specification'> {
+  const specification = JSON.stringify(reader.document)
+  checkReferences(reader, specification)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const errors = reader.within(['components', 'schemas', 'ErrorCode'], () =>
     readErrorStatuses(reader, mounted),
   )
-  const contract: Contract = {
-    document,
-    text,
-    specification,
+  return {
     title: String(info.title),
     version: String(info.version),
     ...mounted,
@@ -70,9 +72,8 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     warnings: reader.warnings,
-    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specificationText),
+    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specification),
   }
-  return { contract, problems: reader.problems }
 }
 
 // With the version as written: that of the reader's document is upgraded.
