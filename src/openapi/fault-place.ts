@@ -3,7 +3,8 @@
 import type { Schema } from './contract/contract.js'
 import type { Pointer } from './contract/contract-error.js'
 import { isNode } from './contract/keywords.js'
-import { innerPlaces, outermostPlaces, valueAt } from './contract/schema-places.js'
+import { valueAt } from './contract/pointer.js'
+import { innerPlaces, outermostPlaces } from './contract/schema-places.js'
 
 /**
  * The place of the innermost schema that does not compile by itself, below a part of the document.

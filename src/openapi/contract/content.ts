@@ -82,8 +82,11 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
 // Only the length of bytes can be validated, and only for a single media type: validators are found by type,
 // which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
-const assertionKeywords =
-  /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|m(in|ax|ultiple).*)$|items|properties|required/i
+const assertionKeywords = new RegExp(
+  '^(const|enum|pattern|anyOf|oneOf|not|if|\\$ref|contentEncoding|m(in|ax|ultiple).*)$' +
+    '|items|properties|required',
+  'i',
+)
 
 function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined

@@ -6,9 +6,11 @@ export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head',
 // JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
-  ...`handler handlers Handler Handlers notImplemented undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
-  false finally for function if implements import in instanceof interface let new null package private protected public
-  return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
+  ...['handler', 'handlers', 'Handler', 'Handlers', 'notImplemented', 'undefined', 'globalThis', 'arguments'],
+  ...`await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private
+  protected public return static super switch this throw true try typeof var void while with
+  yield`.split(/\s+/),
 ])
 
 /**

@@ -89,7 +89,8 @@ function checkDocument(reader: Reader, version: unknown): void {
   if (!dialects.includes(String(dialect)))
     reader.within(['jsonSchemaDialect'], () =>
       reader.problem(
-        `jsonSchemaDialect ${shownValue(dialect)} is not supported: use the default dialect of OpenAPI 3.1`,
+        `jsonSchemaDialect ${shownValue(dialect)} is not supported: ` +
+          'use the default dialect of OpenAPI 3.1',
       ),
     )
 }

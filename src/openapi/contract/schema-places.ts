@@ -3,12 +3,7 @@
 import type { Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
 import { type Context, contextIn, isNode, outermost, subschemasOf } from './keywords.js'
-import { pointerKeys } from './pointer.js'
-
-/** A part of a document. */
-export function valueAt(document: object, at: Pointer): unknown {
-  return at.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document)
-}
+import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
 export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {

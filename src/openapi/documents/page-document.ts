@@ -4,9 +4,8 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'
+import type { Node } from '../contract/reader.js'
 import { ownServer } from './contract-files.js'
-
-type Node = Readonly<Record<string, unknown>>
 
 /** Returns the contract's document, adapted to the page, as JSON. */
 export function pageDocument(contract: Contract): string {

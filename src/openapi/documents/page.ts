@@ -58,7 +58,9 @@ function page({ title }: Contract): string {
 </head>
 <body>
 <a id="skip" href="#documentation">Skip to the first request</a>
-<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows a response.</p>
+<p id="rounding" role="status" hidden>
+This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
+</p>
 <div id="documentation">
 <p class="loading">Loading the reference, which needs JavaScript. The OpenAPI document is at
 <a href="openapi.yaml">openapi.yaml</a>.</p>

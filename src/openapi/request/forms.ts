@@ -111,11 +111,7 @@ function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
   if (boundary === null) throw malformed('its Content-Type names no boundary')
   const name = boundary[1] ?? boundary[2] ?? ''
-  const options = {
-    boundary: name,
-    maxParts: partsMax,
-    maxFileSize: bytes.length,
-  }
+  const options = { boundary: name, maxParts: partsMax, maxFileSize: bytes.length }
   try {
     return [...parseMultipart(withoutPreamble(bytes, name), options)].map(entryOfPart)
   } catch (error) {

@@ -7,9 +7,10 @@ import type { FastifyRequest } from 'fastify'
 import { requestPath } from '../../lib/request-path.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
+import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
-import { errorAt, pointerTo } from '../schemas/messages.js'
+import { errorAt } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
 import { parametersSchema } from './request-schemas.js'
 import { type CompileValidator, noteErrors, type RequestPart } from './request-validation.js'
@@ -162,7 +163,7 @@ function absentValue({ form, required, schema }: StyledParameter): unknown {
 // With its parent: the validator replaces numbers by exact ones there.
 function errorsOf(validate: ValidateFunction, name: string, values: Values): ErrorObject[] {
   const parent = { parentData: values, parentDataProperty: name, rootData: values }
-  const isValid = validate(values[name], { ...parent, instancePath: pointerTo([name]), dynamicAnchors: {} })
+  const isValid = validate(values[name], { ...parent, instancePath: jsonPointer([name]), dynamicAnchors: {} })
   return isValid ? [] : (validate.errors ?? [])
 }
 

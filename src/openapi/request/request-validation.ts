@@ -10,11 +10,12 @@ import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isSafe } from '../contract/names.js'
 import { isExplodedObject } from '../contract/parameters.js'
+import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations, pointerTo } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -195,7 +196,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => pointerTo([name]))
+    .map(({ name }) => jsonPointer([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }

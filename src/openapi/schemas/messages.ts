@@ -2,6 +2,8 @@
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
+import type { Pointer } from '../contract/contract-error.js'
+import { jsonPointer } from '../contract/pointer.js'
 import type { DistinguishingProperty } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 import { formats } from './formats.js'
@@ -57,13 +59,8 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
 }
 
 /** An Ajv error for a problem that no schema reports. */
-export function errorAt(path: readonly (string | number)[], message: string): ErrorObject {
-  return { instancePath: pointerTo(path), schemaPath: '', keyword: 'own', params: {}, message }
-}
-
-/** A path as a JSON Pointer (RFC 6901). */
-export function pointerTo(path: readonly (string | number)[]): string {
-  return path.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+export function errorAt(path: Pointer, message: string): ErrorObject {
+  return { instancePath: jsonPointer(path), schemaPath: '', keyword: 'own', params: {}, message }
 }
 
 /** The sentences as one message, the first 20 of them. */
