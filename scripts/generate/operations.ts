@@ -133,7 +133,8 @@ function bodyType({ id, body }: Operation, notation: Notation): string {
 
 /** The type of a request body of one media type. @param bytes the type of a file */
 export function requestType(id: string, content: Content, notation: Notation, bytes = 'Uint8Array'): string {
-  const declared = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
+  const body = `NonNullable<operations[${quote(id)}]['requestBody']>`
+  const declared = `${body}['content'][${quote(content.mediaType)}]`
   const type = namedType(content, notation) ?? declared
   return contentType(content, notation.hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
 }
