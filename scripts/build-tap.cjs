@@ -1,5 +1,6 @@
-// Builds tap's Test class without the plugins that .taprc excludes. tap does so itself at the first run, but the test files of that
-// run still load the excluded plugins, the TypeScript compiler among them, and take four times as long.
+// Builds tap's Test class without the plugins that .taprc excludes. tap does so itself at the first run, but
+// the test files of that run still load the excluded plugins, the TypeScript compiler among them, and take
+// four times as long.
 
 const { execFileSync } = require('node:child_process')
 const { readFileSync } = require('node:fs')

@@ -1,5 +1,5 @@
-// Checks the Node version and that the dependencies are installed. The syntax is old on purpose: an old Node must be able to parse
-// this file to print its message.
+// Checks the Node version and that the dependencies are installed. The syntax is old on purpose: an old Node
+// must be able to parse this file to print its message.
 'use strict'
 
 const { engines } = require('../package.json')

@@ -96,8 +96,7 @@ function withNewName(text: string, file: string, document: string): string {
 }
 
 // The files that generate makes from the document in an empty project. Errors name the files as they were
-// given,
-// warnings as they are in the project from now on.
+// given, warnings as they are in the project from now on.
 function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
   return inTemporaryDirectory(async (stage) => {
     const renamed = (text: string, nameOf: (from: string, place: string) => string) =>

@@ -10,9 +10,9 @@ import { adopt, changesOf } from './adopt.js'
 
 const usage = `Usage: npm run adopt -- [--force] DOCUMENT
 
-Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0 or 3.1, and the files it refers to; removes the animals' handlers, SQL,
-commands, load scripts and tests; and runs generate. Each operation then responds with 501 until its handler is
-implemented. If npm run generate would reject DOCUMENT, nothing is changed.
+Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0 or 3.1, and the files it refers to; removes the animals'
+handlers, SQL, commands, load scripts and tests; and runs generate. Each operation then responds with 501
+until its handler is implemented. If npm run generate would reject DOCUMENT, nothing is changed.
 
   --force  run even with uncommitted changes in git, which may be lost
   --help   this

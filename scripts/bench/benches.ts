@@ -192,8 +192,11 @@ export const overload: Bench = {
     try {
       const lines: string[][] = []
       for (const load of overloads) lines.push(...(await overloadWith(environment, port, load)))
-      const heading = `The capacity is measured closed-loop with ${defaultConnections} connections. ${overloadFactor} times the capacity is offered open-loop on ${connectionCounts.map(formatInteger).join(' and ')} connections:
-a request that is due while all connections are busy is not sent. Latencies are measured from the sending of a request to the end of its response.`
+      const counts = connectionCounts.map(formatInteger).join(' and ')
+      const heading = `The capacity is measured closed-loop with ${defaultConnections} connections.
+${overloadFactor} times the capacity is offered open-loop on ${counts} connections:
+a request that is due while all connections are busy is not sent. Latencies are measured from the sending of a
+request to the end of its response.`
       const columns = ['offered/s', 'sent/s', 'served/s', 'served p50 ms', 'p99 ms', 'refused/s (503)']
       return { text: `${heading}\n\n${table(['', ...columns, 'refused p50 ms', 'p99 ms', 'other'], lines)}` }
     } finally {

@@ -36,9 +36,9 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
   --out           folder for the results; default scripts/bench/results
   --help          print this help
 
-The first run installs and builds the baselines. Those in Go and Rust are skipped if \`go\` or \`cargo\` is missing. On Linux
-x64, the service and the baselines of Node run on the Node of the image, which is installed too; \`this-node\` is the
-service on the Node that runs the bench.
+The first run installs and builds the baselines. Those in Go and Rust are skipped if \`go\` or \`cargo\` is
+missing. On Linux x64, the service and the baselines of Node run on the Node of the image, which is
+installed too; \`this-node\` is the service on the Node that runs the bench.
 
 Examples:
   npm run bench -- --quick --only fastify-pg --loads get,create

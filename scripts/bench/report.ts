@@ -21,7 +21,8 @@ export function comparisonTables(comparison: Comparison): string {
       return `### ${title}\n\n${loadTable(own, subjects)}`
     }),
     '### Ratios\n',
-    `${subjects[0]?.title}, relative to each of the others: median of the rounds (minimum to maximum). A missed goal is shown.\n`,
+    `${subjects[0]?.title}, relative to each of the others: median of the rounds (minimum to maximum). ` +
+      'A missed goal is shown.\n',
     ratioTable(comparison),
   ].join('\n')
 }

@@ -1,5 +1,6 @@
-// Watches the project's files and reports edits in bursts. chokidar watches folders rather than inodes, so it sees editors that write
-// a new file and rename it. On Linux, the recursive fs.watch of Node 20 misses files in folders created while it scans them.
+// Watches the project's files and reports edits in bursts. chokidar watches folders rather than inodes, so it
+// sees editors that write a new file and rename it. On Linux, the recursive fs.watch of Node 20 misses files
+// in folders created while it scans them.
 
 import { once } from 'node:events'
 import type { Dirent } from 'node:fs'
@@ -15,7 +16,10 @@ const folders = ['src', 'scripts', 'test']
 const others = ['deploy', 'dist', 'docs', 'generated', 'node_modules']
 const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|docker-compose\.yml)$/
 
-/** Yields each burst of edits, as paths relative to the root. The first burst is empty and means that the watcher is ready. */
+/**
+ * Yields each burst of edits, as paths relative to the root. The first burst is empty and means that the
+ * watcher is ready.
+ */
 export async function* watchProject(root: string): AsyncGenerator<readonly string[]> {
   const edits = new Set<string>()
   const newFolders = new Set<string>()
@@ -61,7 +65,10 @@ function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-/** Whether a file (its path relative to the root) may be part of the contract, which may be in any other folder. */
+/**
+ * Whether a file (its path relative to the root) may be part of the contract, which may be in any other
+ * folder.
+ */
 export function isContractFile(file: string): boolean {
   if ([...folders, ...others].includes(topOf(file))) return false
   return /\.(yaml|yml|json)$/.test(file) && !projectFiles.test(file)

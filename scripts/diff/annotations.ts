@@ -1,4 +1,5 @@
-// Formats changes as GitHub workflow commands, which GitHub shows as annotations at the lines of a pull request.
+// Formats changes as GitHub workflow commands, which GitHub shows as annotations at the lines of a pull
+// request.
 
 import type { Change, Path } from './comparison.js'
 import { summaryOf } from './report.js'
@@ -13,8 +14,8 @@ export interface Source {
 }
 
 /**
- * An annotation for each change: an error for a breaking change, or a warning if there is a new major version,
- * and a notice for any other. If the version was not raised far enough, an error is added.
+ * An annotation for each change: an error for a breaking change, or a warning if there is a new major
+ * version, and a notice for any other. If the version was not raised far enough, an error is added.
  */
 export function toGithub(
   { file, locate }: Source,
@@ -37,7 +38,8 @@ export function toGithub(
   return [...lines, command('error', ['info', 'version'], 'Version', summaryOf(changes, version))].join('')
 }
 
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions, escaped as in GitHub's actions/toolkit.
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions, escaped as in GitHub's
+// actions/toolkit.
 function escapeMessage(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

@@ -11,8 +11,8 @@ import { diffSince } from './since.js'
 
 const usage = `Usage: npm run contract:diff -- [--format FORMAT | --json] <git ref>
 
-Compares openapi.yaml at the git ref with the working tree: prints a line for each change, and the version that the
-changes require.
+Compares openapi.yaml at the git ref with the working tree: prints a line for each change, and the version
+that the changes require.
 
   breaking  may break an existing client; requires a new major version
   minor     backward-compatible: an addition or a relaxed limit
@@ -28,8 +28,8 @@ Examples:
   npm run contract:diff -- origin/main      changes of this branch
   npm run --silent contract:diff -- --json v1.0.0 | jq .bump
 
-Exit codes: 0 the version is enough, 1 it is not: the changes require a higher info.version, or for breaking ones a new
-path of the servers, 2 wrong usage or an error.
+Exit codes: 0 the version is enough, 1 it is not: the changes require a higher info.version, or for breaking
+ones a new path of the servers, 2 wrong usage or an error.
 `
 
 async function main(): Promise<number> {

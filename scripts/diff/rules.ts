@@ -23,7 +23,9 @@ export function isFilledIn({ direction, after }: Spot): boolean {
   return direction === 'request' && after.default !== undefined
 }
 
-/** Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of the others. */
+/**
+ * Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of the others.
+ */
 export function compareKeys(
   spot: Spot,
   whereOf: (key: string) => string,

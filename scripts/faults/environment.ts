@@ -123,7 +123,8 @@ export class Environment {
 }
 
 function summaryOf({ acknowledged, found, lost, unknown, unknownStored, duplicates }: Balance): string {
-  return `acknowledged ${acknowledged}, found ${found}, lost ${lost}; unknown ${unknown}, of which stored ${unknownStored}; duplicates ${duplicates}`
+  const ofUnknown = `unknown ${unknown}, of which stored ${unknownStored}`
+  return `acknowledged ${acknowledged}, found ${found}, lost ${lost}; ${ofUnknown}; duplicates ${duplicates}`
 }
 
 function violationsOf({ lost, duplicates }: Balance): string[] {

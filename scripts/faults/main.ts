@@ -33,8 +33,9 @@ import {
 
 const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
-Starts services, PostgreSQL, and Redis and PgBouncer if installed. Kills, freezes and replaces them under load for about five minutes, and
-reports the outcome of every request. Other processes on this machine are not affected.
+Starts services, PostgreSQL, and Redis and PgBouncer if installed. Kills, freezes and replaces them under
+load for about five minutes, and reports the outcome of every request. Other processes on this machine are
+not affected.
 
   --only  only these scenarios, as listed below
   --help  show this help

@@ -134,7 +134,8 @@ export async function startServer(
   const kill = async () => {
     await sql.end({ timeout: 0 })
     await killProcess(child)
-    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL') // stopped, they do not notice the postmaster's exit
+    // Stopped, they do not notice the postmaster's exit.
+    for (const pid of frozen.splice(0)) process.kill(pid, 'SIGKILL')
   }
   return { host, port, sql, freeze, thaw, kill }
 }

@@ -19,7 +19,8 @@ export function toPage(features: readonly Feature[], results: readonly Result[])
     return `\n## ${area}\n\n| feature | section | result |\n|---|---|---|\n${rows.join('')}`
   })
   const refused = results.filter((each) => each.refused !== undefined).length
-  return `${head}\n${features.length} features: ${features.length - refused} work, ${refused} are refused.\n${tables.join('')}`
+  const counts = `${features.length} features: ${features.length - refused} work, ${refused} are refused.`
+  return `${head}\n${counts}\n${tables.join('')}`
 }
 
 function row({ feature, section }: Feature, result: Result | undefined): string {

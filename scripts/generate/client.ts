@@ -337,7 +337,8 @@ const placing = ['allOf', 'anyOf', 'oneOf', 'properties', 'patternProperties', '
 
 type Ref = `#/${string}`
 
-// The references in a schema and in their targets that are not known yet, by the keywords that openapi-typescript reads.
+// The references in a schema and in their targets that are not known yet, by the keywords that
+// openapi-typescript reads.
 function refsReached(document: object, schema: unknown, known: ReadonlyMap<string, unknown>): Set<Ref> {
   const refsIn = (value: unknown) => {
     const schemas = schemasIn(nodeOf(value), ({ keyword }) => placing.includes(keyword))

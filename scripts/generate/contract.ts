@@ -22,7 +22,10 @@ export interface Checked {
   readonly warnings: readonly string[]
 }
 
-/** Builds the server of a contract, and returns the problems that its stubs would cause once they are implemented. */
+/**
+ * Builds the server of a contract, and returns the problems that its stubs would cause once they are
+ * implemented.
+ */
 export type CheckServer = (contract: Contract) => Promise<readonly Problem[]>
 
 /**

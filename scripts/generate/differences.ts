@@ -45,8 +45,8 @@ export interface Findings extends Checked {
 
 /**
  * Compares the project in a folder with its contract, and writes nothing.
- * @param isAdopted treats operations without a handler like stubs: what the server does not support in them is a warning. Otherwise
- * a new operation must be fully supported.
+ * @param isAdopted treats operations without a handler like stubs: what the server does not support in them
+ * is a warning. Otherwise a new operation must be fully supported.
  * @throws {ContractError} with every problem of the contract, a line each
  */
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {

@@ -1,4 +1,5 @@
-// generated/handlers.ts, the map of all handlers, which does not compile if a module is missing; and the stub of a new handler.
+// generated/handlers.ts, the map of all handlers, which does not compile if a module is missing; and the stub
+// of a new handler.
 
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { header } from './header.js'
@@ -27,7 +28,10 @@ export function isStubText(text: string): boolean {
   return /^export const \S+ = notImplemented\(/m.test(text)
 }
 
-/** Whether a module's handler is a function that declares its responses: only then does the compiler refuse any other field or header. */
+/**
+ * Whether a module's handler is a function that declares its responses: only then does the compiler refuse
+ * any other field or header.
+ */
 export function declaresResponses(text: string, name: string): boolean {
   const isFunction = new RegExp(`^export (async )?function ${name.replaceAll('$', '\\$&')}\\(`, 'm').test(
     text,
@@ -40,8 +44,8 @@ export function generateStub({ name, method, path, summary }: Operation): string
   const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')
   return `import { notImplemented } from './handler.js'
 
-// To implement it, replace the constant by a function, with these types of './handler.js':
-// export async function ${name}(request: Request<'${name}'>, context: Context): Promise<Response<'${name}'>> { … }
+// To implement it, replace the constant by a function, with these types of './handler.js': export async
+// function ${name}(request: Request<'${name}'>, context: Context): Promise<Response<'${name}'>> { … }
 
 /** ${title}. */
 export const ${name} = notImplemented('${name}')

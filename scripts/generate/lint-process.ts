@@ -1,5 +1,5 @@
-// Lints a document in its own process: a large one in parallel to reading it, which takes as long; one with long
-// chains of references on a larger stack.
+// Lints a document in its own process: a large one in parallel to reading it, which takes as long; one with
+// long chains of references on a larger stack.
 
 import { ContractError } from '../../src/openapi/index.js'
 import { type LintResult, lintFile } from './lint.js'

@@ -122,12 +122,14 @@ function severityOf({
   const fields = fieldsOf(pointer)
   if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
-  if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off' // the server adds it
+  // The server adds it.
+  if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off'
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
   if (ruleId === 'no-unresolved-refs' && fields.some((field) => dataFields.has(field))) return 'warn'
   if (ruleId !== 'struct') return severity
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
-  if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off' // supported without a type
+  // Supported without a type.
+  if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity

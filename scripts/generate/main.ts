@@ -13,8 +13,8 @@ import { toJson, toText } from './report.js'
 
 const usage = `Usage: npm run generate [-- [--check] [--json]]
 
-Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A handler
-that exists is never touched.
+Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A
+handler that exists is never touched.
 
   --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, and each operation
            past its sunset
@@ -26,7 +26,8 @@ Examples:
   npm run --silent generate -- --check
   npm run --silent generate -- --check --json | jq -r '.files[].file'
 
-Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something, 2 wrong usage.
+Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something,
+2 wrong usage.
 `
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,5 +1,6 @@
-// generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's operations, a parameter with a
-// default is required, and the response is a union of the declared statuses, each with its headers and body.
+// generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's
+// operations, a parameter with a default is required, and the response is a union of the declared statuses,
+// each with its headers and body.
 
 import {
   type Content,
@@ -132,7 +133,8 @@ function bodyType({ id, body }: Operation, notation: Notation): string {
 
 /** The type of a request body of one media type. @param bytes the type of a file */
 export function requestType(id: string, content: Content, notation: Notation, bytes = 'Uint8Array'): string {
-  const declared = `NonNullable<operations[${quote(id)}]['requestBody']>['content'][${quote(content.mediaType)}]`
+  const body = `NonNullable<operations[${quote(id)}]['requestBody']>`
+  const declared = `${body}['content'][${quote(content.mediaType)}]`
   const type = namedType(content, notation) ?? declared
   return contentType(content, notation.hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
 }
@@ -145,7 +147,8 @@ function contentType({ kind, types, fields = new Map() }: Content, type: string,
   return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
-// The response of a status: its own, then that of its class, then `default`, which is only for errors if a success is declared.
+// The response of a status: its own, then that of its class, then `default`, which is only for errors if a
+// success is declared.
 function statusTypes({ responses }: Operation): [response: Response, status: string][] {
   const all = [...responses.values()]
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
@@ -173,8 +176,8 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// One type per media type; the one used without a `Content-Type` does not require the header. All media types of bytes share a type, so
-// that a handler can choose among them.
+// One type per media type; the one used without a `Content-Type` does not require the header. All media types
+// of bytes share a type, so that a handler can choose among them.
 function answerTypes(
   { id }: Operation,
   { key, headers, contents }: Response,
@@ -210,7 +213,7 @@ function answerTypes(
   })
 }
 
-// Undeclared headers are `undefined` rather than omitted: TypeScript only rejects excess properties in literals.
+// Undeclared headers are `undefined`, not omitted: TypeScript rejects excess properties only in literals.
 function headersType(names: readonly string[], isRequired: boolean): string {
   if (names.length === 0) return '; headers?: undefined'
   return `; headers${isRequired ? '' : '?'}: { ${names.join('; ')} }`

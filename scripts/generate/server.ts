@@ -13,7 +13,8 @@ import {
 import { buildServer } from '../lib/server.js'
 
 /**
- * Builds the routes and validators of every operation, implemented or not, without listening or using a database.
+ * Builds the routes and validators of every operation, implemented or not, without listening or using a
+ * database.
  * @returns the problems that stubs would cause once they are implemented
  * @throws {ContractError} if startup would fail
  */

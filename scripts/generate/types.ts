@@ -344,8 +344,8 @@ function withOneOf({
   return { ...schema, allOf: [...nodesOf(schema.allOf), { oneOf: anyOf }] }
 }
 
-// A schema of objects whose type has every property that it requires and allows: those that it does not declare,
-// too.
+// A schema of objects whose type has every property that it requires and allows: those that it does not
+// declare, too.
 function whole(schema: Readonly<Record<string, unknown>>): object {
   const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
     schema

@@ -16,8 +16,9 @@ import { folderOf, generators, missing, type Step } from './generators.js'
 
 const usage = `Usage: npm run generated-clients [-- --jar FILE] [--only WORD] [--verbose]
 
-Generates clients from openapi.yaml with the installed generators, in a temporary directory, and runs a session with each: list, next
-page, create, read, 400, 401, 404, 429, and responses of a future version. Maven, pip, npm and cargo may need a network; Go does not.
+Generates clients from openapi.yaml with the installed generators, in a temporary directory, and runs a
+session with each: list, next page, create, read, 400, 401, 404, 429, and responses of a future version.
+Maven, pip, npm and cargo may need a network; Go does not.
 
   --jar FILE    openapi-generator-cli, version 7
   --only WORD   only generators whose name contains WORD

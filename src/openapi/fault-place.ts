@@ -3,16 +3,21 @@
 import type { Schema } from './contract/contract.js'
 import type { Pointer } from './contract/contract-error.js'
 import { isNode } from './contract/keywords.js'
-import { innerPlaces, outermostPlaces, valueAt } from './contract/schema-places.js'
+import { valueAt } from './contract/pointer.js'
+import { innerPlaces, outermostPlaces } from './contract/schema-places.js'
 
 /**
  * The place of the innermost schema that does not compile by itself, below a part of the document.
- * @param fails whether a schema does not compile
+ * @param fails whether a schema of the document does not compile
  */
-export function placeOfFault(document: object, part: Pointer, fails: (schema: Schema) => boolean): Pointer {
+export function placeOfFault(
+  document: object,
+  part: Pointer,
+  fails: (document: object, schema: Schema) => boolean,
+): Pointer {
   const isFaulty = (at: Pointer) => {
     const schema = valueAt(document, at)
-    return isNode(schema) && fails(schema)
+    return isNode(schema) && fails(document, schema)
   }
   const seen = new Set<string>()
   let place = part

@@ -1,4 +1,5 @@
-// The engine's only door: an OpenAPI document in, validated and typed routes on a Fastify instance out. README.md is its page.
+// The engine's only door: an OpenAPI document in, validated and typed routes on a Fastify instance out.
+// README.md is its page.
 
 export type {
   Content,

@@ -1,6 +1,6 @@
-// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the options that
-// routeOptions returns. Read them for the life of a request. Whatever the contract or the handlers lack is collected, and stops
-// the startup.
+// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the
+// options that routeOptions returns. Read them for the life of a request. Whatever the contract or the
+// handlers lack is collected, and stops the startup.
 
 import type {
   FastifyInstance,
@@ -62,7 +62,7 @@ type Shared<Resource> = MountParts<Resource> &
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
- * @throws {ContractError} here or when the server is ready: an operation has no handler, or what it declares cannot be served
+ * @throws {ContractError} here or when the server is ready: an operation has no handler or cannot be served
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   await app.register(async (scope) => {
@@ -85,8 +85,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
   })
 }
 
-// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed because glue warns of a
-// type without a parser.
+// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
+// because glue warns of a type without a parser.
 function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
   const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
   app.removeAllContentTypeParsers()
@@ -149,26 +149,18 @@ function implemented<Resource>(
   shared: Shared<Resource>,
 ) {
   const { contract, compile } = shared
-  const checkSunset = sunsetCheck(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
   const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, contract.prefix, compile),
   )
+  const checkType: Check = (request) => checkMediaType(request, operation)
+  const parse: Check = (request) => parseBody(request, operation)
   return {
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
-
-    onRequest: [
-      ...first,
-      ...(checkSunset ? [hook(checkSunset)] : []),
-      hook((request) => checkMediaType(request, operation)),
-    ],
-    preValidation: [
-      ...renamePathParameters(operation),
-      hook((request) => parseBody(request, operation)),
-      ...(readParameters ? [hook(readParameters)] : []),
-    ],
+    onRequest: [...first, ...hooks(sunsetCheck(operation), checkType)],
+    preValidation: hooks(renamePathParameters(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     handler: createRouteHandler(operation, handler, responseCheck, response === undefined, shared),
   }
@@ -215,16 +207,16 @@ function collect<Result>(
     }
     return undefined
   }
+}
 
-  // By a new compiler: one that has reported an invalid default does not report it again. A ContractError is
-  // about a schema that this one refers to.
-  function fails(schema: AnySchema): boolean {
-    try {
-      createValidatorCompiler(contract.specification)(schema, 'body')
-      return false
-    } catch (error) {
-      return !(error instanceof ContractError)
-    }
+// By a new compiler: one that has reported an invalid default does not report it again. A ContractError is
+// about a schema that this one refers to.
+function fails(document: object, schema: AnySchema): boolean {
+  try {
+    createValidatorCompiler(document)(schema, 'body')
+    return false
+  } catch (error) {
+    return !(error instanceof ContractError)
   }
 }
 
@@ -238,8 +230,14 @@ function headersHook(headers: Readonly<Record<string, string>>): onRequestHookHa
   }
 }
 
+type Check = (request: FastifyRequest) => MaybePromise<void>
+
+function hooks(...checks: readonly (Check | undefined)[]): onRequestHookHandler[] {
+  return checks.filter((each) => each !== undefined).map(hook)
+}
+
 // A check as a hook. An async hook would cost several microtasks.
-function hook(check: (request: FastifyRequest) => MaybePromise<void>): onRequestHookHandler {
+function hook(check: Check): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
 }
 
@@ -248,30 +246,29 @@ function isDeclared(method: string, path: string, { operations }: Contract): boo
 }
 
 // The router cannot use every name of the contract: these path parameters get their own names back.
-function renamePathParameters({ parameters }: Operation): onRequestHookHandler[] {
+function renamePathParameters({ parameters }: Operation): Check | undefined {
   const names = parameters
     .filter((each) => each.in === 'path')
     .map(({ name }) => [name, routeName(name)] as const)
     .filter(([name, inRoute]) => inRoute !== name)
-  if (names.length === 0) return []
-  const rename = ({ params }: FastifyRequest) => {
+  if (names.length === 0) return undefined
+  return ({ params }) => {
     const values = params as Record<string, unknown>
     for (const [name, inRoute] of names) {
       values[name] = values[inRoute]
       delete values[inRoute]
     }
   }
-  return [hook(rename)]
 }
 
-// The compiler has checked that each handler takes what its operation declares; validation ensures that the request is that.
+// The compiler has checked that each handler takes what its operation declares; validation ensures it.
 function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<Resource>): AnyHandler {
   const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
   if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
   return handler
 }
 
-// An operation whose requirements the server cannot check responds 501; with a handler, it is a problem that stops the startup.
+// If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
 function securityCheck<Resource>(
   operation: Operation,
   unmet: string | undefined,

@@ -1,5 +1,5 @@
-// Express 5 with comparable features from popular packages: express-openapi-validator (requests, responses and API keys, from the
-// same contract), express-rate-limit (per minute and per day), helmet, pino-http.
+// Express 5 with comparable features from popular packages: express-openapi-validator (requests, responses
+// and API keys, from the same contract), express-rate-limit (per minute and per day), helmet, pino-http.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

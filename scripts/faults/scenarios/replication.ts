@@ -48,7 +48,10 @@ export function failOver(environment: Environment, fault: Fault): Promise<Report
   })
 }
 
-/** Kills or freezes a standby that requests read from. No create may notice, and the primary takes over the reads. */
+/**
+ * Kills or freezes a standby that requests read from. No create may notice, and the primary takes over the
+ * reads.
+ */
 export function loseStandby(environment: Environment, fault: Fault): Promise<Report> {
   const title = `a PostgreSQL standby that requests read from ${past[fault]}`
   return withReplication(environment, false, ({ primary, standby }, key) => {
@@ -120,7 +123,9 @@ export function stallCommits(environment: Environment, forMs: number): Promise<R
   })
 }
 
-/** Replaces the certificate of PostgreSQL by an expired one and by a foreign one, and each time puts it right. */
+/**
+ * Replaces the certificate of PostgreSQL by an expired one and by a foreign one, and each time puts it right.
+ */
 export function replaceCertificate(environment: Environment): Promise<Report> {
   const title = 'the certificate of PostgreSQL expired, and replaced by one of another authority'
   return withReplication(environment, false, async ({ primary }, key) => {

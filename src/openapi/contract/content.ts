@@ -4,8 +4,8 @@
 import { typesOf, unionOf } from './allowed-types.js'
 import type { Content, Field, Schema } from './contract.js'
 import { partsOf, type Subschema, subschemasOf } from './keywords.js'
-import { essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
-import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
+import { elementsOf, essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
+import { type Faults, found, type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
 interface Declared {
   /** `POST /pets: the request body`. */
@@ -82,8 +82,11 @@ function readText(mediaType: string, schema: Node | undefined, isBody: boolean):
 // Only the length of bytes can be validated, and only for a single media type: validators are found by type,
 // which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
-const assertionKeywords =
-  /^(const|enum|pattern|anyOf|oneOf|not|if|\$ref|contentEncoding|m(in|ax|ultiple).*)$|items|properties|required/i
+const assertionKeywords = new RegExp(
+  '^(const|enum|pattern|anyOf|oneOf|not|if|\\$ref|contentEncoding|m(in|ax|ultiple).*)$' +
+    '|items|properties|required',
+  'i',
+)
 
 function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
@@ -126,46 +129,63 @@ function alternativesOf(schema: Node): Node[] {
   return [...nodesOf(schema.anyOf), ...nodesOf(schema.oneOf)].filter(({ type }) => type !== 'null')
 }
 
-function readForm(
-  reader: Reader,
-  { place, mediaType, media }: Declared,
-  schema: Node,
-): Content | readonly string[] {
+function readForm(reader: Reader, declared: Declared, schema: Node): Content | readonly string[] {
+  const { place, mediaType, media } = declared
   const isMultipart = essence(mediaType) === 'multipart/form-data'
   const parts = partsOf(schema)
+  const schemas = propertiesOf(reader, parts)
   const encodings = reader.node(media.encoding)
-  const problems: string[] = []
-  const problem = (text: string) => problems.push(`${place} ${mediaType}: ${text}`)
-  if (typesOf(schema)?.join() !== 'object') problem('the schema of a form must have type: object')
-  if (parts.some((each) => each.patternProperties !== undefined))
-    problem('patternProperties are not supported in a form')
+  const unknown = Object.keys(encodings).filter((name) => !schemas.has(name))
+  const problems = [
+    ...found(formFaults(schema, parts)),
+    ...unknown.map((name) => `encoding.${name} is not a property of the schema`),
+  ]
+  const fields = new Map<string, Field>()
+  for (const [name, each] of schemas) {
+    const encoding = Object.hasOwn(encodings, name) ? encodings[name] : undefined
+    const field = readField(each, reader.node(encoding), isMultipart)
+    if (typeof field === 'string') problems.push(`the field ${name} ${field}`)
+    else fields.set(name, field)
+  }
+  const additionalField = readOthers(parts, isMultipart)
+  if (typeof additionalField === 'string') problems.push(additionalField)
+  else if (problems.length === 0)
+    return {
+      mediaType,
+      kind: isMultipart ? 'multipart' : 'form',
+      schema: media.schema as Schema,
+      fields,
+      additionalField,
+    }
+  return problems.map((text) => `${place} ${mediaType}: ${text}`)
+}
+
+function formFaults(schema: Node, parts: readonly Node[]): Faults {
+  const isPatterned = parts.some((each) => each.patternProperties !== undefined)
+  return [
+    [typesOf(schema)?.join() !== 'object', 'the schema of a form must have type: object'],
+    [isPatterned, 'patternProperties are not supported in a form'],
+  ]
+}
+
+function propertiesOf(reader: Reader, parts: readonly Node[]): ReadonlyMap<string, readonly Node[]> {
   const schemas = new Map<string, Node[]>()
   for (const [name, each] of parts.flatMap((part) => Object.entries(reader.node(part.properties)))) {
     schemas.set(name, [...(schemas.get(name) ?? []), nodeOf(each)])
   }
-  for (const name of Object.keys(encodings))
-    if (!schemas.has(name)) problem(`encoding.${name} is not a property of the schema`)
-  const read = (place: string, each: Node[], encoding: unknown) => {
-    const field = readField(each, reader.node(encoding), isMultipart)
-    if (typeof field !== 'string') return field
-    problem(`${place} ${field}`)
-    return plainField
-  }
-  const fields = new Map(
-    [...schemas].map(([name, each]) => {
-      const encoding = Object.hasOwn(encodings, name) ? encodings[name] : undefined
-      return [name, read(`the field ${name}`, each, encoding)]
-    }),
-  )
+  return schemas
+}
+
+// The field of any other name, if it has a schema; or why it is not supported.
+function readOthers(parts: readonly Node[], isMultipart: boolean): Field | string | undefined {
   const others = membersIn(parts, otherKeywords)
-  const [other] = others
-  const additional = others.map((each) => each.schema)
-  const additionalField = other && read(other.keyword, additional, undefined)
-  if (additionalField?.kind === 'file')
-    problem(`${other?.keyword} is a file, which is not supported: declare each file in properties`)
-  if (problems.length > 0) return problems
-  const kind = isMultipart ? 'multipart' : 'form'
-  return { mediaType, kind, schema: media.schema as Schema, fields, additionalField }
+  const [first] = others
+  if (first === undefined) return undefined
+  const schemas = others.map(({ schema }) => schema)
+  const field = readField(schemas, {}, isMultipart)
+  if (typeof field === 'string') return `${first.keyword} ${field}`
+  if (field.kind !== 'file') return field
+  return `${first.keyword} is a file, which is not supported: declare each file in properties`
 }
 
 /** A field without a schema. */
@@ -234,12 +254,7 @@ function readSingle(
   { contentType }: Node,
   isMultipart: boolean,
 ): Field | string {
-  const mediaTypes =
-    contentType === undefined
-      ? []
-      : String(contentType)
-          .split(',')
-          .map((each) => each.trim())
+  const mediaTypes = contentType === undefined ? [] : elementsOf(String(contentType))
   const field = { ...plainField, types, mediaTypes }
   if (types?.includes('array')) return 'is an array of arrays, which is not supported in a form'
   if (mediaTypes.some(isJson) && mediaTypes.length > 1)

@@ -2,20 +2,20 @@
 // statuses in lower case.
 
 import type { Pointer } from './contract-error.js'
-import { type Node, Reader } from './reader.js'
+import type { Node, Reader } from './reader.js'
 
 /**
- * A Parameter Object as it is read. One in a path is always required (OpenAPI 3.1.1, section 4.8.12.2); one
+ * A Parameter Object as it is read. OpenAPI 3.1.1, section 4.8.12.2: one in a path is always required; one
  * with a default may be absent, whatever `required` says.
  */
-export function decideParameter(document: object, node: Node, note: (text: string) => void): Node {
+export function decideParameter(reader: Reader, node: Node, note: (text: string) => void): Node {
   if (typeof node.name !== 'string') return node
   if (node.in === 'path') {
     if (node.required === true) return node
     note('is in the path, and so is required')
     return { ...node, required: true }
   }
-  const { default: value } = new Reader(document).node(node.schema)
+  const { default: value } = reader.node(node.schema)
   if (node.required !== true || value === undefined) return node
   note('has a default, and so is not required')
   return { ...node, required: false }

@@ -14,8 +14,8 @@ import {
   referenceFields,
   schemaKeywords,
 } from './keywords.js'
-import { pointerTo, resolvePointer } from './pointer.js'
-import { type Node, nodeOf, nodesOf } from './reader.js'
+import { pointerTo } from './pointer.js'
+import { type Node, nodesOf, Reader } from './reader.js'
 import { isOpenApi30 } from './upgrade.js'
 
 /** A part of a document that describes a value, or nothing. */
@@ -39,11 +39,12 @@ export function withDecisions(document: object): {
   const decided: Problem[] = []
   let isChanged = false
   const isOld = isOpenApi30(document)
+  const reader = new Reader(document)
   const read = (value: unknown, part: Part): unknown => {
     const { at, context } = part
     if (context.isData || typeof value !== 'object' || value === null) return value
     const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
-    const own = decideMap(value, part, note) ?? decide(document, value as Node, part, isOld, note)
+    const own = decideMap(value, part, note) ?? decide(reader, value as Node, part, isOld, note)
     isChanged ||= own !== value
     return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
@@ -78,26 +79,20 @@ function decideMap(value: object, { at, context }: Part, note: (text: string) =>
   return context.of === 'responses' ? decideStatuses(value as Node, at, note) : value
 }
 
-function decide(
-  document: object,
-  node: Node,
-  part: Part,
-  isOld: boolean,
-  note: (text: string) => void,
-): Node {
+function decide(reader: Reader, node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
   if (typeof node.$ref === 'string')
-    return withDefault(document, withoutSiblings(node, part.context, isOld, note), isOld)
-  if (part.context.of === 'parameters') return decideParameter(document, node, note)
-  const { schema: mapped, ignored } = withMapping(document, node, pointerTo(part.at))
+    return withDefault(reader, withoutSiblings(node, part.context, isOld, note), isOld)
+  if (part.context.of === 'parameters') return decideParameter(reader, node, note)
+  const { schema: mapped, ignored } = withMapping(reader, node, pointerTo(part.at))
   for (const text of ignored) note(`${text}: it is ignored`)
-  const schema = withDefault(document, mapped, isOld)
+  const schema = withDefault(reader, mapped, isOld)
   // A condition is true of any other value; so is what adds to a schema with a type.
   const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)
   return isDecided ? schema : withType(schema, note)
 }
 
 // A default is filled in where a property is declared, and no reader looks for it in an `allOf`.
-function withDefault(document: object, schema: Node, isOld: boolean): Node {
+function withDefault(reader: Reader, schema: Node, isOld: boolean): Node {
   const isAlone = Object.keys(schema).length === 1
   if (schema.default !== undefined || (isAlone && '$ref' in schema)) return schema
   let value: unknown
@@ -105,7 +100,7 @@ function withDefault(document: object, schema: Node, isOld: boolean): Node {
   for (const part of parts) {
     const { $ref, ...siblings } = part
     const isReference = typeof $ref === 'string'
-    if (isReference) parts.add(nodeOf(resolvePointer(document, $ref)))
+    if (isReference) parts.add(reader.node({ $ref }))
     if (isReference && isOld) continue
     if (siblings.readOnly === true) return schema // it is not in requests
     if (value === undefined) value = siblings.default

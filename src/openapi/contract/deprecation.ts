@@ -22,7 +22,7 @@ export function readDeprecation(reader: Reader, place: string, operation: Node):
     reader.problem(`${place}: x-after-sunset must be serve or gone`)
   if (sunset === undefined && operation['x-after-sunset'] !== undefined)
     reader.problem(`${place}: x-after-sunset requires x-sunset`)
-  // checkSuccessors checks the successor
+  // checkDeprecations checks the successor
   return { deprecatedAt, sunset, afterSunset, successor } as Deprecation
 }
 

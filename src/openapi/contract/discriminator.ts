@@ -1,9 +1,9 @@
 // Discriminators: which values of a property select which alternative. It is decided here once, and written
 // out as the mapping, which validators, types and other tools read.
 
-import { isNode } from './keywords.js'
+import { extendedBy, isNode } from './keywords.js'
 import { resolvePointer } from './pointer.js'
-import { type Node, nodeOf, nodesOf, Reader } from './reader.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
 /** A schema with a discriminator, and a sentence for each part of it that is ignored. */
 export interface Mapped {
@@ -17,12 +17,11 @@ export interface Mapped {
  * or by the name of its schema. A mapping to a schema that is no alternative selects nothing.
  * @param at the pointer of the schema
  */
-export function withMapping(document: object, schema: Node, at: string): Mapped {
+export function withMapping(reader: Reader, schema: Node, at: string): Mapped {
   const { discriminator, ...others } = schema
   if (!isNode(discriminator) || !Array.isArray(schema.oneOf ?? schema.anyOf)) return { schema, ignored: [] }
   const { written, ...own } = discriminator
   const property = String(own.propertyName)
-  const reader = new Reader(document)
   const alternatives = alternativesIn(reader, schema, at, written as WrittenRefs | undefined)
   const { kept, elsewhere } = givenEntries(reader, discriminator, alternatives)
   const ignored = elsewhere.map(
@@ -118,17 +117,15 @@ function valuesOf(
   reader: Reader,
   { target, place }: Alternative,
   property: string,
-  seen: readonly Node[] = [],
 ): readonly string[] | undefined {
-  const own = ownValues(reader, nodeOf(target.properties)[property])
-  if (own !== undefined) return own
-  for (const part of reader.list(target.allOf).filter((each) => !seen.includes(each))) {
+  for (const part of extendedBy(target, (each) => reader.node(each))) {
     const { propertyName, mapping } = nodeOf(part.discriminator)
-    const entries = propertyName === property ? Object.entries(nodeOf(mapping)) : []
+    const isParent = part !== target && propertyName === property
+    const entries = isParent ? Object.entries(nodeOf(mapping)) : []
     const mapped = entries.filter(([, to]) => to === place || to === lastName(place))
     if (mapped.length > 0) return mapped.map(([value]) => value)
-    const values = valuesOf(reader, { ref: undefined, target: part, place }, property, [...seen, target])
-    if (values !== undefined) return values
+    const own = ownValues(reader, nodeOf(part.properties)[property])
+    if (own !== undefined) return own
   }
   return undefined
 }
@@ -161,15 +158,12 @@ function nameOf(ref: string): string {
 /** Whether a discriminator's property has other values than text in any alternative. */
 export function hasOtherThanText(reader: Reader, schema: Node): boolean {
   const property = String(nodeOf(schema.discriminator).propertyName)
-  const isOther = (alternative: Node): boolean => {
-    const {
-      type = 'string',
-      const: constant = '',
-      enum: values = [constant],
-    } = reader.node(nodeOf(alternative.properties)[property])
-    const isText =
-      [type].flat().includes('string') && (values as unknown[]).every((each) => typeof each === 'string')
-    return !isText || reader.list(alternative.allOf).some(isOther)
+  const isOther = ({ properties }: Node) => {
+    const one = reader.node(nodeOf(properties)[property])
+    const { type = 'string', const: constant = '', enum: values = [constant] } = one
+    const isText = Array.isArray(values) && values.every((each) => typeof each === 'string')
+    return !isText || ![type].flat().includes('string')
   }
-  return reader.list(schema.oneOf ?? schema.anyOf).some(isOther)
+  const alternatives = reader.list(schema.oneOf ?? schema.anyOf)
+  return alternatives.some((each) => [...extendedBy(each, (part) => reader.node(part))].some(isOther))
 }

@@ -1,6 +1,5 @@
-// What no file of a contract may contain, whatever its fields mean. Found without recursion, before
-// anything that
-// recurses reads the file.
+// What no file of a contract may contain, whatever its fields mean. Found without recursion, before anything
+// that recurses reads the file.
 
 import type { Pointer, Problem } from './contract-error.js'
 import { type Context, containerFields, contextIn, outermost } from './keywords.js'
@@ -14,10 +13,7 @@ interface Part {
   readonly context: Context
 }
 
-/**
- * The first place of a parsed file with null instead of an object or an array, or broken text; or nested
- * too deeply.
- */
+/** The first place of a parsed file with null for an object, or broken text, or nested too deeply. */
 export function formProblem(document: object): Problem | undefined {
   const pending: Part[] = [{ value: document, at: [], context: outermost }]
   for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
@@ -43,8 +39,7 @@ function faultOf(around: Part, { value, at }: Part): string | undefined {
   if (value === null && isContainer(around, key)) return 'is null: give it a value, or remove it'
   if (around.context.of === 'mapping' && typeof value !== 'string')
     return 'must be the name of a schema or a $ref'
-  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding, and writing it would
-  // alter it.
+  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
   if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key)) return 'contains half a surrogate pair'
   return at.length > nestingMax ? `is nested more than ${nestingMax} levels deep` : undefined
 }

@@ -69,20 +69,36 @@ export async function readSource(
     texts.set(name, text)
     return text
   }
-  const read = ({ url }: { readonly url: string }) =>
-    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const place = createPlace(texts)
-  const locate = (pointer: Pointer) => place(path.resolve(file), pointer)
   const root = await textOf(path.resolve(file))
     .then(parseText)
     .catch(() => undefined) // $RefParser reports why
+  const isWhole = root !== undefined && isSelfContained(root)
+  const document = isWhole
+    ? root
+    : await bundled(path.resolve(file), textOf, isOpenApi30(root)).catch((error) => {
+        throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
+      })
   const [written = ''] = texts.values()
-  if (root !== undefined && isSelfContained(root))
-    return { document: root, text: written, files: [...texts.keys()], locate }
+  return {
+    document,
+    text: texts.size > 1 ? textOfBundle(document) : written,
+    files: [...texts.keys()],
+    locate: (pointer) => place(path.resolve(file), pointer),
+  }
+}
+
+function textOfBundle(document: object): string {
+  return stringify(withDecisions(document).document, { aliasDuplicateObjects: false })
+}
+
+// The document of a file and those that it refers to.
+async function bundled(file: string, textOf: ReadText, isOld: boolean): Promise<object> {
   const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
-  const isOld = isOpenApi30(root)
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
+  const read = ({ url }: { readonly url: string }) =>
+    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const parse = ({ data }: { readonly data: unknown }) => {
     const value = parseText(String(data))
     // A file that contains only references is a map, whose names may start with x-.
@@ -90,25 +106,13 @@ export async function readSource(
     const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
     return withoutForeign(value, parsed, { ...outermost, isMap })
   }
-  const options = {
+  const bundle = await new $RefParser().bundle(file, {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
     resolve: { http: false, file: { order: 1, canRead: true, read } },
     continueOnError: true, // to report every problem
-  }
-  try {
-    const bundle = await new $RefParser().bundle(path.resolve(file), options)
-    const document = completed(bundle, bundle, foreign) as object
-    const isSplit = texts.size > 1
-    return {
-      document,
-      text: isSplit ? stringify(withDecisions(document).document, { aliasDuplicateObjects: false }) : written,
-      files: [...texts.keys()],
-      locate,
-    }
-  } catch (error) {
-    throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
-  }
+  })
+  return completed(bundle, bundle, foreign) as object
 }
 
 // Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to

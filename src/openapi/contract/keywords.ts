@@ -93,6 +93,26 @@ export function partsOf(schema: Schema): Schema[] {
 }
 
 /**
+ * A schema and those that its `allOf` leads to, depth first, each once. Without recursion: a chain of
+ * references has any length.
+ * @param resolve follows a `$ref`
+ */
+export function* extendedBy<Each extends Schema>(
+  schema: Each,
+  resolve: (schema: Each) => Each,
+): Generator<Each> {
+  const seen = new Set<Each>()
+  const pending = [schema]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const part = resolve(next)
+    if (seen.has(part)) continue
+    seen.add(part)
+    yield part
+    if (Array.isArray(part.allOf)) pending.push(...part.allOf.toReversed())
+  }
+}
+
+/**
  * A copy of a schema with `change` applied to each schema within it, innermost first, and to itself.
  * @param change its second argument is whether the schema is (in) a condition: it must not change the value
  */
@@ -142,7 +162,7 @@ export function contextIn({ of, isMap, isData }: Context, key: string, isItem = 
   return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
 }
 
-/** A copy of an object or array of a document with `change` applied to each member or item; its key may be an index. */
+/** A copy of an object or array of a document with `change` applied to each member or item. */
 export function mapMembers(
   value: object,
   context: Context,

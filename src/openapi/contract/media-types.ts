@@ -37,7 +37,7 @@ export function contentFor<Each extends { readonly mediaType: string }>(
   return inRange.find((each) => !isRange(each.mediaType)) ?? inRange.sort(byWidth)[0]
 }
 
-/** The declaration for a response's `Content-Type`; without the header, the only one or the first that is JSON. */
+/** The declaration for a response's `Content-Type`; without the header, the only one or the first JSON. */
 export function responseContent<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   contentType: string | undefined,
@@ -56,4 +56,9 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
 export function isUtf8(contentType: string): boolean {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   return /^(utf-?8|us-ascii)$/i.test(charset) // `utf8` is not registered, but common
+}
+
+/** The elements of a list with commas, such as the value of a header. */
+export function elementsOf(list: string): string[] {
+  return list.split(',').map((each) => each.trim())
 }

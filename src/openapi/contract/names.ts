@@ -1,4 +1,4 @@
-// Names: the methods that are served, and operationIds, path parameters and headers where fewer characters are allowed.
+// The methods that are served, and names where fewer characters are allowed than in OpenAPI.
 
 /** The methods fastify-openapi-glue makes routes for. */
 export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
@@ -6,14 +6,17 @@ export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head',
 // JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
-  ...`handler handlers Handler Handlers notImplemented undefined globalThis arguments await break case catch class const continue debugger default delete do else enum eval export extends
-  false finally for function if implements import in instanceof interface let new null package private protected public
-  return static super switch this throw true try typeof var void while with yield`.split(/\s+/),
+  ...['handler', 'handlers', 'Handler', 'Handlers', 'notImplemented', 'undefined', 'globalThis', 'arguments'],
+  ...`await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private
+  protected public return static super switch this throw true try typeof var void while with
+  yield`.split(/\s+/),
 ])
 
 /**
  * An operationId as the name of its handler's module and export: `find pet by id`, `pets/find-by-id` and
- * `find.pet.by.id` all become `findPetById`; `delete` becomes `deleteOperation`. Letters of any script are kept.
+ * `find.pet.by.id` all become `findPetById`; `delete` becomes `deleteOperation`. Letters of any script are
+ * kept.
  */
 export function moduleName(operationId: string): string {
   const name = camelCase(wordsOf(operationId))
@@ -21,7 +24,7 @@ export function moduleName(operationId: string): string {
   return /^[\p{ID_Start}_$]/u.test(name) ? name : `_${name}`
 }
 
-/** The parts of a text that can stand in an identifier. In NFC, because file systems do not distinguish forms. */
+/** The parts of a text that can stand in an identifier. In NFC: file systems do not distinguish forms. */
 export function wordsOf(text: string): string[] {
   return text
     .normalize('NFC')
@@ -40,8 +43,9 @@ export function pathParameterNames(path: string): string[] {
 }
 
 /**
- * A path for the router (find-my-way): parameter names escaped to word characters, `/users/{user_2d_id}` for `/users/{user-id}`; a colon,
- * which would start a parameter, doubled; and a pattern after a parameter whose next character could belong to its name.
+ * A path for the router (find-my-way): parameter names escaped to word characters, `/users/{user_2d_id}` for
+ * `/users/{user-id}`; a colon, which would start a parameter, doubled; and a pattern after a parameter whose
+ * next character could belong to its name.
  */
 export function withRouteNames(path: string): string {
   return path.replace(/\{([^{}]+)\}(?=([^/.-])?)|:/g, (_, name, next) => {

@@ -11,7 +11,7 @@ import { knownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
 import { moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
-import type { Node, Reader } from './reader.js'
+import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
 import { isPublic, keySchemeOf } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
@@ -44,7 +44,7 @@ export function readOperations(
   }
   checkNames(reader, operations)
   checkRoutes(reader, operations)
-  checkSuccessors(reader, operations)
+  checkDeprecations(reader, operations)
   checkLinks(reader, operations)
   const prefix = reader.within(['servers'], () => readPrefix(reader))
   const securitySchemes = schemesOf(reader)
@@ -120,8 +120,6 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
-  if (operation.deprecation?.afterSunset === 'gone' && !isDeclared(operation.responses, '410'))
-    reader.problem(`${place}: x-after-sunset: gone requires a 410 response`)
   return operation
 }
 
@@ -136,7 +134,7 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
       reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
     return
   }
-  const faults: [isFault: boolean, text: string][] = [
+  const faults: Faults = [
     [mark !== true, 'must be true or false'],
     [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],
@@ -147,7 +145,7 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
     [!isDeclared(responses, '422'), 'requires a 422 response, for a key that another request has used'],
     [isPublic(operation), 'requires security: keys are stored per client'],
   ]
-  for (const [isFault, text] of faults) if (isFault) reader.problem(`${place}: x-idempotent ${text}`)
+  for (const text of found(faults)) reader.problem(`${place}: x-idempotent ${text}`)
 }
 
 function isDeclared(responses: Operation['responses'], status: string): boolean {
@@ -200,7 +198,7 @@ function requirementsOf({ security = [] }: Node): string[][] {
 
 function schemesOf(reader: Reader): Contract['securitySchemes'] {
   const schemes = Object.entries(reader.node(reader.components.securitySchemes))
-  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme)])) as never
+  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme) as { type: string }]))
 }
 
 // Extensions of the server in a place where they have no effect.
@@ -267,9 +265,11 @@ function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>)
   }
 }
 
-function checkSuccessors(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
+function checkDeprecations(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   for (const operation of operations.values()) {
-    const { id, deprecation } = operation
+    const { id, method, path, deprecation, responses } = operation
+    if (deprecation?.afterSunset === 'gone' && !isDeclared(responses, '410'))
+      problemAt(reader, operation, `${method} ${path}: x-after-sunset: gone requires a 410 response`)
     const successor = deprecation?.successor
     if (successor === undefined) continue
     const problem = `${id}: x-successor ${successor}`

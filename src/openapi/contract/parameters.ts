@@ -6,7 +6,7 @@ import type { Parameter, ParameterForm } from './contract.js'
 import { partsOf, schemasIn, subschemasOf } from './keywords.js'
 import { isJson } from './media-types.js'
 import { isToken, pathParameterNames } from './names.js'
-import { type Node, nodeOf, type Reader } from './reader.js'
+import { type Faults, found, type Node, nodeOf, type Reader } from './reader.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
 
@@ -108,24 +108,13 @@ function contentSchema(reader: Reader, unsupported: Note, { content, schema }: N
 
 function readForm(unsupported: Note, path: string, node: Node, schema: Node): ParameterForm | undefined {
   const location = String(node.in)
-  const [ownStyle = 'simple'] = styles[location] ?? []
-  const style = (node.style ?? ownStyle) as ParameterForm['style']
-  const explode = (node.explode ?? (style === 'form' || style === 'deepObject')) as boolean
   const shapes = shapesOf(schema)
   const shape = shapeOf(shapes)
-  const form: ParameterForm = {
-    style,
-    explode,
-    shape: shape ?? 'primitive',
-    names: shape === 'object' ? namesOf(schema) : [],
-    allowsAdditional: shape === 'object' && allowsAdditional(schema),
-    allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
-  }
-  const faults: [isFault: boolean, text: string][] = [
-    [
-      !(styles[location] ?? [style]).includes(style),
-      `cannot have the style ${style}: use ${styles[location]?.join(' or ')}`,
-    ],
+  const form = formOf(location, node, schema, shape)
+  const { style, allowEmptyValue } = form
+  const known = styles[location] ?? [style]
+  const [fault] = found([
+    [!known.includes(style), `cannot have the style ${style}: use ${known.join(' or ')}`],
     [
       shape === undefined,
       'allows an object and another type, which its text does not distinguish: use content',
@@ -133,22 +122,36 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
     [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
     [namesOf(schema).includes('__proto__'), 'has the property __proto__, a name that JavaScript reserves'],
     [
-      form.allowEmptyValue && node.required === true,
+      allowEmptyValue && node.required === true,
       'cannot be both required and allowEmptyValue: an empty value counts as absent',
     ],
     ...undefinedCombinations(location, form),
     ...(location === 'path' ? undefinedPlaces(path, String(node.name), form) : []),
-  ]
-  const fault = faults.find(([isFault]) => isFault)
-  if (fault !== undefined) unsupported(fault[1])
+  ])
+  if (fault !== undefined) unsupported(fault)
   return isPlain(location, form, shapes) ? undefined : form
 }
 
-// Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
-function undefinedCombinations(
+function formOf(
   location: string,
-  { style, explode, shape }: ParameterForm,
-): [isFault: boolean, text: string][] {
+  node: Node,
+  schema: Node,
+  shape: ParameterForm['shape'] = 'primitive',
+): ParameterForm {
+  const [ownStyle = 'simple'] = styles[location] ?? []
+  const style = (node.style ?? ownStyle) as ParameterForm['style']
+  return {
+    style,
+    explode: (node.explode ?? (style === 'form' || style === 'deepObject')) as boolean,
+    shape,
+    names: shape === 'object' ? namesOf(schema) : [],
+    allowsAdditional: shape === 'object' && allowsAdditional(schema),
+    allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
+  }
+}
+
+// Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
+function undefinedCombinations(location: string, { style, explode, shape }: ParameterForm): Faults {
   const isDelimited = style === 'spaceDelimited' || style === 'pipeDelimited'
   const isExplodedForm = style === 'form' && explode
   return [
@@ -168,11 +171,7 @@ function undefinedCombinations(
 }
 
 // Delimiters of a styled value could not be told from the rest of its path segment.
-function undefinedPlaces(
-  path: string,
-  name: string,
-  { style, shape }: ParameterForm,
-): [isFault: boolean, text: string][] {
+function undefinedPlaces(path: string, name: string, { style, shape }: ParameterForm): Faults {
   const segment = path.split('/').find((each) => each.includes(`{${name}}`)) ?? ''
   const isStyled = style !== 'simple' || shape !== 'primitive'
   return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]

@@ -7,7 +7,16 @@ import { schemasIn } from './keywords.js'
 /** The value a `$ref` points to; undefined if it does not exist or is in another file. */
 export function resolvePointer(document: object, ref: string): unknown {
   if (!ref.startsWith('#/')) return undefined
-  return pointerKeys(ref)?.reduce<unknown>(memberOf, document)
+  const at = pointerKeys(ref)
+  return at && valueAt(document, at)
+}
+
+/** A part of a document; undefined if it does not exist. */
+export function valueAt(document: object, at: Pointer): unknown {
+  return at.reduce<unknown>((value, key) => {
+    const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    return isThere ? (value as Record<string, unknown>)[key] : undefined
+  }, document)
 }
 
 /** The keys of a pointer, decoded; undefined if its percent-encoding is invalid. */
@@ -22,12 +31,12 @@ export function pointerKeys(ref: string): string[] | undefined {
 
 /** The `$ref` to a part. */
 export function pointerTo(at: Pointer): string {
-  return `#/${at.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
+  return `#/${jsonPointer(at).slice(1)}`
 }
 
-function memberOf(at: unknown, key: string): unknown {
-  if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
-  return (at as Record<string, unknown>)[key]
+/** The JSON Pointer to a part (RFC 6901). */
+export function jsonPointer(at: Pointer): string {
+  return at.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /**

@@ -1,4 +1,4 @@
-// openapi.yaml -> Contract: reads the document, collects every problem in it, and returns the contract if there is none.
+// openapi.yaml -> Contract: reads the document and collects every problem in it.
 
 import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'
@@ -16,7 +16,7 @@ import { type ReadText, readSource, type Source } from './files.js'
 import { addOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
-import { circular, Reader } from './reader.js'
+import { circular, nodeOf, Reader } from './reader.js'
 import { uncheckedKeywords } from './unchecked.js'
 import { toOpenApi31 } from './upgrade.js'
 
@@ -48,32 +48,20 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
   const reader = new Reader(specification)
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
-  const { openapi } = document as { openapi?: unknown }
-  if (!/^3\.[01]\./.test(String(openapi)))
-    reader.within(['openapi'], () =>
-      reader.problem(`openapi must be 3.0.x or 3.1.x, not ${shownValue(openapi)}`),
-    )
-  for (const name of Object.keys(reader.document)) {
-    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
-  }
-  const { jsonSchemaDialect } = reader.document
-  if (jsonSchemaDialect !== undefined && !dialects.includes(String(jsonSchemaDialect)))
-    reader.within(['jsonSchemaDialect'], () =>
-      reader.problem(
-        `jsonSchemaDialect ${shownValue(jsonSchemaDialect)} is not supported: use the default dialect of OpenAPI 3.1`,
-      ),
-    )
-  const specificationText = JSON.stringify(specification)
-  checkReferences(reader, specificationText)
+  checkDocument(reader, nodeOf(document).openapi)
+  const contract = { document, text, specification, ...readDocument(reader) }
+  return { contract, problems: reader.problems }
+}
+
+function readDocument(reader: Reader): Omit<Contract, 'document' | 'text' | 'specification'> {
+  const specification = JSON.stringify(reader.document)
+  checkReferences(reader, specification)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const errors = reader.within(['components', 'schemas', 'ErrorCode'], () =>
     readErrorStatuses(reader, mounted),
   )
-  const contract: Contract = {
-    document,
-    text,
-    specification,
+  return {
     title: String(info.title),
     version: String(info.version),
     ...mounted,
@@ -84,9 +72,27 @@ export function toContract({ document: written, text }: Pick<Source, 'document' 
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     warnings: reader.warnings,
-    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specificationText),
+    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specification),
   }
-  return { contract, problems: reader.problems }
+}
+
+// With the version as written: that of the reader's document is upgraded.
+function checkDocument(reader: Reader, version: unknown): void {
+  if (!/^3\.[01]\./.test(String(version)))
+    reader.within(['openapi'], () =>
+      reader.problem(`openapi must be 3.0.x or 3.1.x, not ${shownValue(version)}`),
+    )
+  for (const name of Object.keys(reader.document)) {
+    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
+  }
+  const { jsonSchemaDialect: dialect = dialects[0] } = reader.document
+  if (!dialects.includes(String(dialect)))
+    reader.within(['jsonSchemaDialect'], () =>
+      reader.problem(
+        `jsonSchemaDialect ${shownValue(dialect)} is not supported: ` +
+          'use the default dialect of OpenAPI 3.1',
+      ),
+    )
 }
 
 function checkReferences(reader: Reader, text: string): void {

@@ -11,6 +11,14 @@ export interface Node {
   readonly [key: string]: unknown
 }
 
+/** What may be wrong with a part, the sentence about it last. */
+export type Faults = readonly (readonly [isFault: boolean, text: string])[]
+
+/** The sentences of those faults that a part has. */
+export function found(faults: Faults): string[] {
+  return faults.filter(([isFault]) => isFault).map(([, text]) => text)
+}
+
 /** A value as an object; anything else, such as the schema `true`, reads as empty. */
 export function nodeOf(value: unknown): Node {
   return typeof value === 'object' && value !== null ? (value as Node) : {}
@@ -47,6 +55,7 @@ export class Reader {
   readonly #problems = new Map<string, Problem>()
   readonly #warnings = new Map<string, Problem>()
   readonly #checkedRefs = new Set<string>()
+  readonly #targets = new Map<string, unknown>()
   readonly #dereferenced = new Map<string, unknown>()
   #cycles = 0
   #at: Pointer = []
@@ -200,8 +209,9 @@ export class Reader {
   }
 
   #resolve(ref: string): unknown {
-    const target = resolvePointer(this.document, ref)
+    const target = this.#targets.get(ref) ?? resolvePointer(this.document, ref)
     if (target === undefined) this.problem(`cannot resolve $ref ${ref}`)
+    else this.#targets.set(ref, target)
     return target
   }
 }

@@ -5,7 +5,7 @@ import { readContents } from './content.js'
 import type { Header, Response } from './contract.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
-import type { Node, Reader } from './reader.js'
+import { found, type Node, type Reader } from './reader.js'
 
 /** The responses of an operation, by status in lower case. */
 export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
@@ -50,32 +50,31 @@ function readHeaders(reader: Reader, place: string, response: Node): Header[] {
   const entries = Object.entries(reader.node(response.headers))
   const read = entries.filter(([name]) => name.toLowerCase() !== 'content-type')
   return read.map(([name, value], i) => {
+    const unsupported = (text: string) => reader.unsupported(`${place}: the response header ${name}${text}`)
     const header = reader.node(value)
     const schema = reader.dereferenced(header.schema) as Node
-    for (const text of misspelt(Object.keys(header), ['x-set-by-server']))
-      reader.unsupported(`${place}: the response header ${name}: ${text}`)
-    const isStructured = header.content !== undefined || shapesOf(schema).has('object')
-    const faults: [isFault: boolean, text: string][] = [
-      [isRepeated(read, i), 'is declared twice'],
-      [!isToken(name), 'has a name that HTTP does not allow'],
-      [connectionHeaders.includes(name.toLowerCase()), 'is set by the HTTP server: a handler cannot set it'],
-      [
-        header.required === true && sentLast.includes(name.toLowerCase()),
-        'cannot be required: the HTTP server adds it to what a handler returns',
-      ],
-      [(header.style ?? 'simple') !== 'simple', `cannot have the style ${header.style}`],
-      [header.schema !== undefined && header.content !== undefined, 'must have either schema or content'],
-      [isStructured, 'must be a primitive or an array: objects and content are not supported'],
-    ]
-    const fault = faults.find(([isFault]) => isFault)
-    if (fault !== undefined) reader.unsupported(`${place}: the response header ${name} ${fault[1]}`)
-    return {
-      name,
-      required: header.required === true,
-      schema,
-      setByServer: header['x-set-by-server'] === true,
-    }
+    for (const text of misspelt(Object.keys(header), ['x-set-by-server'])) unsupported(`: ${text}`)
+    const [fault] = isRepeated(read, i) ? ['is declared twice'] : headerFaults(name, header, schema)
+    if (fault !== undefined) unsupported(` ${fault}`)
+    const { required, 'x-set-by-server': setByServer } = header
+    return { name, required: required === true, schema, setByServer: setByServer === true }
   })
+}
+
+function headerFaults(name: string, { required, style = 'simple', ...header }: Node, schema: Node): string[] {
+  const key = name.toLowerCase()
+  const isStructured = header.content !== undefined || shapesOf(schema).has('object')
+  return found([
+    [!isToken(name), 'has a name that HTTP does not allow'],
+    [connectionHeaders.includes(key), 'is set by the HTTP server: a handler cannot set it'],
+    [
+      required === true && sentLast.includes(key),
+      'cannot be required: the HTTP server adds it to what a handler returns',
+    ],
+    [style !== 'simple', `cannot have the style ${style}`],
+    [header.schema !== undefined && header.content !== undefined, 'must have either schema or content'],
+    [isStructured, 'must be a primitive or an array: objects and content are not supported'],
+  ])
 }
 
 // Names are case-insensitive.

@@ -3,12 +3,7 @@
 import type { Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
 import { type Context, contextIn, isNode, outermost, subschemasOf } from './keywords.js'
-import { pointerKeys } from './pointer.js'
-
-/** A part of a document. */
-export function valueAt(document: object, at: Pointer): unknown {
-  return at.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document)
-}
+import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
 export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
@@ -20,10 +15,7 @@ export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
   ])
 }
 
-/**
- * The places of the outermost schemas of a part, such as those of an operation's parameters, and of what
- * it refers to.
- */
+/** The places of the outermost schemas of a part, such as an operation, and of what it refers to. */
 export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   const found: Pointer[] = []
   const pending: { readonly at: Pointer; readonly context: Context }[] = [{ at: part, context: outermost }]

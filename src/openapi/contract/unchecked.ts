@@ -6,13 +6,14 @@ import { isLegacyPattern } from '../schemas/patterns.js'
 import type { Schema } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { pointerTo, resolvePointer } from './pointer.js'
+import { nodesOf } from './reader.js'
 import { schemaPlaces } from './schema-places.js'
 
 /** A sentence with its place for each such keyword of a document. */
 export function uncheckedKeywords(document: object): Problem[] {
   const places = schemaPlaces(document)
   const anchors = places.flatMap(({ schema }) => schema.$dynamicAnchor ?? [])
-  const parents = new Set(places.flatMap(({ schema }) => partsOf(schema).map(({ $ref }) => $ref)))
+  const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
     const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema)]
@@ -21,10 +22,6 @@ export function uncheckedKeywords(document: object): Problem[] {
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
     )
   })
-}
-
-function partsOf({ allOf }: Schema): Schema[] {
-  return Array.isArray(allOf) ? (allOf as Schema[]) : []
 }
 
 // Those of strings, and annotations: how the value is shown, or that it is any bytes.
@@ -56,7 +53,7 @@ function ofRequired({ required, properties = {}, patternProperties, additionalPr
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }
 
-// References are resolved once, whatever schema they are reached from; those of parameters are not followed.
+// References are resolved once, wherever they are reached from; those of parameters are not followed.
 function ofDynamicRef(
   document: object,
   { $dynamicRef: ref }: Schema,
@@ -74,6 +71,8 @@ function ofDynamicRef(
 
 function ofParent({ discriminator, oneOf, anyOf }: Schema): string | undefined {
   if (discriminator === undefined || (oneOf ?? anyOf) !== undefined) return undefined
-  const fix = 'list them in oneOf'
-  return `the discriminator does not select the schemas that extend this one, which are not checked: ${fix}`
+  return (
+    'the discriminator does not select the schemas that extend this one, which are not checked: ' +
+    'list them in oneOf'
+  )
 }

@@ -4,11 +4,10 @@
 import { stringify } from 'lossless-json'
 import { lastName, refOf } from './discriminator.js'
 import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
+import type { Node } from './reader.js'
 
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
-
-type Node = Readonly<Record<string, unknown>>
 
 /** A document of OpenAPI 3.0 or 3.1 as OpenAPI 3.1. */
 export function toOpenApi31(document: object): object {

@@ -30,8 +30,8 @@ export function ownServer({ prefix }: Contract): Server {
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1. An
- * operation of the contract at one of these takes precedence.
+ * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1.
+ * An operation of the contract at one of these takes precedence.
  * @param publicUrl the URL at which clients reach the operations, by default relative to the files
  */
 export function addContractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {

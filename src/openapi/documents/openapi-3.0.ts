@@ -22,14 +22,8 @@ const unknownKeywords = [
 /** Converts an OpenAPI 3.1 document to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const {
-    openapi: _,
-    info,
-    components = {},
-    jsonSchemaDialect: __,
-    webhooks: ___,
-    ...others
-  } = document as Node
+  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = document as Node
+  const { info, components = {}, ...others } = known
   const { pathItems, schemas, securitySchemes, ...kept } = components as Node
   const schemes = Object.entries(nodeOf(securitySchemes))
   const unsupported = schemes

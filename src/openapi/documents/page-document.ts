@@ -4,9 +4,8 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'
+import type { Node } from '../contract/reader.js'
 import { ownServer } from './contract-files.js'
-
-type Node = Readonly<Record<string, unknown>>
 
 /** Returns the contract's document, adapted to the page, as JSON. */
 export function pageDocument(contract: Contract): string {
@@ -55,45 +54,46 @@ function shownOperation(id: string, { operations, prefix }: Contract): string {
 }
 
 function sections(contract: Contract): readonly string[] {
-  const { hasRateLimits, rateLimits, limits, idempotency, operations } = contract
-  const all = [...operations.values()]
-  const { plans, anonymous, ban } = rateLimits
-  const quotas = [...plans].map(([name, quota]) =>
-    quota === 'custom'
-      ? [name, 'set per key', 'set per key']
-      : [name, count(quota.perMinute), count(quota.perDay)],
-  )
+  const all = [...contract.operations.values()]
   return [
     '## OpenAPI document',
     '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
       '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
-    ...(hasRateLimits
-      ? [
-          '## Plans and quotas',
-          table(
-            ['Plan', 'Requests per minute', 'Requests per day'],
-            [...quotas, ['no valid key, per address', count(anonymous.perMinute), '']],
-          ),
-          `A key with more than ${count(ban.rejections)} rejected requests within ` +
-            `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
-        ]
-      : []),
+    ...(contract.hasRateLimits ? quotas(contract.rateLimits) : []),
     '## Limits',
-    table(
-      ['Request', 'Limit'],
-      [
-        ['body', `${count(limits.body)} bytes`],
-        ['URL', `${count(limits.url)} bytes`],
-        ['header section', `${count(limits.header)} bytes`],
-        ...(all.some(({ isIdempotent }) => isIdempotent)
-          ? [['Idempotency-Key', `response stored for ${count(idempotency.keepHours)} hours`]]
-          : []),
-      ],
-    ),
+    table(['Request', 'Limit'], limits(all, contract)),
     '## Error codes',
     table(['Code and status', 'Meaning'], errors(contract)),
     ...deprecations(all, contract),
   ]
+}
+
+function quotas({ plans, anonymous, ban }: Contract['rateLimits']): string[] {
+  const rows = [...plans].map(([name, quota]) =>
+    quota === 'custom'
+      ? [name, 'set per key', 'set per key']
+      : [name, count(quota.perMinute), count(quota.perDay)],
+  )
+  rows.push(['no valid key, per address', count(anonymous.perMinute), ''])
+  return [
+    '## Plans and quotas',
+    table(['Plan', 'Requests per minute', 'Requests per day'], rows),
+    `A key with more than ${count(ban.rejections)} rejected requests within ` +
+      `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+  ]
+}
+
+function limits(
+  all: readonly Operation[],
+  { limits: { body, url, header }, idempotency }: Contract,
+): string[][] {
+  const rows = [
+    ['body', `${count(body)} bytes`],
+    ['URL', `${count(url)} bytes`],
+    ['header section', `${count(header)} bytes`],
+  ]
+  const stored = ['Idempotency-Key', `response stored for ${count(idempotency.keepHours)} hours`]
+  return all.some(({ isIdempotent }) => isIdempotent) ? [...rows, stored] : rows
 }
 
 function errors({ errorStatuses, document }: Contract): string[][] {

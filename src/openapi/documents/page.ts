@@ -1,5 +1,5 @@
-// `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in @scalar/fastify-api-reference; the page's
-// Content-Security-Policy allows nothing from other origins.
+// `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in
+// @scalar/fastify-api-reference; the page's Content-Security-Policy allows nothing from other origins.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -23,7 +23,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Adds `/docs` and its assets, and redirects `/` to it. An operation of the contract at either path takes precedence. */
+/** Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence. */
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
   if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (operationAt('/docs', contract) !== undefined) return
@@ -58,7 +58,9 @@ function page({ title }: Contract): string {
 </head>
 <body>
 <a id="skip" href="#documentation">Skip to the first request</a>
-<p id="rounding" role="status" hidden>This browser rounds integers beyond 2<sup>53</sup> when it shows a response.</p>
+<p id="rounding" role="status" hidden>
+This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
+</p>
 <div id="documentation">
 <p class="loading">Loading the reference, which needs JavaScript. The OpenAPI document is at
 <a href="openapi.yaml">openapi.yaml</a>.</p>

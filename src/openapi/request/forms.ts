@@ -1,5 +1,6 @@
-// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and multipart/form-data (RFC 7578). Each
-// field is parsed as its schema and encoding declare, so that it can be validated like JSON.
+// Parses form bodies: application/x-www-form-urlencoded (the URL Standard, section 5.1) and
+// multipart/form-data (RFC 7578). Each field is parsed as its schema and encoding declare, so that it can be
+// validated like JSON.
 
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { ErrorObject } from 'ajv'
@@ -110,11 +111,7 @@ function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
   if (boundary === null) throw malformed('its Content-Type names no boundary')
   const name = boundary[1] ?? boundary[2] ?? ''
-  const options = {
-    boundary: name,
-    maxParts: partsMax,
-    maxFileSize: bytes.length,
-  }
+  const options = { boundary: name, maxParts: partsMax, maxFileSize: bytes.length }
   try {
     return [...parseMultipart(withoutPreamble(bytes, name), options)].map(entryOfPart)
   } catch (error) {

@@ -2,14 +2,15 @@
 // after RFC 6570), and cookies. Parameters are split as they were sent and decoded afterwards, because an
 // encoded delimiter belongs to a value.
 
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { requestPath } from '../../lib/request-path.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
+import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
-import { errorAt, pointerTo } from '../schemas/messages.js'
+import { errorAt } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
 import { parametersSchema } from './request-schemas.js'
 import { type CompileValidator, noteErrors, type RequestPart } from './request-validation.js'
@@ -141,27 +142,29 @@ function createRead(
   return (sent, values) => {
     try {
       const given = fieldOf ? readFields(sent, fieldOf, location.decode) : readOne(sent, name, form, location)
-      // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
-      const value = given === undefined && validate ? structuredClone(parameter.schema.default) : given
-      if (value !== undefined) values[name] = value
-      else if (isExplodedObject(form) && parameter.required) values[name] = toObject([])
-      else return []
+      const value = given === undefined ? absentValue(parameter) : given
+      if (value === undefined) return []
+      values[name] = value
     } catch (error) {
       if (!(error instanceof StyleError)) throw error
       values[name] = '' // present, so that it is not reported as missing, too
       return [errorAt([name, ...error.path], error.message)]
     }
-    if (validate === undefined) return []
-    // With its parent: the validator replaces numbers by exact ones there.
-    const context = {
-      instancePath: pointerTo([name]),
-      parentData: values,
-      parentDataProperty: name,
-      rootData: values,
-      dynamicAnchors: {},
-    }
-    return validate(values[name], context) ? [] : (validate.errors ?? [])
+    return validate === undefined ? [] : errorsOf(validate, name, values)
   }
+}
+
+// The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
+function absentValue({ form, required, schema }: StyledParameter): unknown {
+  if (form.style === 'json') return structuredClone(schema.default)
+  return isExplodedObject(form) && required ? toObject([]) : undefined
+}
+
+// With its parent: the validator replaces numbers by exact ones there.
+function errorsOf(validate: ValidateFunction, name: string, values: Values): ErrorObject[] {
+  const parent = { parentData: values, parentDataProperty: name, rootData: values }
+  const isValid = validate(values[name], { ...parent, instancePath: jsonPointer([name]), dynamicAnchors: {} })
+  return isValid ? [] : (validate.errors ?? [])
 }
 
 /** A parameter that is not written in its style. */

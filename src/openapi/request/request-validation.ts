@@ -1,5 +1,5 @@
-// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown fields are errors, not
-// dropped, and all violations of a request are reported at once.
+// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown
+// fields are errors, not dropped, and all violations of a request are reported at once.
 
 import type { IncomingMessage } from 'node:http'
 import type { ErrorObject, ValidateFunction } from 'ajv'
@@ -10,11 +10,12 @@ import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isSafe } from '../contract/names.js'
 import { isExplodedObject } from '../contract/parameters.js'
+import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations, pointerTo } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -123,7 +124,7 @@ function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content 
 }
 
 /**
- * Parses the bytes of a body by its media type. Not in a content-type parser, because Fastify closes the connection when one fails.
+ * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form; those of checkMediaType
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
@@ -156,7 +157,7 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
 }
 
 /**
- * Reports all violations of a request. Fastify's validation stops at the first invalid part, and sees only decoded text.
+ * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
  * @throws {RequestError} `invalid_request`, naming every violation
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
@@ -195,7 +196,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
     .filter(({ form }) => isExplodedObject(form))
-    .map(({ name }) => pointerTo([name]))
+    .map(({ name }) => jsonPointer([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
 }

@@ -44,7 +44,10 @@ export function additionProblems(
   contract: Contract,
   additions: readonly Addition[],
 ): ReadonlyMap<string, string> {
-  const problems = new Map(unknownHeaders(operation, additions).map((problem) => [problem, operation.id]))
+  const variants = combined(
+    additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
+  )
+  const problems = new Map([...unknownHeaders(operation, additions), ...missingHeaders(operation, variants)])
   const note = (status: number, run: () => void) => {
     const problem = problemOf(run)
     if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
@@ -54,10 +57,6 @@ export function additionProblems(
   const errors = contract.describesErrors
     ? additions.flatMap((each) => each.errors?.(operation, contract) ?? [])
     : []
-  const variants = combined(
-    additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
-  )
-  for (const [problem, place] of missingHeaders(operation, variants)) problems.set(problem, place)
   for (const common of variants) {
     for (const status of statuses) note(status, () => check.head(status, common, 'server'))
     for (const error of errors) {
@@ -107,12 +106,12 @@ function problemOf(check: () => void): string | undefined {
   }
 }
 
-function unknownHeaders({ responses }: Operation, additions: readonly Addition[]): string[] {
+function unknownHeaders({ id, responses }: Operation, additions: readonly Addition[]): [string, string][] {
   const known = new Set(additions.flatMap(({ headers }) => headers))
   return [...responses.values()]
     .flatMap(({ headers }) => headers)
     .filter(({ name, setByServer }) => setByServer && !known.has(name.toLowerCase()))
-    .map(({ name }) => `header ${name} is marked x-set-by-server, but the server does not set it`)
+    .map(({ name }) => [`header ${name} is marked x-set-by-server, but the server does not set it`, id])
 }
 
 // Every combination of one variant of each.

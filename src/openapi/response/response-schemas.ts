@@ -41,14 +41,14 @@ function isOpen({
   return others === true || names.length === 0 || !isWhole
 }
 
-// The serializer would leave out the fields that an open schema allows without declaring them. It writes them as
-// JSON.stringify does, which throws for a bigint.
+// The serializer would leave out the fields that an open schema allows without declaring them. It writes them
+// as JSON.stringify does, which throws for a bigint.
 function withOtherFields(schema: Schema): Schema {
   const isOpen = schema.type === 'object' && schema.additionalProperties === undefined
   return isOpen ? { ...schema, additionalProperties: true } : schema
 }
 
-/** The number of schemas after inlining, and of references within each other; infinite if one is not supported. */
+/** The number of schemas after inlining, and of nested references; infinite if one is not supported. */
 interface Extent {
   readonly size: number
   readonly height: number
@@ -66,17 +66,32 @@ export function createResponseSchemas(
   document: object,
 ): (operation: Operation) => ResponseSchemas | undefined {
   const reader = new Reader(document)
+  const isWhollyWritable = createWritableCheck(reader)
+  return ({ responses }) => {
+    const declared = [...responses.values()].map(({ key, contents }) => {
+      return [key, contents.filter(({ kind }) => kind === 'json')] as const
+    })
+    const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
+    if (!schemas.every(isWhollyWritable)) return undefined
+    const inlined = (schema: unknown) => mapSchemas(reader.dereferenced(schema) as AnySchema, withOtherFields)
+    const written = declared.filter(([, contents]) => contents.length > 0)
+    return Object.fromEntries(
+      written.map(([key, contents]) => {
+        const content = contents.map(({ mediaType, schema }) => [mediaType, { schema: inlined(schema) }])
+        return [key, { content: Object.fromEntries(content) }]
+      }),
+    )
+  }
+}
+
+function createWritableCheck(reader: Reader): (schema: AnySchema) => boolean {
   const known = new Map<string, Extent>()
   const extentOf = (schema: AnySchema, depth = 0): Extent => {
     if (typeof schema === 'boolean' || depth > depthMax) return unbounded
     return schemasIn(schema).reduce(({ size, height }, each) => {
-      if (typeof each.$ref === 'string') {
-        const target = extentAt(each.$ref, depth + 1)
-        return { size: size + target.size, height: Math.max(height, target.height + 1) }
-      }
-      const isTyped = !unsupported.some((name) => name in each) && typeof each.type === 'string'
-      const isWritable = isTyped && !isOpen(each) && !hasInheritedName(each)
-      return { size: isWritable ? size + 1 : unbounded.size, height }
+      if (typeof each.$ref !== 'string') return { size: isWritable(each) ? size + 1 : unbounded.size, height }
+      const target = extentAt(each.$ref, depth + 1)
+      return { size: size + target.size, height: Math.max(height, target.height + 1) }
     }, nothing)
   }
   const extentAt = (ref: string, depth: number): Extent => {
@@ -87,25 +102,14 @@ export function createResponseSchemas(
     known.set(ref, found)
     return found
   }
-  const isWritable = (schema: AnySchema) => {
+  return (schema) => {
     const { size, height } = extentOf(schema)
     return size <= schemasMax && height <= depthMax
   }
-  return ({ responses }) => {
-    const declared = [...responses.values()].map(({ key, contents }) => {
-      return [key, contents.filter(({ kind }) => kind === 'json')] as const
-    })
-    const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
-    if (!schemas.every(isWritable)) return undefined
-    const inlined = declared
-      .filter(([, contents]) => contents.length > 0)
-      .map(([key, contents]) => {
-        const content = contents.map(({ mediaType, schema }) => [
-          mediaType,
-          { schema: mapSchemas(reader.dereferenced(schema) as AnySchema, withOtherFields) },
-        ])
-        return [key, { content: Object.fromEntries(content) }]
-      })
-    return Object.fromEntries(inlined)
-  }
+}
+
+// By itself, whatever the schemas within it.
+function isWritable(schema: Schema): boolean {
+  const isTyped = !unsupported.some((name) => name in schema) && typeof schema.type === 'string'
+  return isTyped && !isOpen(schema) && !hasInheritedName(schema)
 }

@@ -13,7 +13,7 @@ export interface HandlerResponse {
   readonly body?: unknown
 }
 
-/** A response as it is sent: the headers that the operation sets (a list header as an array), and the bytes of the body. */
+/** A response as sent: the headers that the operation sets (a list header as an array), and its bytes. */
 export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
@@ -25,8 +25,10 @@ const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
  * Creates the serializer of an operation.
- * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all that the schemas allow
- * @returns a function that throws ResponseError when the contract does not declare the body, or a header value is not valid in HTTP
+ * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all
+ * that the schemas allow
+ * @returns a function that throws ResponseError when the contract does not declare the body, or a header
+ * value is not valid in HTTP
  */
 export function createSerializer(
   { id, responses }: Operation,
@@ -68,8 +70,8 @@ function contentType({ mediaType, kind }: Content, given = mediaType): string {
   return kind === 'bytes' || /;\s*charset=/i.test(given) ? given : `${given}; charset=utf-8`
 }
 
-// By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can write; else by
-// lossless-json.
+// By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can
+// write; else by lossless-json.
 function toJson(reply: FastifyReply, status: number, type: string, body: unknown, isExact: boolean): string {
   const isGeneral = isExact || typeof body !== 'object'
   const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)

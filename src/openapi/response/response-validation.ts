@@ -5,7 +5,7 @@
 import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
-import { responseContent } from '../contract/media-types.js'
+import { elementsOf, responseContent } from '../contract/media-types.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
@@ -82,39 +82,47 @@ export function createResponseChecks(
   )
   const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
   const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
-  return (operation, areBodiesChecked) => {
-    const checks = [...operation.responses.values()].map(({ status, headers, contents }) => {
-      const headerProblems = headers.map((header) => ({
-        header,
-        problemOf: headerCheck(compileHeader, header),
-      }))
-      const bodyProblem = bodyCheck(compileBody, areBodiesChecked ? contents : contents.map(withoutSchema))
-      return [status, { headerProblems, bodyProblem }] as const
+  return ({ id, responses }, areBodiesChecked) => {
+    const checks = [...responses.values()].map(({ status, headers, contents }): [string, StatusCheck] => {
+      const checked = areBodiesChecked ? contents : contents.map(withoutSchema)
+      const headerProblems = headers.map((header) => {
+        return { key: header.name.toLowerCase(), problemOf: headerCheck(compileHeader, header) }
+      })
+      return [status, { headerProblems, bodyProblem: bodyCheck(compileBody, checked) }]
     })
-    const declared = byStatus(new Map(checks))
-    const checksOf = (status: number) => {
-      const found = declared(status)
-      if (found === undefined)
-        throw new ResponseError(`${operation.id} ${status}`, 'the status is not declared')
-      return found
-    }
-    return {
-      head(status, headers, of = 'all') {
-        for (const { header, problemOf } of checksOf(status).headerProblems) {
-          if (of === 'server' && headers[header.name.toLowerCase()] === undefined) continue
-          const problem = problemOf(headers)
-          if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, `header ${problem}`)
-        }
-      },
-      body(status, body, contentType) {
-        const problem = checksOf(status).bodyProblem(body, contentType)
-        if (problem !== undefined) throw new ResponseError(`${operation.id} ${status}`, problem)
-      },
-      takes(status, body) {
-        const checks = declared(status)
-        return checks !== undefined && checks.bodyProblem(body) === undefined
-      },
-    }
+    return responseCheck(id, byStatus(new Map(checks)))
+  }
+}
+
+interface StatusCheck {
+  readonly headerProblems: readonly {
+    readonly key: string
+    readonly problemOf: (headers: Headers) => string | undefined
+  }[]
+  readonly bodyProblem: (body: unknown, contentType?: string) => string | undefined
+}
+
+function responseCheck(id: string, declared: (status: number) => StatusCheck | undefined): ResponseCheck {
+  const fail = (status: number, problem: string) => {
+    throw new ResponseError(`${id} ${status}`, problem)
+  }
+  const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
+  return {
+    head(status, headers, of = 'all') {
+      for (const { key, problemOf } of checksOf(status).headerProblems) {
+        if (of === 'server' && headers[key] === undefined) continue
+        const problem = problemOf(headers)
+        if (problem !== undefined) fail(status, `header ${problem}`)
+      }
+    },
+    body(status, body, contentType) {
+      const problem = checksOf(status).bodyProblem(body, contentType)
+      if (problem !== undefined) fail(status, problem)
+    },
+    takes: (status, body) => {
+      const checks = declared(status)
+      return checks !== undefined && checks.bodyProblem(body) === undefined
+    },
   }
 }
 
@@ -143,10 +151,6 @@ function headerCheck(
     lastValid = value
     return undefined
   }
-}
-
-function elementsOf(list: string): string[] {
-  return list.split(',').map((each) => each.trim())
 }
 
 function bodyCheck(

@@ -5,7 +5,7 @@
 import { _, type Ajv, type Code, KeywordCxt, Name, type Options } from 'ajv'
 import names from 'ajv/dist/compile/names.js'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, schemasIn } from '../contract/keywords.js'
+import { type AnySchema, extendedBy, schemasIn } from '../contract/keywords.js'
 import type { Resolve } from './references.js'
 
 /** A property for which each alternative allows different values. */
@@ -143,7 +143,6 @@ interface Tags {
 function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   const { gen, data, keyword } = cxt
   const isValid = gen.let('valid', false)
-  const tag = gen.let('tag')
   const fail = (fault: string) => {
     const allowed = gen.scopeValue('obj', { ref: values.flat() })
     cxt.error(false, { alternatives: _`{tag: ${fault}, property: ${property}, allowed: ${allowed}}` })
@@ -154,11 +153,7 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   if (values.some((each) => each.length === 0)) gen.assign(isValid, true)
   else fail('no object')
   gen.else()
-  // Numbers and booleans by their text, as in a mapping; the alternative checks their type.
-  gen.assign(tag, _`${data}[${property}]`)
-  gen.if(_`typeof ${tag} == "number" || typeof ${tag} == "bigint" || typeof ${tag} == "boolean"`, () =>
-    gen.assign(tag, _`String(${tag})`),
-  )
+  const tag = tagIn(cxt, property)
   gen.if(_`${tag} === undefined`)
   fail('missing')
   for (const [i, each] of values.entries()) {
@@ -175,6 +170,15 @@ function validateNamed(cxt: KeywordCxt, { property, values }: Tags): void {
   cxt.ok(isValid)
 }
 
+// Numbers and booleans by their text, as in a mapping; the alternative checks their type.
+function tagIn({ gen, data }: KeywordCxt, property: string): Name {
+  const tag = gen.let('tag', _`${data}[${property}]`)
+  gen.if(_`typeof ${tag} == "number" || typeof ${tag} == "bigint" || typeof ${tag} == "boolean"`, () =>
+    gen.assign(tag, _`String(${tag})`),
+  )
+  return tag
+}
+
 // Undefined if a value maps to several alternatives or an alternative has no value: then all are validated.
 function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: Resolve): Tags | undefined {
   const { propertyName, branches, mapping = {} } = (discriminator ?? {}) as Discriminator
@@ -183,7 +187,8 @@ function tagsOf({ discriminator }: Schema, schemas: readonly Schema[], resolve: 
   const lost = Object.keys(mapping).find((value) => !mapped.includes(value))
   if (lost !== undefined)
     throw new Error(
-      `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, which is not one of its alternatives`,
+      `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, ` +
+        'which is not one of its alternatives',
     )
   const values = schemas.map((schema, i) => valuesOf(resolve(schema), propertyName, branches[i], resolve))
   const all = values.flatMap((each) => each ?? [])
@@ -248,12 +253,11 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
 // The values a schema allows for a property, by itself and its `allOf`: other parts of it may not apply.
 // Undefined for any.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
-  const given = (schema.properties as Record<string, Schema> | undefined)?.[property]
-  const own = given && resolve(given)
-  if (own?.const !== undefined) return [own.const]
-  if (Array.isArray(own?.enum)) return own.enum
-  const parts = (schema.allOf as Schema[] | undefined) ?? []
-  return parts
-    .map((part) => allowedValues(resolve(part), property, resolve))
-    .find((each) => each !== undefined)
+  for (const { properties } of extendedBy(schema, resolve)) {
+    const given = (properties as Record<string, Schema> | undefined)?.[property]
+    const own = given && resolve(given)
+    if (own?.const !== undefined) return [own.const]
+    if (Array.isArray(own?.enum)) return own.enum
+  }
+  return undefined
 }

@@ -267,7 +267,8 @@ function boundProblem(value: bigint | number, rules: Rules): string | undefined 
   const below = minimum !== undefined && value < minimum
   const above = maximum !== undefined && value > maximum
   if ((below || above) && minimum !== undefined && maximum !== undefined) {
-    return `must be ${rules.types.includes('integer') ? 'an integer' : 'a number'} from ${minimum} to ${maximum}`
+    const type = rules.types.includes('integer') ? 'integer' : 'number'
+    return `must be ${withArticle(type)} from ${minimum} to ${maximum}`
   }
   if (below) return `must be at least ${minimum}`
   if (above) return `must be at most ${maximum}`

@@ -17,13 +17,8 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
     if (mode !== 'check') Object.setPrototypeOf(value, null)
     return true
   }
-  ajv.addKeyword({
-    keyword: 'nullPrototype',
-    type: 'object',
-    schemaType: 'boolean',
-    modifying: true,
-    validate,
-  })
+  const keyword = 'nullPrototype'
+  ajv.addKeyword({ keyword, type: 'object', schemaType: 'boolean', modifying: true, validate })
 }
 
 /**

@@ -1,5 +1,6 @@
-// Parses JSON without loss: integers beyond 2^53 become bigint. Duplicate names and numbers that would be rounded, which JSON.parse
-// accepts silently, are errors, and so are deep nesting and characters PostgreSQL cannot store.
+// Parses JSON without loss: integers beyond 2^53 become bigint. Duplicate names and numbers that would be
+// rounded, which JSON.parse accepts silently, are errors, and so are deep nesting and characters PostgreSQL
+// cannot store.
 
 import { parse } from 'lossless-json'
 import { decimal, isKeptByDouble } from '../../lib/exact-number.js'
@@ -39,8 +40,9 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-// The fast path for most bodies, five times as fast as the exact parser: a text that JSON.stringify reproduces has lost neither a name nor
-// a digit. Texts with numbers that may be beyond 2^53 are excluded, because those become bigint.
+// The fast path for most bodies, five times as fast as the exact parser: a text that JSON.stringify
+// reproduces has lost neither a name nor a digit. Texts with numbers that may be beyond 2^53 are excluded,
+// because those become bigint.
 function parseUnaltered(text: string): unknown {
   if (/\d{16}|\d[eE]/.test(text)) return undefined
   try {
@@ -75,11 +77,12 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-// Matches every escape, so that an escaped backslash does not start one: surrogate pairs, the forbidden characters, and all others.
+// Every escape, so that an escaped backslash does not start one: pairs, the forbidden characters, others.
 const escapes =
   /\\(?:u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}|(u0000|u[dD][89a-fA-F][\dA-Fa-f]{2})|.)/g
 
-// In valid JSON, only an escape can produce NUL, which PostgreSQL's text cannot store, or a lone surrogate, which has no UTF-8.
+// In valid JSON, only an escape can produce NUL, which PostgreSQL's text cannot store, or a lone surrogate,
+// which has no UTF-8.
 function refuseCharacters(text: string): void {
   if (!text.includes('\\u')) return
   for (const { 1: character, index } of text.matchAll(escapes)) {

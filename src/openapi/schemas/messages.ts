@@ -2,6 +2,8 @@
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
+import type { Pointer } from '../contract/contract-error.js'
+import { jsonPointer } from '../contract/pointer.js'
 import type { DistinguishingProperty } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 import { formats } from './formats.js'
@@ -57,13 +59,8 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
 }
 
 /** An Ajv error for a problem that no schema reports. */
-export function errorAt(path: readonly (string | number)[], message: string): ErrorObject {
-  return { instancePath: pointerTo(path), schemaPath: '', keyword: 'own', params: {}, message }
-}
-
-/** A path as a JSON Pointer (RFC 6901). */
-export function pointerTo(path: readonly (string | number)[]): string {
-  return path.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+export function errorAt(path: Pointer, message: string): ErrorObject {
+  return { instancePath: jsonPointer(path), schemaPath: '', keyword: 'own', params: {}, message }
 }
 
 /** The sentences as one message, the first 20 of them. */
@@ -145,52 +142,41 @@ function unknown(part: string, { instancePath }: ErrorObject): string {
   return part === 'body' || instancePath !== '' ? 'is not a known field' : 'is not a known parameter'
 }
 
-function problem({ keyword, params, message, parentSchema }: ErrorObject): string {
-  switch (keyword) {
-    case 'type':
-      return `must be ${[params.type].flat().map(withArticle).join(' or ')}`
-    case 'enum':
-      return oneOf(params.allowedValues)
-    case 'oneOf':
-    case 'anyOf':
-      return 'must be an object' // with a discriminator; without one, see alternatives()
-    case 'false schema':
-      return 'must be absent'
-    case 'const':
-      return `must be ${stringify(params.allowedValue)}`
-    case 'minLength':
-      return `must have at least ${count(params.limit, 'character')}`
-    case 'maxLength':
-      return `must have at most ${count(params.limit, 'character')}`
-    case 'minItems':
-      return `must have at least ${count(params.limit, 'item')}`
-    case 'maxItems':
-    case 'items': // of prefixItems with `items: false`
-    case 'unevaluatedItems':
-      return `must have at most ${count(params.limit, 'item')}`
-    case 'minProperties':
-      return `must have at least ${count(params.limit, 'field')}`
-    case 'maxProperties':
-      return `must have at most ${count(params.limit, 'field')}`
-    case 'contains':
-      return `must contain ${range(params.minContains, params.maxContains)} matching the schema in contains`
-    case 'uniqueItems':
-      return 'must not contain the same item twice'
-    case 'pattern': {
-      const description = parentSchema?.['x-pattern-description']
-      return description === undefined ? `must match the pattern ${params.pattern}` : `must be ${description}`
-    }
-    case 'not': {
-      // A pattern is negated twice where tools must not make values from it.
-      const { pattern, 'x-pattern-description': description } = parentSchema ?? {}
-      const isDescribed = pattern === undefined && description !== undefined
-      return isDescribed ? `must be ${description}` : 'must not match the schema in not'
-    }
-    case 'format':
-      return `must be ${formats[params.format]?.description}`
-    default:
-      return String(message)
-  }
+type Params = ErrorObject['params']
+
+const problems: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
+  type: ({ type }) => `must be ${[type].flat().map(withArticle).join(' or ')}`,
+  enum: ({ allowedValues }) => oneOf(allowedValues),
+  // With a discriminator; without one, see alternatives().
+  oneOf: () => 'must be an object',
+  anyOf: () => 'must be an object',
+  'false schema': () => 'must be absent',
+  const: ({ allowedValue }) => `must be ${stringify(allowedValue)}`,
+  minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
+  maxLength: ({ limit }) => `must have at most ${count(limit, 'character')}`,
+  minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,
+  maxItems: itemsAtMost,
+  items: itemsAtMost, // of prefixItems with `items: false`
+  unevaluatedItems: itemsAtMost,
+  minProperties: ({ limit }) => `must have at least ${count(limit, 'field')}`,
+  maxProperties: ({ limit }) => `must have at most ${count(limit, 'field')}`,
+  contains: ({ minContains, maxContains }) =>
+    `must contain ${range(minContains, maxContains)} matching the schema in contains`,
+  uniqueItems: () => 'must not contain the same item twice',
+  pattern: ({ pattern }, { 'x-pattern-description': words }) =>
+    words === undefined ? `must match the pattern ${pattern}` : `must be ${words}`,
+  // A pattern is negated twice where tools must not make values from it.
+  not: (_, { pattern, 'x-pattern-description': words }) =>
+    pattern === undefined && words !== undefined ? `must be ${words}` : 'must not match the schema in not',
+  format: ({ format }) => `must be ${formats[format]?.description}`,
+}
+
+function problem({ keyword, params, message, parentSchema = {} }: ErrorObject): string {
+  return problems[keyword]?.(params, parentSchema) ?? String(message)
+}
+
+function itemsAtMost({ limit }: Params): string {
+  return `must have at most ${count(limit, 'item')}`
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -27,9 +27,8 @@ function portable(pattern: string): string {
   )
 }
 
-// Without `u`, an escaped letter that means something in another syntax, such as `\A` or `\p{L}`, would
-// stand for
-// the letter; and braces after nothing, or with a comma first, for themselves.
+// Without `u`, an escaped letter that means something in another syntax, such as `\A` or `\p{L}`, would stand
+// for the letter; and braces after nothing, or with a comma first, for themselves.
 const ofOtherSyntax = /\\(?:[^\W\dbBcdDfknrsStuvwWx_]|u\{)|\{,\d/
 
 function isReadWithout(pattern: string): boolean {

@@ -3,7 +3,7 @@
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
+import { type AnySchema, extendedBy, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import { compilable } from './ajv.js'
 import type { Resolve } from './references.js'
 
@@ -49,7 +49,9 @@ function omit(schema: Schema, keyword: string): Schema {
 // may not apply.
 function createNames(forbidden: Forbidden, resolve: Resolve) {
   const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
-  const isForbidden = once((schema): boolean => schema[forbidden] === true || allOf(schema).some(isForbidden))
+  const isForbidden = once((schema) =>
+    [...extendedBy(schema, resolve)].some((each) => each[forbidden] === true),
+  )
   const namesOf = once((schema): ReadonlySet<string> => {
     const properties = Object.entries((schema.properties ?? {}) as Record<string, AnySchema>)
     const own = properties.filter(([, each]) => typeof each === 'object' && isForbidden(resolve(each)))

@@ -224,7 +224,8 @@ t.test('a $ref to a whole map is replaced by the map', async (t) => {
   t.match(read, { components: { schemas: { Owner: { properties } }, headers } })
 })
 
-// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643, section 4.2).
+// Such as a schema of JSON's own, whose references are within it, or a member as SCIM names it (RFC 7643,
+// section 4.2).
 const example = {
   definitions: { base: {} },
   allOf: [{ $ref: '#/definitions/base' }],
@@ -269,3 +270,22 @@ t.test('a file with only references is a map, whatever its names', async (t) => 
   })
   t.match(read, { components: { schemas: { 'x-toy': { type: 'string' } } } })
 })
+
+// One whose parts extend each other in a long chain, or in twice as many ways with each link.
+for (const [title, links, count] of [
+  ['long', 1, 5_000],
+  ['wide', 2, 40],
+] as const) {
+  t.test(`a ${title} chain of allOf is read for the values of a discriminator`, async (t) => {
+    const ref = (i: number) => ({ $ref: `#/components/schemas/S${i}` })
+    const chain = Array.from({ length: count }, (_, i) => [`S${i}`, { allOf: Array(links).fill(ref(i + 1)) }])
+    const last = { type: 'object', properties: { kind: { const: 'a' } } }
+    const oneOf = [ref(0), { type: 'object', properties: { kind: { const: 'b' } } }]
+    const Any = { oneOf, discriminator: { propertyName: 'kind' } }
+    const { document: read } = await contractOf({
+      paths: {},
+      components: { schemas: { Any, [`S${count}`]: last, ...Object.fromEntries(chain) } },
+    })
+    t.match(read, { components: { schemas: { Any: { discriminator: { mapping: { a: ref(0).$ref } } } } } })
+  })
+}

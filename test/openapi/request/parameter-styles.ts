@@ -1,4 +1,4 @@
-// Parameters with `style`, `explode` or `content`, and cookies, over HTTP: what the handler receives, or the error message.
+// Parameters with `style`, `explode` or `content`, and cookies: what the handler receives, or the error.
 
 import t from 'tap'
 import { contractWith, done, type HandlerRequest, startEngine } from '../../fixtures/engine.js'

@@ -95,7 +95,8 @@ t.test('a connection that a killed worker had not accepted is closed', async (t)
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve))) // also if reset
   for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-  // The primary accepts one connection in an iteration of its event loop, and by these responses it has passed one to each worker.
+  // The primary accepts one connection in an iteration of its event loop, and by these responses it has
+  // passed one to each worker.
   for (let i = 0; i < 8; i++) await send(`http://127.0.0.1:${metricsPort}/`)
   process.kill(victim, 'SIGKILL')
   process.kill(other, 'SIGCONT')

@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { watchProject } from '../../../scripts/dev/watch.js'
 
-// Creates nested folders with a file, pausing 0 to 2 ms in between, so that some are created while the watcher lists their parent.
+// Creates nested folders with a file, pausing 0 to 2 ms in between, so that some are created while the
+// watcher lists their parent.
 const makeFolders = `
 const { mkdirSync, writeFileSync } = require('node:fs')
 const pause = (ms) => {

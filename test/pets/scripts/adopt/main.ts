@@ -89,7 +89,8 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
   return folders.flatMap(modulesIn).filter((file) => !isUsed(file))
 }
 
-// The files of the image, as the last stage of the Dockerfile copies them, and of the package; not the programs beside them.
+// The files of the image, as the last stage of the Dockerfile copies them, and of the package; not the
+// programs beside them.
 async function imageOf(t: Test, root: string): Promise<string> {
   t.match(await node(root, ['scripts/build-server.cjs']), { code: 0 })
   const image = temporaryDirectory(t)

@@ -1,5 +1,5 @@
-// Documents that were not written for this server, unmended: those beside the fixtures, and any in the folder that
-// DOCUMENTS names. Each is generated from, and serves every operation as a stub.
+// Documents that were not written for this server, unmended: those beside the fixtures, and any in the folder
+// that DOCUMENTS names. Each is generated from, and serves every operation as a stub.
 
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
