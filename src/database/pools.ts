@@ -25,12 +25,14 @@ const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
  * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned
  * once per connection: planning a page takes as long as reading it. The generic plan must stay right
  * however the tables grow:
- * - enable_*: a statement is ordered by the index it is meant to use, rows to delete are found by their place
+ * - enable_*: rows are found and ordered by the index that is meant, also in a table that was small when the
+ *   plan was made; rows to delete are found by their place
  * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated
  *   cost grows with the table; beyond a threshold each execution would compile code, far longer than it reads
  */
 export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
   enable_sort: 'off',
   enable_indexscan: 'on',
   enable_tidscan: 'on',
