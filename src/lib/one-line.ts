@@ -1,4 +1,6 @@
-/** Replaces line breaks, other control characters and lone surrogates, which names in a document may contain. */
+/**
+ * Replaces line breaks, other control characters and lone surrogates, which names in a document may contain.
+ */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
 }

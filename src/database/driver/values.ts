@@ -18,8 +18,8 @@ const arrays = [
  * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
  * false then, and bytes into others.
  *
- * int8 is a bigint. Dates and times are strings in the contract's formats `date`, `date-time` and `time` (RFC 3339),
- * to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
+ * int8 is a bigint. Dates and times are strings in the contract's formats `date`, `date-time` and `time` (RFC
+ * 3339), to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
@@ -39,8 +39,8 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
   }))
 }
 
-// With `DateStyle` ISO, PostgreSQL writes a space for the T, and leaves out the minutes of an offset in whole hours. A `timestamp` has
-// no offset, and gets none.
+// With `DateStyle` ISO, PostgreSQL writes a space for the T, and leaves out the minutes of an offset in whole
+// hours. A `timestamp` has no offset, and gets none.
 function readTime(text: string): string {
   return text
     .replace(' ', 'T')

@@ -1,7 +1,7 @@
 // Validates defaults against their own schemas. Without this, every request that relies on an invalid default
 // would fail.
 
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, type Subschema, subschemasOf } from '../contract/keywords.js'
@@ -11,7 +11,7 @@ import { resolveIn } from './alternatives.js'
 import { defaultOf } from './exact-numbers.js'
 import { describeViolations } from './messages.js'
 import { compilableWithout } from './read-write-only.js'
-import { createReferences } from './references.js'
+import { createReferences, type Resolve } from './references.js'
 
 /**
  * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
@@ -21,57 +21,62 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   const ajv = createAjv('check', { useDefaults: true })
   const compile = compileOnce((value) => ajv.compile({ type: 'object', properties: { value } }))
   const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
-  const faultOf = ({ place, schema }: Default): string[] => {
-    const value = defaultOf(schema)
-    // Ajv writes defaults into the generated code as JSON, which rounds bigints.
-    if (typeof value === 'object' && rounded(value) !== value)
-      return [
-        `the default ${stringify(value)} of ${place} contains an integer beyond 2^53: set it as the default in the schema of that integer`,
-      ]
-    const validate = compile(schema)
-    try {
-      return validate({ value: structuredClone(value) })
-        ? []
-        : [describe(place, value, validate.errors ?? [])]
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error // the stack overflows
-      return [
-        `the default ${stringify(value)} of ${place} is endless: the defaults of its schema fill it with itself`,
-      ]
-    }
-  }
   const resolve = resolveIn(ajv)
-  const seen = new Set<unknown>()
-  const defaultsIn = (whole: Schema, part: string): Default[] => {
-    const found: Default[] = []
-    const pending: Default[] = [{ place: part, schema: whole }]
-    for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
-      const { place, schema } = each
-      if (schema.default !== undefined) found.push(each)
-      const inner = subschemasOf(schema).map((one) => ({ place: placeOf(place, one), schema: one.schema }))
-      pending.push(...inner.reverse())
-      if (typeof schema.$ref === 'string' && !seen.has(schema.$ref)) {
-        seen.add(schema.$ref)
-        pending.push({ place, schema: resolve(schema) })
-      }
-    }
-    return found
-  }
+  const seen = new Set<string>()
   return (part, schema) => {
     const prepared = withReferences(schema)
-    const faults = (typeof prepared === 'object' ? defaultsIn(prepared, part) : []).flatMap(faultOf)
-    return [...new Set(faults)]
+    if (typeof prepared !== 'object') return []
+    const faults = defaultsIn(prepared, part, resolve, seen).map((each) => faultOf(each, compile))
+    return [...new Set(faults)].filter((each) => each !== undefined)
   }
 }
+
+type Compile = (schema: AnySchema) => ValidateFunction
 
 interface Default {
   readonly place: string
   readonly schema: Schema
 }
 
-function describe(place: string, value: unknown, all: readonly ErrorObject[]): string {
+// Those of each target of a `$ref` once: `seen` has the references that were followed.
+function defaultsIn(whole: Schema, part: string, resolve: Resolve, seen: Set<string>): Default[] {
+  const found: Default[] = []
+  const pending: Default[] = [{ place: part, schema: whole }]
+  for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+    const { place, schema } = each
+    if (schema.default !== undefined) found.push(each)
+    const inner = subschemasOf(schema).map((one) => ({ place: placeOf(place, one), schema: one.schema }))
+    pending.push(...inner.reverse())
+    if (typeof schema.$ref === 'string' && !seen.has(schema.$ref)) {
+      seen.add(schema.$ref)
+      pending.push({ place, schema: resolve(schema) })
+    }
+  }
+  return found
+}
+
+function faultOf({ place, schema }: Default, compile: Compile): string | undefined {
+  const value = defaultOf(schema)
+  const named = `the default ${stringify(value)}`
+  // Ajv writes defaults into the generated code as JSON, which rounds bigints.
+  if (typeof value === 'object' && rounded(value) !== value)
+    return (
+      `${named} of ${place} contains an integer beyond 2^53: ` +
+      'set it as the default in the schema of that integer'
+    )
+  const validate = compile(schema)
+  try {
+    const isValid = validate({ value: structuredClone(value) })
+    return isValid ? undefined : `${named} is invalid: ${describe(place, validate.errors ?? [])}`
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error // the stack overflows
+    return `${named} of ${place} is endless: the defaults of its schema fill it with itself`
+  }
+}
+
+function describe(place: string, all: readonly ErrorObject[]): string {
   const errors = all.map((each) => ({ ...each, instancePath: each.instancePath.replace('/value', '') }))
-  return `the default ${stringify(value)} is invalid: ${describeViolations(place, errors).join('; ')}`
+  return describeViolations(place, errors).join('; ')
 }
 
 // The place of a subschema's value, as messages name it.

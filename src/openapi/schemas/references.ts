@@ -23,80 +23,96 @@ export function createReferences(
   document: object,
   prepare: (resolve: Resolve) => (schema: Schema) => Schema,
 ): (schema: AnySchema) => AnySchema {
-  const values = new Map<AnySchema, Target>()
-  const conditions = new Map<AnySchema, Target>()
-  const schemaAt = createSchemaAt(document)
-  const resolve = (schema: Schema): Schema => {
-    const target = typeof schema.$ref === 'string' ? schemaAt(schema.$ref) : schema
-    return typeof target === 'object' ? target : schema
-  }
-  const change = prepare(resolve)
-  const prepared = (schema: AnySchema) => (typeof schema === 'object' ? change(schema) : schema)
+  const references = new References(ajv, document, prepare)
+  return (schema) => references.compilable(schema)
+}
+
+class References {
   // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not
   // its `$ref` target.
-  const targetOf = (ref: string, isCondition: boolean): Target => {
-    const targets = isCondition ? conditions : values
-    const given = schemaAt(ref)
+  readonly #values = new Map<AnySchema, Target>()
+  readonly #conditions = new Map<AnySchema, Target>()
+  readonly #ajv: Ajv
+  readonly #schemaAt: (ref: string) => AnySchema
+  readonly #change: (schema: Schema) => Schema
+
+  constructor(ajv: Ajv, document: object, prepare: (resolve: Resolve) => (schema: Schema) => Schema) {
+    this.#ajv = ajv
+    this.#schemaAt = createSchemaAt(document)
+    this.#change = prepare((schema) => {
+      const target = typeof schema.$ref === 'string' ? this.#schemaAt(schema.$ref) : schema
+      return typeof target === 'object' ? target : schema
+    })
+  }
+
+  compilable(schema: AnySchema): AnySchema {
+    this.#addTargets(schema)
+    return this.#withNames(this.#prepared(schema), false)
+  }
+
+  #prepared(schema: AnySchema): AnySchema {
+    return typeof schema === 'object' ? this.#change(schema) : schema
+  }
+
+  #targetOf(ref: string, isCondition: boolean): Target {
+    const targets = isCondition ? this.#conditions : this.#values
+    const given = this.#schemaAt(ref)
     const known = targets.get(given)
     if (known !== undefined) return known
-    const target = { ref, name: `schema-${values.size + conditions.size}`, given, isCondition }
+    const name = `schema-${this.#values.size + this.#conditions.size}`
+    const target = { ref, name, given, isCondition }
     targets.set(given, target)
     return target
   }
-  const targetsIn = (schema: AnySchema, isCondition: boolean) => {
+
+  #targetsIn(schema: AnySchema, isWithinCondition: boolean): Target[] {
     const found: Target[] = []
-    mapSchemas(
-      schema,
-      (each, isCondition) => {
-        const ref = refOf(each)
-        if (ref !== undefined) found.push(targetOf(ref, isCondition))
-        return each
-      },
-      isCondition,
-    )
+    const note = (each: Schema, isCondition: boolean) => {
+      const ref = refOf(each)
+      if (ref !== undefined) found.push(this.#targetOf(ref, isCondition))
+      return each
+    }
+    mapSchemas(schema, note, isWithinCondition)
     return found
   }
+
   // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
-  const withNames = (whole: AnySchema, isConditionItself: boolean): AnySchema =>
-    mapSchemas(
-      whole,
-      (schema, isCondition) => {
-        const { $id: _, $ref: __, $dynamicRef: ___, ...each } = schema
-        const ref = refOf(schema)
-        if (ref === undefined) return each
-        const { name, prepared } = targetOf(ref, isCondition)
-        const value = typeof prepared === 'object' ? prepared.default : undefined
-        return { ...(value !== undefined && { default: value }), ...each, $ref: name }
-      },
-      isConditionItself,
-    )
-  const steps: ((target: Target) => void)[] = [
-    (each) => {
-      each.prepared = each.isCondition ? asCondition(prepared(each.given)) : prepared(each.given)
-    },
-    ({ name, prepared = true, isCondition }) => {
-      if (ajv.schemas[name] === undefined) ajv.addSchema(withNames(prepared, isCondition), name)
-    },
-    (each) => {
-      compileOne(ajv, each)
-      each.isReady = true
-    },
-  ]
+  #withNames(whole: AnySchema, isWithinCondition: boolean): AnySchema {
+    const rename = (schema: Schema, isCondition: boolean) => {
+      const { $id: _, $ref: __, $dynamicRef: ___, ...each } = schema
+      const ref = refOf(schema)
+      if (ref === undefined) return each
+      const { name, prepared } = this.#targetOf(ref, isCondition)
+      const value = typeof prepared === 'object' ? prepared.default : undefined
+      return { ...(value !== undefined && { default: value }), ...each, $ref: name }
+    }
+    return mapSchemas(whole, rename, isWithinCondition)
+  }
+
   // Step by step and innermost first: nested, a chain of references would overflow the stack.
-  const addTargets = (schema: AnySchema) => {
-    const reached = new Set(targetsIn(schema, false)) // a Set iterates over what is added meanwhile, too
+  #addTargets(schema: AnySchema): void {
+    // A Set iterates over what is added meanwhile, too.
+    const reached = new Set(this.#targetsIn(schema, false))
     for (const each of reached) {
-      each.inner ??= targetsIn(each.given, each.isCondition)
+      each.inner ??= this.#targetsIn(each.given, each.isCondition)
       for (const one of each.inner) reached.add(one)
     }
     const innermostFirst = [...reached].reverse()
     for (const { error } of innermostFirst) if (error !== undefined) throw error
     const added = innermostFirst.filter(({ isReady }) => isReady !== true)
-    for (const step of steps) for (const each of added) within(each, step)
+    for (const each of added) within(each, () => this.#prepare(each))
+    for (const each of added) within(each, () => this.#add(each))
+    for (const each of added) within(each, () => compileOne(this.#ajv, each))
   }
-  return (schema) => {
-    addTargets(schema)
-    return withNames(prepared(schema), false)
+
+  #prepare(target: Target): void {
+    const prepared = this.#prepared(target.given)
+    target.prepared = target.isCondition ? asCondition(prepared) : prepared
+  }
+
+  #add({ name, prepared = true, isCondition }: Target): void {
+    if (this.#ajv.schemas[name] !== undefined) return
+    this.#ajv.addSchema(this.#withNames(prepared, isCondition), name)
   }
 }
 
@@ -122,21 +138,22 @@ function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined 
 // Ajv would compile the targets that it has not compiled yet, which then are around this one, within its own
 // compilation. What it finds among `refs` is bound when it is called. A target without `$ref`s is inlined and
 // never compiled, so it must not be among them.
-function compileOne(ajv: Ajv, { name, inner = [] }: Target): void {
-  if (inner.length === 0) return
+function compileOne(ajv: Ajv, target: Target): void {
+  const { name, inner = [] } = target
   const own = ajv.schemas[name]
   for (const each of inner) {
-    const target = ajv.schemas[each.name]
+    const other = ajv.schemas[each.name]
     const isPending = each.isReady !== true && (each.inner ?? []).length > 0
-    if (isPending && own !== undefined && target !== undefined) own.refs[each.name] = target
+    if (isPending && own !== undefined && other !== undefined) own.refs[each.name] = other
   }
-  ajv.getSchema(name)
+  if (inner.length > 0) ajv.getSchema(name)
+  target.isReady = true
 }
 
 // Reports an error in a target with the target's place, not that of the schema that refers to it.
-function within(target: Target, step: (target: Target) => void): void {
+function within(target: Target, step: () => void): void {
   try {
-    step(target)
+    step()
   } catch (error) {
     const text = `${target.ref}: ${(error as Error).message}`
     target.error = new ContractError([{ text, at: pointerKeys(target.ref) ?? [] }])
