@@ -3,10 +3,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { securityHeaders } from '../middleware/additions.js'
 
-/** Sets the headers of every response, and those of its operation. */
+/** Sets the headers of every response. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders).header('x-request-id', request.id)
   request.server.setCorsHeaders?.(request, reply)
-  const { headers } = request.matched?.config ?? {}
-  if (headers) reply.headers(headers)
 }

@@ -39,7 +39,7 @@ import { isStub } from './stubs.js'
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
-    /** Sent by the route's hooks; a server that refuses requests before them sends these, too. */
+    /** Sent with every response of the operation, errors included. */
     headers?: Readonly<Record<string, string>>
   }
 }

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
 import { defaultErrorStatuses } from '../contract/defaults.js'
 import { type ErrorBody, errorBody, RequestError, toRequestError } from '../errors.js'
+import { hasRoute } from '../not-found.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 /**
@@ -19,6 +20,8 @@ export function sendError(
   contract: Contract,
   check: ResponseCheck | undefined,
 ): void {
+  // Those of its operation: a request may be refused before the hooks of its route.
+  if (hasRoute(request)) reply.headers(request.routeOptions.config.headers ?? {})
   const body = errorBody(error, contract)
   if (!isDeclared(body, contract, check)) {
     if (!(error.code in defaultErrorStatuses))
