@@ -1,5 +1,6 @@
 // The service process: reads the configuration, opens the database, serves until asked to stop, and exits.
 
+import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
@@ -18,6 +19,10 @@ import { followPrimary, reportListening, roleOf } from './process/workers.js'
 const shutdown = listenForShutdown()
 const { requested, forced } = shutdown
 process.stderr.on('error', () => {}) // a closed stderr must not stop the service
+
+// Or V8 decides by a process's first requests whether to allocate some of their objects in the old generation,
+// where each keeps the rest of its request until a full garbage collection (docs/speed.md).
+setFlagsFromString('--no-allocation-site-pretenuring')
 
 // For closing the database once the shutdown is forced.
 const forcedTimeoutMs = 5_000
