@@ -3,8 +3,11 @@
 import type { Contract } from '../contract/contract.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 
-/** Creates the check of a client's own `X-Request-Id`: whether the contract's schema allows it. */
+// Beyond ASCII the encoding of a header is unknown (RFC 9110, section 5.5).
+const ascii = /^[\x20-\x7e]*$/
+
+/** Creates the check of a client's own `X-Request-Id`: whether it is ASCII and the contract's schema allows it. */
 export function createRequestIdCheck({ requestId }: Contract): (id: string) => boolean {
   const validate = createAjv('check').compile(compilable(requestId))
-  return (id) => validate(id)
+  return (id) => ascii.test(id) && validate(id)
 }

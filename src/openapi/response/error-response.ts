@@ -6,6 +6,7 @@ import type { Contract } from '../contract/contract.js'
 import { defaultErrorStatuses } from '../contract/defaults.js'
 import { type ErrorBody, errorBody, RequestError, toRequestError } from '../errors.js'
 import { hasRoute } from '../not-found.js'
+import { toSend } from './response-serialization.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 /**
@@ -80,5 +81,6 @@ function send(
   { errorType }: Contract,
 ): void {
   const { status } = body
-  void reply.type(`${errorType}; charset=utf-8`).code(status).headers(headers).send(JSON.stringify(body))
+  void reply.type(`${errorType}; charset=utf-8`).code(status).headers(headers)
+  void reply.send(toSend(JSON.stringify(body), headers))
 }

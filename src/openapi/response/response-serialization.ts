@@ -13,11 +13,11 @@ export interface HandlerResponse {
   readonly body?: unknown
 }
 
-/** A response as sent: the headers that the operation sets (a list header as an array), and its bytes. */
+/** A response as sent: the headers that the operation sets (a list header as an array), and its text or bytes. */
 export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
-  readonly body: Buffer | undefined
+  readonly body: string | Buffer | undefined
 }
 
 // Node throws at these characters when the response has already started (RFC 9110, section 5.5).
@@ -46,9 +46,27 @@ export function createSerializer(
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
     const isJson = content.kind === 'json'
-    const text = isJson ? toJson(reply, status, essence(type), body, isExact) : (body as string) // or bytes
-    return { status, headers: { ...headers, 'content-type': type }, body: Buffer.from(text) }
+    const written = isJson
+      ? toJson(reply, status, essence(type), body, isExact)
+      : (body as string | Uint8Array)
+    return { status, headers: { ...headers, 'content-type': type }, body: toSend(written, all) }
   }
+}
+
+// Characters of a header that are one byte in ISO 8859-1, and two in UTF-8.
+const beyondAscii = /[\x80-\xff]/
+
+/**
+ * A body as text if it can be: Node joins text and the header section, and writes once. It writes both in
+ * UTF-8, so next to a header beyond ASCII the body must be bytes.
+ */
+export function toSend(
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string | string[]>>,
+): string | Buffer {
+  if (typeof body !== 'string') return Buffer.from(body)
+  for (const name in headers) if (beyondAscii.test(String(headers[name]))) return Buffer.from(body)
+  return body
 }
 
 function toText(

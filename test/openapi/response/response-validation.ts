@@ -42,6 +42,16 @@ t.test('responses', async (t) => {
     t.strictSame([headers.get('content-type'), text], ['image/png', 'abc'])
   })
 
+  t.test('a header beyond ASCII is sent in ISO 8859-1 next to a body in UTF-8', async (t) => {
+    const headers = { 'X-Note': 'Grüße' }
+    const returned = await ask('object', () => ({ status: 200, headers, body: { id: 1, name: 'é' } }))
+    t.strictSame([returned.headers.get('x-note'), returned.text], ['Grüße', '{"id":1,"name":"é"}'])
+    for (const name of ['waiting', 'object']) {
+      const refused = await ask(name, thrown({ ...headers, 'X-Wait': '1' })) // declared, and not
+      t.strictSame([refused.headers.get('x-note'), refused.status], ['Grüße', 404], name)
+    }
+  })
+
   const wrong: [name: string, response: () => unknown, problem: string][] = [
     ['image', bytes('abcd', 'image/png'), 'image 200: body at "" must have at most 3 bytes'],
     ['text', bytes('1'), 'text 200: the body must be text'],
