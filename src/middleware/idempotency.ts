@@ -23,7 +23,13 @@ import {
   type SerializedResponse,
 } from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './additions.js'
-import { claimKeys, type IdempotencyKey, purgeResponses, storeResponses } from './stored-responses.js'
+import {
+  type Claim,
+  claimKeys,
+  type IdempotencyKey,
+  purgeResponses,
+  storeResponses,
+} from './stored-responses.js'
 
 // In lower case as in Node's `headers`.
 const idempotencyHeader = 'idempotency-key'
@@ -59,7 +65,7 @@ function createRespondOnce(
   let isShared = true
   const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
     try {
-      return await respondToAll(held, calls, keepHours)
+      return (await respondToNew(held, calls, keepHours)) ?? (await respondToAll(held, calls, keepHours))
     } catch (error) {
       if (error === notShared) isShared = false
       throw error
@@ -79,9 +85,31 @@ function createRespondOnce(
 
 interface Call {
   readonly id: IdempotencyKey
-  readonly fingerprint: Buffer
+  readonly fingerprint: string
   readonly signal: Signal | undefined
   readonly run: (sql: Sql) => Promise<SerializedResponse>
+}
+
+// Almost always, each key is new. So the handlers do not wait for the claims, which saves a round trip. Undefined
+// if a key was not new, or a handler failed: then everything is rolled back.
+async function respondToNew(
+  held: HeldConnection,
+  calls: readonly Call[],
+  keepHours: number,
+): Promise<SerializedResponse[] | undefined> {
+  if (calls.length === 1 || new Set(calls.map(nameOf)).size < calls.length) return undefined
+  try {
+    return await transact(held, signalOf(calls), async (sql) => {
+      const [claims, responses] = await Promise.all([claim(sql, calls, keepHours), runTogether(sql, calls)])
+      if (claims.some(({ isLocked, stored }) => !isLocked || stored !== undefined))
+        throw new Error('a key is not new')
+      store(sql, calls, responses)
+      return responses
+    })
+  } catch (error) {
+    if (error === notShared || isUnavailable(error)) throw error
+    return undefined
+  }
 }
 
 async function respondToAll(
@@ -89,17 +117,13 @@ async function respondToAll(
   calls: readonly Call[],
   keepHours: number,
 ): Promise<(SerializedResponse | RequestError)[]> {
-  return transact(held, whileAnyWaits(calls.map(({ signal }) => signal)), async (sql) => {
-    const claims = await claimKeys(
-      sql,
-      calls.map(({ id }) => id),
-      keepHours,
-    )
+  return transact(held, signalOf(calls), async (sql) => {
+    const claims = await claim(sql, calls, keepHours)
     const running = new Set<string>()
     const known = claims.map(({ isLocked, stored }, i) => {
-      const { id, fingerprint } = calls[i] as Call // one for each claim
-      if (stored !== undefined) return fingerprint.equals(stored.fingerprint) ? replay(stored) : reused()
-      const name = `${id.apiKeyId} ${id.key}`
+      const call = calls[i] as Call // one for each claim
+      if (stored !== undefined) return call.fingerprint === stored.fingerprint ? replay(stored) : reused()
+      const name = nameOf(call)
       if (!isLocked || running.has(name)) return inUse()
       running.add(name)
       return undefined
@@ -113,19 +137,39 @@ async function respondToAll(
   })
 }
 
+function signalOf(calls: readonly Call[]): Signal {
+  return whileAnyWaits(calls.map(({ signal }) => signal))
+}
+
+function nameOf({ id }: Call): string {
+  return `${id.apiKeyId} ${id.key}`
+}
+
+function claim(sql: Sql, calls: readonly Call[], keepHours: number): Promise<Claim[]> {
+  return claimKeys(
+    sql,
+    calls.map(({ id }) => id),
+    keepHours,
+  )
+}
+
 // Runs the handler for each call, and stores the responses.
 async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<SerializedResponse[]> {
   const [first, ...others] = calls
   if (first === undefined) return []
   const responses = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, calls)
+  store(sql, calls, responses)
+  return responses
+}
+
+function store(sql: TransactionSql, calls: readonly Call[], responses: readonly SerializedResponse[]): void {
   const stored = calls.flatMap(({ id, fingerprint }, i) => {
     const response = responses[i] as SerializedResponse // one for each call
     return response.status < 500 ? [{ id, fingerprint, response }] : []
   })
   if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
   // A request that timed out has its 503 already: it must not be committed with the others'.
-  if (others.length > 0 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
-  return responses
+  if (calls.length > 1 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
 }
 
 // Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The
@@ -192,7 +236,7 @@ function outsideUrl({ parameters }: Operation): readonly Parameter[] {
 
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written. If another version hashed something else, a repetition gets 422: nothing is done twice.
-function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): Buffer {
+function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): string {
   const { params, query, headers, cookies = {}, mediaType, body } = request
   const others = parameters.map(({ name, in: location }) => {
     const values: Record<string, unknown> = location === 'cookie' ? { ...cookies } : headers
@@ -200,7 +244,7 @@ function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly
   })
   const type = body === undefined ? undefined : mediaType?.toLowerCase()
   const parts = [id, params, query, Object.fromEntries(others), type, body]
-  return hash('sha256', stringify(parts, inOrder) ?? '', 'buffer')
+  return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
 }
 
 function inOrder(_key: string, value: unknown): unknown {

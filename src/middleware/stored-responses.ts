@@ -9,12 +9,12 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** The result of claiming a key. */
+/** The result of claiming a key. Fingerprints are in Base64. */
 export interface Claim {
   /** Whether this transaction holds the key's lock, until it ends. */
   readonly isLocked: boolean
   /** The response stored for the key, with the fingerprint of its request. */
-  readonly stored: (SerializedResponse & { readonly fingerprint: Uint8Array }) | undefined
+  readonly stored: (SerializedResponse & { readonly fingerprint: string }) | undefined
 }
 
 /** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
@@ -27,19 +27,22 @@ export async function claimKeys(
     keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
   )
   // Pipelined in this order: a response that was stored before its lock was released is found.
-  const [locks, stored] = await Promise.all([
-    tryLocks(sql, requested),
+  const [inUse, stored] = await Promise.all([
+    lockKeys(sql, requested),
     findResponses(sql, requested, keepHours),
   ])
-  return locks.map((isLocked, position) => ({ isLocked, stored: stored.get(position) }))
+  return keys.map((_, position) => ({ isLocked: !inUse.has(position), stored: stored.get(position) }))
 }
 
-async function tryLocks(sql: Sql, requested: string): Promise<boolean[]> {
+// Locks each key, unless another transaction has: returns the positions of those.
+async function lockKeys(sql: Sql, requested: string): Promise<Set<number>> {
   // 64-bit hashes: in the unlikely case that two keys collide, the second request gets 409 and retries.
-  const rows = await sql<{ locked: boolean }[]>`
-    select pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as locked
-    from json_to_recordset(${requested}::text::json) as requested (api_key_id bigint, key text)`
-  return rows.map(({ locked }) => locked)
+  const rows = await sql<{ position: number }[]>`
+    select position
+    from json_to_recordset(${requested}::text::json)
+      as requested (position integer, api_key_id bigint, key text)
+    where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`
+  return new Set(rows.map(({ position }) => position))
 }
 
 async function findResponses(
@@ -49,11 +52,11 @@ async function findResponses(
 ): Promise<Map<number, Claim['stored']>> {
   type Row = Omit<SerializedResponse, 'body'> & {
     body: Buffer | null
-    fingerprint: Uint8Array
+    fingerprint: string
     position: number
   }
   const rows = await sql<Row[]>`
-    select position, status, headers, body, fingerprint
+    select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint
     from json_to_recordset(${requested}::text::json)
       as requested (position integer, api_key_id bigint, key text)
     cross join lateral (
@@ -72,15 +75,15 @@ async function findResponses(
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
 export async function storeResponses(
   sql: Sql,
-  responses: readonly { id: IdempotencyKey; fingerprint: Buffer; response: SerializedResponse }[],
+  responses: readonly { id: IdempotencyKey; fingerprint: string; response: SerializedResponse }[],
 ): Promise<void> {
   const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
-    fingerprint: fingerprint.toString('base64'),
+    fingerprint,
     status,
     headers,
-    body: body?.toString('base64'),
+    body: body === undefined ? undefined : Buffer.from(body).toString('base64'),
   }))
   await sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)

@@ -234,6 +234,33 @@ t.test('concurrent requests', async (t) => {
     t.strictSame(await stored(), names)
   })
 
+  t.test('do what is new once, next to repetitions', async (t) => {
+    const { ask, stored, keys } = await start(t)
+    await Promise.all(['b', 'd'].map((name) => ask(name)))
+    const responses = await Promise.all(names.map((name) => ask(name)))
+    t.strictSame(
+      responses.map(({ headers }) => headers['Idempotent-Replayed']),
+      [undefined, 'true', undefined, 'true'],
+    )
+    t.strictSame([await stored(), await keys()], [names, names])
+  })
+
+  t.test('do what is new once, next to a key that is in use', async (t) => {
+    const { ask, stored, keys, admin } = await start(t)
+    const responses = await admin.begin(async (other) => {
+      await other`select pg_advisory_xact_lock(hashtextextended('b', 1))`
+      return Promise.allSettled(names.map((name) => ask(name)))
+    })
+    t.match(responses, [
+      { value: done },
+      { reason: { code: 'idempotency_key_in_use' } },
+      { value: done },
+      { value: done },
+    ])
+    const others = ['a', 'c', 'd']
+    t.strictSame([await stored(), await keys()], [others, others])
+  })
+
   t.test('with one key are done once', async (t) => {
     const { ask, stored } = await start(t)
     const responses = await Promise.allSettled(['a', 'a', 'b'].map((name) => ask(name)))
