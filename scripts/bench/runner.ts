@@ -55,6 +55,8 @@ export interface Measurement {
 export const defaultConnections = 64
 // A warm-up also lasts until so many requests were served: on a busy machine, its time may not be enough.
 const warmUpRequests = 1_000
+// A new load makes V8 optimize again what it has optimized for the loads before.
+const warmUpPasses = 2
 
 /** Runs all rounds of a plan. */
 export function measure(environment: Environment, plan: Plan): Promise<Measurement[]> {
@@ -62,10 +64,8 @@ export function measure(environment: Environment, plan: Plan): Promise<Measureme
   return withSubjects(environment, subjects, async (running) => {
     const cells = loads.map((load) => cellsOf(load, running, load.requests(environment.database)))
     environment.log('warming up')
-    for (const cell of cells.flat()) {
-      for (let count = 0; count < warmUpRequests; ) {
-        count += (await takeSlice(environment, cell, warmUpMs)).served.count
-      }
+    for (let pass = 0; pass < warmUpPasses; pass++) {
+      for (const cell of cells.flat()) await warmUp(environment, cell, warmUpMs / warmUpPasses)
     }
     const measurements: Measurement[] = []
     for (let round = 1; round <= rounds; round++) {
@@ -77,6 +77,12 @@ export function measure(environment: Environment, plan: Plan): Promise<Measureme
     }
     return measurements
   })
+}
+
+async function warmUp(environment: Environment, cell: Cell, durationMs: number): Promise<void> {
+  for (let count = 0; count < warmUpRequests; ) {
+    count += (await takeSlice(environment, cell, durationMs)).served.count
+  }
 }
 
 async function withSubjects<T>(
