@@ -69,11 +69,20 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-/** A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. */
+// How long a small batch waits for larger ones in flight, which may be blocked.
+const patienceMs = 10
+
+/**
+ * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One that
+ * is smaller than those in flight waits until it is not, or they are done: few large batches cost less than many
+ * small ones.
+ */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
+  #inputsInFlight = 0
   #isScheduled = false
+  #patience: NodeJS.Timeout | undefined
 
   constructor(
     readonly source: Source<Target>,
@@ -100,9 +109,20 @@ export class BatchQueue<Target, Input, Output> {
       this.#isScheduled = true
       setImmediate(() => {
         this.#isScheduled = false
-        if (this.#canSend) void this.#send()
+        this.#sendUnlessSmall()
       })
     }
+  }
+
+  #sendUnlessSmall(): void {
+    if (!this.#canSend) return
+    const isSmall = this.#waiting.length * this.#inFlight < this.#inputsInFlight
+    if (!isSmall) void this.#send()
+    else
+      this.#patience ??= setTimeout(() => {
+        this.#patience = undefined
+        if (this.#canSend) void this.#send()
+      }, patienceMs).unref()
   }
 
   // Fills the batch once it has a connection: no input is sent whose caller has stopped waiting by then.
@@ -123,8 +143,13 @@ export class BatchQueue<Target, Input, Output> {
     const { inputs, inFlightMax } = this.limits
     const share = Math.ceil(this.#waiting.length / inFlightMax)
     const callers = stillWaiting(this.#waiting.splice(0, Math.max(inputs, share)))
+    this.#inputsInFlight += callers.length
     this.#sendOrSchedule()
-    await this.#serve(target, callers)
+    try {
+      await this.#serve(target, callers)
+    } finally {
+      this.#inputsInFlight -= callers.length
+    }
   }
 
   async #serve(target: Target, callers: readonly Caller<Input, Output>[]): Promise<void> {
