@@ -24,10 +24,11 @@ import {
 } from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './additions.js'
 import {
-  type Claim,
   claimKeys,
+  claimNewKeys,
   type IdempotencyKey,
   purgeResponses,
+  storeNewResponses,
   storeResponses,
 } from './stored-responses.js'
 
@@ -65,7 +66,7 @@ function createRespondOnce(
   let isShared = true
   const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
     try {
-      return (await respondToNew(held, calls, keepHours)) ?? (await respondToAll(held, calls, keepHours))
+      return (await respondToNew(held, calls)) ?? (await respondToAll(held, calls, keepHours))
     } catch (error) {
       if (error === notShared) isShared = false
       throw error
@@ -90,20 +91,19 @@ interface Call {
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
-// Almost always, each key is new. So the handlers do not wait for the claims, which saves a round trip. Undefined
+// Almost always, each key is new. So the handlers do not wait for the claim, which saves a round trip. Undefined
 // if a key was not new, or a handler failed: then everything is rolled back.
 async function respondToNew(
   held: HeldConnection,
   calls: readonly Call[],
-  keepHours: number,
 ): Promise<SerializedResponse[] | undefined> {
   if (calls.length === 1 || new Set(calls.map(nameOf)).size < calls.length) return undefined
   try {
     return await transact(held, signalOf(calls), async (sql) => {
-      const [claims, responses] = await Promise.all([claim(sql, calls, keepHours), runTogether(sql, calls)])
-      if (claims.some(({ isLocked, stored }) => !isLocked || stored !== undefined))
-        throw new Error('a key is not new')
-      store(sql, calls, responses)
+      const ids = calls.map(({ id }) => id)
+      const [areNew, responses] = await Promise.all([claimNewKeys(sql, ids), runTogether(sql, calls)])
+      if (!areNew) throw new Error('a key is not new')
+      store(sql, calls, responses, storeNewResponses)
       return responses
     })
   } catch (error) {
@@ -118,7 +118,8 @@ async function respondToAll(
   keepHours: number,
 ): Promise<(SerializedResponse | RequestError)[]> {
   return transact(held, signalOf(calls), async (sql) => {
-    const claims = await claim(sql, calls, keepHours)
+    const ids = calls.map(({ id }) => id)
+    const claims = await claimKeys(sql, ids, keepHours)
     const running = new Set<string>()
     const known = claims.map(({ isLocked, stored }, i) => {
       const call = calls[i] as Call // one for each claim
@@ -145,14 +146,6 @@ function nameOf({ id }: Call): string {
   return `${id.apiKeyId} ${id.key}`
 }
 
-function claim(sql: Sql, calls: readonly Call[], keepHours: number): Promise<Claim[]> {
-  return claimKeys(
-    sql,
-    calls.map(({ id }) => id),
-    keepHours,
-  )
-}
-
 // Runs the handler for each call, and stores the responses.
 async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<SerializedResponse[]> {
   const [first, ...others] = calls
@@ -162,12 +155,17 @@ async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<Seri
   return responses
 }
 
-function store(sql: TransactionSql, calls: readonly Call[], responses: readonly SerializedResponse[]): void {
+function store(
+  sql: TransactionSql,
+  calls: readonly Call[],
+  responses: readonly SerializedResponse[],
+  storeAll = storeResponses,
+): void {
   const stored = calls.flatMap(({ id, fingerprint }, i) => {
     const response = responses[i] as SerializedResponse // one for each call
     return response.status < 500 ? [{ id, fingerprint, response }] : []
   })
-  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
+  if (stored.length > 0) sql.commitAfter(storeAll(sql, stored))
   // A request that timed out has its 503 already: it must not be committed with the others'.
   if (calls.length > 1 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
 }

@@ -17,6 +17,24 @@ export interface Claim {
   readonly stored: (SerializedResponse & { readonly fingerprint: string }) | undefined
 }
 
+/** Locks keys that are all new. False if one has a response, however old, or is locked by another transaction. */
+export async function claimNewKeys(sql: Sql, keys: readonly IdempotencyKey[]): Promise<boolean> {
+  const requested = JSON.stringify(keys.map(({ apiKeyId, key }) => ({ api_key_id: String(apiKeyId), key })))
+  // A response that is stored between the start of this statement and its lock makes `storeNewResponses` fail.
+  const rows = await sql`
+    select true
+    from json_to_recordset(${requested}::text::json) as requested (api_key_id bigint, key text)
+    where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))
+      or (
+        select true
+        from idempotent_answers
+        where api_key_id = requested.api_key_id and idempotency_key = requested.key
+        order by api_key_id, idempotency_key
+        limit 1
+      )`
+  return rows.length === 0
+}
+
 /** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
 export async function claimKeys(
   sql: Sql,
@@ -72,11 +90,28 @@ async function findResponses(
   )
 }
 
+interface NewResponse {
+  readonly id: IdempotencyKey
+  /** In Base64. */
+  readonly fingerprint: string
+  readonly response: SerializedResponse
+}
+
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
-export async function storeResponses(
-  sql: Sql,
-  responses: readonly { id: IdempotencyKey; fingerprint: string; response: SerializedResponse }[],
-): Promise<void> {
+export async function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
+  await sql`
+    ${insertion(sql, responses)}
+    on conflict (api_key_id, idempotency_key) do update
+    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
+      body = excluded.body, created_at = excluded.created_at`
+}
+
+/** Stores responses of keys that are new; rejects if one is not. */
+export async function storeNewResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
+  await insertion(sql, responses)
+}
+
+function insertion(sql: Sql, responses: readonly NewResponse[]) {
   const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
@@ -85,15 +120,12 @@ export async function storeResponses(
     headers,
     body: body === undefined ? undefined : Buffer.from(body).toString('base64'),
   }))
-  await sql`
+  return sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
     select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
       api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
-    )
-    on conflict (api_key_id, idempotency_key) do update
-    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
-      body = excluded.body, created_at = excluded.created_at`
+    )`
 }
 
 /**

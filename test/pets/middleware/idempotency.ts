@@ -226,7 +226,7 @@ t.test('concurrent requests', async (t) => {
       names.map(() => done),
     )
     t.strictSame([await stored(), await keys()], [names, names])
-    t.equal(statements.count, 6, 'begin, locks, stored responses, animals, responses, commit')
+    t.equal(statements.count, 5, 'begin, keys, animals, responses, commit')
     t.match(
       await Promise.all(names.map((name) => ask(name))),
       names.map(() => ({ headers: { 'Idempotent-Replayed': 'true' } })),
@@ -259,6 +259,27 @@ t.test('concurrent requests', async (t) => {
     ])
     const others = ['a', 'c', 'd']
     t.strictSame([await stored(), await keys()], [others, others])
+  })
+
+  t.test('do nothing for a key whose response is stored while the handlers run', async (t) => {
+    let isStored = false
+    const { ask, stored, admin } = await start(t, async (name) => {
+      if (name === 'a' && !isStored) {
+        isStored = true
+        await admin`
+          insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers)
+          values (1, 'b', ${Buffer.alloc(32)}, 201, '{}')`
+      }
+      return done
+    })
+    const responses = await Promise.allSettled(names.map((name) => ask(name)))
+    t.match(responses, [
+      { value: done },
+      { reason: { code: 'idempotency_key_reused' } },
+      { value: done },
+      { value: done },
+    ])
+    t.strictSame(await stored(), ['a', 'c', 'd'])
   })
 
   t.test('with one key are done once', async (t) => {
