@@ -20,8 +20,8 @@ const shutdown = listenForShutdown()
 const { requested, forced } = shutdown
 process.stderr.on('error', () => {}) // a closed stderr must not stop the service
 
-// Or V8 decides by a process's first requests whether to allocate some of their objects in the old generation,
-// where each keeps the rest of its request until a full garbage collection (docs/speed.md).
+// Or V8 decides by a process's first requests whether to allocate some of their objects in the old
+// generation, where each keeps the rest of its request until a full garbage collection (docs/speed.md).
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 // For closing the database once the shutdown is forced.

@@ -73,9 +73,9 @@ interface Caller<Input, Output> {
 const patienceMs = 10
 
 /**
- * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One that
- * is smaller than those in flight waits until it is not, or they are done: few large batches cost less than many
- * small ones.
+ * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One
+ * that is smaller than those in flight waits until it is not, or they are done: few large batches cost less
+ * than many small ones.
  */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []

@@ -91,8 +91,8 @@ interface Call {
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
-// Almost always, each key is new. So the handlers do not wait for the claim, which saves a round trip. Undefined
-// if a key was not new, or a handler failed: then everything is rolled back.
+// Almost always, each key is new. So the handlers do not wait for the claim, which saves a round trip.
+// Undefined if a key was not new, or a handler failed: then everything is rolled back.
 async function respondToNew(
   held: HeldConnection,
   calls: readonly Call[],
@@ -151,7 +151,7 @@ async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<Seri
   const [first, ...others] = calls
   if (first === undefined) return []
   const responses = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, calls)
-  store(sql, calls, responses)
+  store(sql, calls, responses, storeResponses)
   return responses
 }
 
@@ -159,7 +159,7 @@ function store(
   sql: TransactionSql,
   calls: readonly Call[],
   responses: readonly SerializedResponse[],
-  storeAll = storeResponses,
+  storeAll: typeof storeResponses,
 ): void {
   const stored = calls.flatMap(({ id, fingerprint }, i) => {
     const response = responses[i] as SerializedResponse // one for each call

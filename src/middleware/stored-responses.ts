@@ -17,14 +17,25 @@ export interface Claim {
   readonly stored: (SerializedResponse & { readonly fingerprint: string }) | undefined
 }
 
-/** Locks keys that are all new. False if one has a response, however old, or is locked by another transaction. */
+// Locks a key until the transaction ends, and is true if another transaction has. By a 64-bit hash: in the
+// unlikely case that two keys collide, the second request gets 409 and retries.
+const cannotLock = 'not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))'
+
+function toJson(keys: readonly IdempotencyKey[]): string {
+  return JSON.stringify(
+    keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
+  )
+}
+
+/**
+ * Locks keys that are all new. False if one has a response, however old, or is locked by another transaction.
+ * A response that is stored between the start of the statement and its lock makes `storeNewResponses` reject.
+ */
 export async function claimNewKeys(sql: Sql, keys: readonly IdempotencyKey[]): Promise<boolean> {
-  const requested = JSON.stringify(keys.map(({ apiKeyId, key }) => ({ api_key_id: String(apiKeyId), key })))
-  // A response that is stored between the start of this statement and its lock makes `storeNewResponses` fail.
   const rows = await sql`
     select true
-    from json_to_recordset(${requested}::text::json) as requested (api_key_id bigint, key text)
-    where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))
+    from json_to_recordset(${toJson(keys)}::text::json) as requested (api_key_id bigint, key text)
+    where ${sql.unsafe(cannotLock)}
       or (
         select true
         from idempotent_answers
@@ -41,9 +52,7 @@ export async function claimKeys(
   keys: readonly IdempotencyKey[],
   keepHours: number,
 ): Promise<Claim[]> {
-  const requested = JSON.stringify(
-    keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
-  )
+  const requested = toJson(keys)
   // Pipelined in this order: a response that was stored before its lock was released is found.
   const [inUse, stored] = await Promise.all([
     lockKeys(sql, requested),
@@ -52,14 +61,13 @@ export async function claimKeys(
   return keys.map((_, position) => ({ isLocked: !inUse.has(position), stored: stored.get(position) }))
 }
 
-// Locks each key, unless another transaction has: returns the positions of those.
+// Locks each key that is not in use, and returns the positions of the others.
 async function lockKeys(sql: Sql, requested: string): Promise<Set<number>> {
-  // 64-bit hashes: in the unlikely case that two keys collide, the second request gets 409 and retries.
   const rows = await sql<{ position: number }[]>`
     select position
     from json_to_recordset(${requested}::text::json)
       as requested (position integer, api_key_id bigint, key text)
-    where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`
+    where ${sql.unsafe(cannotLock)}`
   return new Set(rows.map(({ position }) => position))
 }
 

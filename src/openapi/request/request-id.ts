@@ -6,7 +6,7 @@ import { compilable, createAjv } from '../schemas/ajv.js'
 // Beyond ASCII the encoding of a header is unknown (RFC 9110, section 5.5).
 const ascii = /^[\x20-\x7e]*$/
 
-/** Creates the check of a client's own `X-Request-Id`: whether it is ASCII and the contract's schema allows it. */
+/** Creates the check of a client's own `X-Request-Id`: whether the contract's schema allows it, in ASCII. */
 export function createRequestIdCheck({ requestId }: Contract): (id: string) => boolean {
   const validate = createAjv('check').compile(compilable(requestId))
   return (id) => ascii.test(id) && validate(id)

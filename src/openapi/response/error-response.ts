@@ -81,6 +81,6 @@ function send(
   { errorType }: Contract,
 ): void {
   const { status } = body
-  void reply.type(`${errorType}; charset=utf-8`).code(status).headers(headers)
-  void reply.send(toSend(JSON.stringify(body), headers))
+  const textOrBytes = toSend(JSON.stringify(body), headers)
+  void reply.type(`${errorType}; charset=utf-8`).code(status).headers(headers).send(textOrBytes)
 }

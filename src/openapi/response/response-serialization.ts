@@ -13,7 +13,9 @@ export interface HandlerResponse {
   readonly body?: unknown
 }
 
-/** A response as sent: the headers that the operation sets (a list header as an array), and its text or bytes. */
+/**
+ * A response as sent: the headers that the operation sets (a list header as an array), and its text or bytes.
+ */
 export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
@@ -46,10 +48,10 @@ export function createSerializer(
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
     const isJson = content.kind === 'json'
-    const written = isJson
+    const textOrBytes = isJson
       ? toJson(reply, status, essence(type), body, isExact)
       : (body as string | Uint8Array)
-    return { status, headers: { ...headers, 'content-type': type }, body: toSend(written, all) }
+    return { status, headers: { ...headers, 'content-type': type }, body: toSend(textOrBytes, all) }
   }
 }
 
