@@ -19,9 +19,7 @@ import { createServer } from './http/create-server.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
-import type { Channel } from './lib/channel.js'
 import { additionsTo } from './middleware/additions.js'
-import { coalesced } from './middleware/coalescing.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
 import {
@@ -50,8 +48,6 @@ export interface AppParts {
   readonly contract: Contract
   readonly pools: Pools
   readonly log: Logger
-  /** The channel to the primary process, which counts requests for all workers. Absent without workers. */
-  readonly primary?: Channel
   readonly handlers: Handlers
 }
 
@@ -60,7 +56,7 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, primary, handlers } = parts
+  const { config, contract, pools, log, handlers } = parts
   const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
   const app = createServer(config, contract, log, lifetimes)
@@ -70,10 +66,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   lifetimes.add(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
   addCors(app, config.corsOrigins, contract)
-  const counters = await createCounters(app, contract, config, log, primary)
+  const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const isWorker = primary !== undefined
-  const measured = { contract, pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }
+  const measured = { contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,
@@ -100,7 +95,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [shed(loadShedder), idempotent(pools.writes, keepHours), coalesced(pools.reads)],
+    around: [shed(loadShedder), idempotent(pools.writes, keepHours)],
     context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
     additions: additionsTo(contract),
   })

@@ -3,7 +3,6 @@
 
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
 import { pino } from 'pino'
 import { misspelt } from './lib/misspelt.js'
 import { OperatorError } from './lib/operator-error.js'
@@ -26,13 +25,13 @@ export interface Config {
   readonly serviceDatabaseUrl: string | undefined
   /** The role's password, if that URL leaves it out; else empty. */
   readonly servicePassword: string
-  /** Database connections for requests, of all processes together. */
+  /** Database connections for requests. */
   readonly databaseConnections: number
   /** Undefined: requests are counted in memory. */
   readonly redisUrl: string | undefined
   /** Redis is unavailable when it sends nothing for this long while a reply is due. */
   readonly redisTimeoutMs: number
-  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/server.ts`. */
+  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/data-directory.ts`. */
   readonly dataDir: string | undefined
   /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
@@ -54,22 +53,23 @@ export interface Config {
   readonly connectionsPerAddressMax: number | undefined
   /** Running handlers and look-ups of known API keys, and as many look-ups of unknown ones. */
   readonly workMax: number
-  /** Serving processes. They share the limits of connections and of requests in flight. */
-  readonly workers: number
   /** How long startup waits for an unavailable database. */
   readonly startTimeoutMs: number
   /** A warning for each variable whose name is nearly that of a known one. */
   readonly misspelt: readonly string[]
+  /** A warning for each variable of an earlier release that has no effect. */
+  readonly ignored: readonly string[]
 }
 
 // What URLs leave out: libpq's variables, which postgres.js reads, and one of `migrate`.
 const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'SERVICE_PASSWORD']
-const workersMax = 64
 const databaseConnectionsMax = 10_000
-// Per process: one for API keys, one for reads, one for writes.
-const processConnectionsMin = 3
-const processConnectionsDefault = 11
-const workerConnectionsDefault = 6
+// One for API keys, one for reads, one for writes.
+const databaseConnectionsMin = 3
+// What the variables of earlier releases did, and what does it now.
+const removed: readonly (readonly [name: string, instead: string])[] = [
+  ['WORKERS', 'one process serves; for several cores, run several instances that share one REDIS_URL'],
+]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -84,9 +84,16 @@ export function readConfig(environment: Environment): Config {
     problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
   for (const [name, parse] of openTelemetryVariables) reader.optional<unknown>(name, parse)
   const variables = readVariables(environment, reader)
-  const warnings = misspelt(Object.keys(environment), [...names, ...urlParts])
+  const known = [...names, ...urlParts, ...removed.map(([name]) => name)]
+  const warnings = misspelt(Object.keys(environment), known)
   if (problems.length > 0) throw new OperatorError([...problems, ...warnings].join('\n'))
-  return Object.freeze({ ...variables, misspelt: warnings })
+  return Object.freeze({ ...variables, misspelt: warnings, ignored: ignoredIn(environment) })
+}
+
+function ignoredIn(environment: Environment): string[] {
+  return removed
+    .filter(([name]) => environment[name]?.trim())
+    .map(([name, instead]) => `${name} is ignored: ${instead}`)
 }
 
 // Reads variables by name, and collects the names and what is wrong with the values.
@@ -112,9 +119,10 @@ function createReader(environment: Environment) {
 type Reader = Pick<ReturnType<typeof createReader>, 'read' | 'optional'>
 
 // Long, because it is a table: each variable with its default and what it may be.
-function readVariables(environment: Environment, { read, optional }: Reader): Omit<Config, 'misspelt'> {
-  const workers = read('WORKERS', 1, workerCount)
-  const connectionsMin = workers * processConnectionsMin
+function readVariables(
+  environment: Environment,
+  { read, optional }: Reader,
+): Omit<Config, 'misspelt' | 'ignored'> {
   return {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
@@ -126,8 +134,8 @@ function readVariables(environment: Environment, { read, optional }: Reader): Om
     servicePassword: environment.SERVICE_PASSWORD ?? '', // with its spaces
     databaseConnections: read(
       'DATABASE_CONNECTIONS',
-      workers === 1 ? processConnectionsDefault : workers * workerConnectionsDefault,
-      integerBetween(connectionsMin, databaseConnectionsMax),
+      11,
+      integerBetween(databaseConnectionsMin, databaseConnectionsMax),
     ),
     redisUrl: optional('REDIS_URL', redisUrl),
     // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In
@@ -148,7 +156,6 @@ function readVariables(environment: Environment, { read, optional }: Reader): Om
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
-    workers,
   }
 }
 
@@ -163,12 +170,6 @@ function integerBetween(min: number, max: number) {
       ? value
       : new Problem(`must be an integer from ${min} to ${max}`)
   }
-}
-
-function workerCount(text: string): number | Problem {
-  if (text === 'auto') return availableParallelism()
-  const count = integerBetween(1, workersMax)(text)
-  return count instanceof Problem ? new Problem(`must be auto or an integer from 1 to ${workersMax}`) : count
 }
 
 function oneOf(values: readonly string[]) {

@@ -12,9 +12,8 @@ import { Interrupted, listenForShutdown } from './lib/shutdown.js'
 import { readContract, warnOfSunsets } from './openapi/index.js'
 import { checkDatabase } from './process/check-database.js'
 import { checkPorts } from './process/ports.js'
-import { serve, supervise } from './process/serve.js'
+import { serve } from './process/serve.js'
 import { welcome } from './process/welcome.js'
-import { followPrimary, reportListening, roleOf } from './process/workers.js'
 
 const shutdown = listenForShutdown()
 const { requested, forced } = shutdown
@@ -29,31 +28,26 @@ const forcedTimeoutMs = 5_000
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  const role = roleOf(config)
   limitShutdown(config)
-  const log = createLog(config.logLevel, config.workers > 1)
-  if (role === 'worker') followPrimary(log, shutdown.request)
-  else {
-    for (const warning of config.misspelt) process.stderr.write(`${warning}\n`)
-    toggleDebugOnSignal(log, config.logLevel)
-  }
+  const log = createLog(config.logLevel)
+  for (const warning of [...config.misspelt, ...config.ignored]) process.stderr.write(`${warning}\n`)
+  toggleDebugOnSignal(log, config.logLevel)
   const contract = await readContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
-  const sunsetWarnings = role === 'worker' ? undefined : warnOfSunsets(contract, log)
+  const sunsetWarnings = warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)
   try {
     const checked = checkDatabase(database, contract, config, { log, interruption: requested })
     await unlessAborted(checked, requested)
     const parts = { config, contract, database, log, shutdown }
-    const { origin, stop } = await (role === 'primary' ? supervise(parts) : serve(parts))
-    if (role === 'worker') reportListening(origin)
+    const { origin, stop } = await serve(parts)
     // To the terminal, not to the log: it may contain a key.
-    else process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
+    process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
     await untilAborted(requested)
     logStop(log, requested.reason)
     await unlessAborted(stop(), forced)
   } finally {
-    sunsetWarnings?.stop()
+    sunsetWarnings.stop()
     await database.close(forced)
   }
   log.info('stopped')

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { readConfig } from '../src/config.js'
 import { OperatorError } from '../src/lib/operator-error.js'
@@ -35,6 +34,7 @@ const defaults = {
   corsOrigins: [],
   startTimeoutMs: 20_000,
   misspelt: [],
+  ignored: [],
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   handlerTimeoutMs: 10_000,
@@ -43,7 +43,6 @@ const defaults = {
   connectionsMax: 10_000,
   connectionsPerAddressMax: undefined,
   workMax: 4_000,
-  workers: 1,
 }
 
 t.test('an empty environment gives the defaults, frozen', async (t) => {
@@ -146,13 +145,13 @@ t.test('SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASS
     ])
 })
 
-t.test('the number of connections follows the number of workers', async (t) => {
-  t.match(readConfig({ WORKERS: 'auto' }), { workers: availableParallelism() })
-  t.match(readConfig({ WORKERS: '64' }), { workers: 64, databaseConnections: 384 })
-  t.match(readConfig({ WORKERS: '4', DATABASE_CONNECTIONS: '12' }), { workers: 4, databaseConnections: 12 })
-  t.strictSame(problemsOf({ WORKERS: '4', DATABASE_CONNECTIONS: '11' }), [
-    'DATABASE_CONNECTIONS must be an integer from 12 to 10000, got "11"',
+t.test('WORKERS of earlier releases is ignored, and said to be', async (t) => {
+  const { ignored, misspelt } = readConfig({ WORKERS: '4' })
+  t.strictSame(misspelt, [])
+  t.strictSame(ignored, [
+    'WORKERS is ignored: one process serves; for several cores, run several instances that share one REDIS_URL',
   ])
+  t.strictSame(readConfig({ WORKERS: ' ' }).ignored, [])
 })
 
 const rejected: [variable: string, ...texts: string[]][] = [
@@ -229,7 +228,6 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
   ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
   ['WORK_MAX', '0', '1000001'],
-  ['WORKERS', '0', '65', '2.5', 'all'],
   ['PGTARGETSESSIONATTRS', 'any', 'primary'],
 ]
 

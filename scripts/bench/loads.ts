@@ -50,18 +50,6 @@ const create: Load = {
 
 /** The loads of a comparison. */
 export const loads: readonly Load[] = [
-  {
-    name: 'list',
-    title: 'List 20, one page for all',
-    requests: ({ key }) => cycle([get(key, '/v1/pets')]),
-    statement: `select ${columns} from pets where id > 0 order by id limit 20;`,
-  },
-  {
-    name: 'list-by-status',
-    title: 'List 20 by status, three pages for all',
-    requests: ({ key }) => cycle(statuses.map((status) => get(key, `/v1/pets?status=${status}`))),
-    statement: `select ${columns} from pets where status = 'available' and id > 0 order by id limit 20;`,
-  },
   listPages,
   {
     name: 'list-pages-by-status',
@@ -104,7 +92,7 @@ export const mixedLoad: Load = {
   },
 }
 
-/** The loads of the overload benchmark: a read whose responses cannot be coalesced, and a write. */
+/** The loads of the overload benchmark: a read and a write. */
 export const overloads: readonly Load[] = [listPages, create]
 
 const depthPages = 1_000

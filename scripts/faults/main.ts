@@ -6,7 +6,6 @@ import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import { hasPgBouncer } from './pgbouncer.js'
-import { canMeasureProcesses } from './processes.js'
 import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,
@@ -22,14 +21,7 @@ import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
-import {
-  deploy,
-  freezeWorker,
-  killService,
-  killWorkers,
-  refuseSpans,
-  stopService,
-} from './scenarios/service.js'
+import { deploy, killService, refuseSpans, stopService } from './scenarios/service.js'
 
 const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
@@ -51,13 +43,11 @@ Scenarios:
 
 type Scenario = (environment: Environment) => Promise<Report>
 
-const noProc = !canMeasureProcesses && 'no /proc to find the workers by'
 const noPgBouncer = !hasPgBouncer && 'no pgbouncer in PATH'
 const noRedis = !hasRedis && 'no redis-server in PATH'
 
 const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: string | false])[] = [
   ['kill-service', (environment) => killService(environment, 20)],
-  ['kill-workers', (environment) => killWorkers(environment, 10), noProc],
   ['kill-database', (environment) => killDatabase(environment, 20)],
   ['freeze-database', (environment) => freezeDatabase(environment, 6_000)],
   ['cut-connections', (environment) => cutConnections(environment, 50)],
@@ -82,7 +72,6 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['migrate-behind-reader', (environment) => migrateBehindReader(environment, 5_000)],
   ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000)],
   ['refuse-spans', (environment) => refuseSpans(environment, 4)],
-  ['freeze-worker', freezeWorker, noProc],
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],
 ]
 

@@ -37,11 +37,6 @@ export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * bytesPerPage
 }
 
-/** The running children of a process. */
-export function childrenOf(pid: number): number[] {
-  return listProcesses().flatMap((each) => (each.parent === pid ? [each.pid] : []))
-}
-
 /** The parent of a process. */
 export function parentOf(pid: number): number | undefined {
   return canMeasureProcesses ? read(pid)?.parent : undefined

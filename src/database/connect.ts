@@ -93,8 +93,7 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
   })
   if (migrations.length > 0) log.info({ migrations }, 'database migrated')
   if (isPooled) log.info('database is behind a connection pooler: prepared statements and pipelining are off')
-  const connections = Math.floor(config.databaseConnections / config.workers)
-  const pools = createPools(make, config.handlerTimeoutMs, log, connections, servers, reads)
+  const pools = createPools(make, config.handlerTimeoutMs, log, config.databaseConnections, servers, reads)
   opened.push(() => endPools(pools))
   if (reads !== undefined) opened.push(followStandbys(reads, pools.reads, log))
   return { sql, pools, isPooled }

@@ -7,8 +7,6 @@ import { type Logger, pino } from 'pino'
 // Lines buffered while writing fails; further ones are dropped.
 const bufferedBytesMax = 1_048_576
 
-// PIPE_BUF of Linux: a pipe takes a write of this size whole, even if other processes write to it.
-const atomicBytesMax = 4_096
 // Well below `bufferedBytesMax`, beyond which pino drops lines.
 const writeBytesMax = 65_536
 // Retries when the reader is behind, 100 ms each.
@@ -23,16 +21,17 @@ const prettify = process.stdout.isTTY
     })
   : undefined
 
-/**
- * Creates the log of the process. Pending lines are written before the process exits.
- * @param isShared whether other processes write to the same output, so each write must be atomic
- */
-export function createLog(level: string, isShared = false): Logger {
+/** Creates the log of the process. Pending lines are written before the process exits. */
+export function createLog(level: string): Logger {
   let isFailing = false
   let retries = 0
   const retryEAGAIN = () => !isFailing && retries++ < retriesMax
-  const maxWrite = isShared ? atomicBytesMax : writeBytesMax
-  const out = pino.destination({ sync: true, maxLength: bufferedBytesMax, maxWrite, retryEAGAIN })
+  const out = pino.destination({
+    sync: true,
+    maxLength: bufferedBytesMax,
+    maxWrite: writeBytesMax,
+    retryEAGAIN,
+  })
   out.on('write', () => {
     isFailing = false
   })
@@ -44,7 +43,7 @@ export function createLog(level: string, isShared = false): Logger {
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return
-    const texts = joinUpTo(maxWrite, lines)
+    const texts = joinUpTo(writeBytesMax, lines)
     lines = []
     for (const text of texts) {
       retries = 0

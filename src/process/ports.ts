@@ -11,7 +11,7 @@ import { OperatorError } from '../lib/operator-error.js'
  * @throws {OperatorError} naming the variable to change
  */
 export async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
-  if (cluster.isWorker) return // the primary has the ports
+  if (cluster.isWorker) return // of `npm run dev`, whose servers share a port
   const servers: net.Server[] = []
   const check = async (port: number) => {
     const server = net.createServer((socket) => socket.destroy())

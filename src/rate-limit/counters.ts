@@ -1,10 +1,8 @@
-// Where requests are counted: in this process, in the primary of its workers, or in Redis, where all
-// instances share the counts. While Redis is unavailable, each instance falls back to its own counters.
+// Where requests are counted: in this process, or in Redis, where all instances share the counts. While Redis is unavailable, each instance falls back to its own counters.
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Client } from '../auth/client.js'
-import type { Channel } from '../lib/channel.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract } from '../openapi/index.js'
@@ -16,7 +14,6 @@ import {
 } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
-import { PrimaryCounter } from './primary.js'
 import { RedisCounter } from './redis.js'
 import type { RedisConfig, RedisConnection } from './redis-connection.js'
 import type { ClientCounter, ClientWindows, WindowState } from './windows.js'
@@ -33,7 +30,6 @@ export interface Counters extends ClientCounter {
 
 /**
  * Creates the counters of an instance, which the server closes.
- * @param primary a worker's channel to its primary
  * @throws {OperatorError} if Redis rejects the configuration: a login, a permission, a certificate
  */
 export async function createCounters(
@@ -41,10 +37,9 @@ export async function createCounters(
   { title, rateLimits }: Pick<Contract, 'title' | 'rateLimits'>,
   config: RedisConfig,
   log: Logger,
-  primary?: Channel,
 ): Promise<Counters> {
   const { ban, anonymous } = rateLimits
-  const local = primary === undefined ? new MemoryCounter(ban) : new PrimaryCounter(primary)
+  const local = new MemoryCounter(ban)
   const counter = config.redisUrl === undefined ? local : await openRedis(config.redisUrl)
   return {
     count: (client) => counter.count(client),
@@ -70,7 +65,7 @@ class FallbackCounter implements ClientCounter, AddressStore {
   constructor(
     readonly connection: Pick<RedisConnection, 'isUp' | 'markDown'>,
     readonly shared: RedisCounter,
-    readonly local: MemoryCounter | PrimaryCounter,
+    readonly local: MemoryCounter,
   ) {}
 
   get state(): CountersState {
@@ -102,7 +97,7 @@ class FallbackCounter implements ClientCounter, AddressStore {
   // The hash tag is the part of the Redis keys in braces.
   async #try<Result>(
     hashTag: string,
-    count: (counter: RedisCounter | MemoryCounter | PrimaryCounter) => MaybePromise<Result>,
+    count: (counter: RedisCounter | MemoryCounter) => MaybePromise<Result>,
   ): Promise<Result> {
     if (!this.connection.isUp) return count(this.local)
     try {

@@ -50,9 +50,6 @@ class Window {
   }
 }
 
-/** Counts clients and addresses without Redis. */
-export type LocalCounter = ClientCounter & AddressStore
-
 /** Clients whose windows are kept; the least recently used are evicted. Only valid keys have a client. */
 export const clientsMax = 100_000
 
@@ -67,7 +64,7 @@ interface Windows {
 const addressesMax = 50_000
 
 /** Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. */
-export class MemoryCounter implements LocalCounter {
+export class MemoryCounter implements ClientCounter, AddressStore {
   readonly #clients = createCache<Windows>(clientsMax)
   readonly #addresses = createCache<Window>(addressesMax)
 

@@ -4,7 +4,7 @@
 
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
-import { oncePerIteration } from '../lib/coalesce.js'
+import { oncePerIteration } from '../lib/shared-calls.js'
 import type { RateLimits } from '../openapi/index.js'
 import type { AddressStore, StoredWindow } from './addresses.js'
 import {

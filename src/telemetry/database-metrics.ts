@@ -4,7 +4,7 @@ import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pools, Sql } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'
 import { unlessAborted } from '../lib/abort.js'
-import { singleFlight } from '../lib/coalesce.js'
+import { singleFlight } from '../lib/shared-calls.js'
 import { secondsBuckets } from './request-metrics.js'
 
 // A scrape must not wait for an unresponsive database.
@@ -49,7 +49,6 @@ export function measureStalls(registry: Registry, pools: Pools): void {
     help: 'Whether the database completes no statements of a pool (1): of writes, no commit is acknowledged',
     labelNames: ['pool'],
     registers: [registry],
-    aggregator: 'max', // over workers
     collect() {
       for (const [name, pool] of Object.entries<Pool>({ ...pools }))
         this.set({ pool: name }, pool.isStalled ? 1 : 0)
@@ -68,7 +67,6 @@ export function measureConnections(registry: Registry, sql: Sql): void {
     name: 'animal_store_database_up',
     help: 'Whether the database responds (1) or not (0)',
     registers,
-    aggregator: 'min', // over workers
     async collect() {
       this.set((await query()) === undefined ? 0 : 1)
     },
@@ -80,7 +78,6 @@ export function measureConnections(registry: Registry, sql: Sql): void {
       'active, lock (waiting for one), idle, transaction (idle in one)',
     labelNames: ['state'],
     registers,
-    aggregator: 'max', // over workers, each of which counts all connections
     async collect() {
       const counts = await query()
       this.reset()
@@ -95,7 +92,6 @@ export function measureReplicationLag(registry: Registry, reads: Pool): void {
     name: 'animal_store_replication_lag_seconds',
     help: 'Replication lag of the standby that requests read from',
     registers: [registry],
-    aggregator: 'max', // over workers
     async collect() {
       const timeout = AbortSignal.timeout(timeoutMs)
       const lag = await unlessAborted(findLag(reads.sqlUntil(timeout)), timeout).catch(() => null)

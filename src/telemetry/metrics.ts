@@ -2,8 +2,8 @@
 // statuses, plans), or a limited number of keys.
 
 import type { Server } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { FastifyInstance } from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
@@ -15,7 +15,7 @@ import {
   measureStalls,
   measureStatements,
 } from './database-metrics.js'
-import { closeMetricsServer, createMetricsServer, type GetHealth, healthOf } from './metrics-server.js'
+import { closeMetricsServer, createMetricsServer, healthOf } from './metrics-server.js'
 import { measureRequests } from './request-metrics.js'
 
 /** Requests in handlers, and those that were refused because there were too many. */
@@ -32,8 +32,6 @@ export interface MeasuredParts {
   readonly loadShedder: Load
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
-  /** Whether this process is a worker, whose metrics the primary aggregates. */
-  readonly isWorker: boolean
 }
 
 const eventLoopPrecisionMs = 10
@@ -44,7 +42,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { contract, pools, counters, loadShedder, lifetimes, refusedConnections, isWorker }: MeasuredParts,
+  { contract, pools, counters, loadShedder, lifetimes, refusedConnections }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
@@ -57,23 +55,9 @@ export function addMetrics(
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads)
-  if (isWorker) aggregateInPrimary(registry)
   const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
-}
-
-// The constructor makes prom-client reply to the primary's requests.
-function aggregateInPrimary(registry: Registry): void {
-  AggregatorRegistry.setRegistries([registry])
-  new AggregatorRegistry()
-}
-
-/** Creates the primary's metrics server, of the workers' metrics in aggregate. It does not listen yet. */
-export function createWorkersMetrics(log: FastifyBaseLogger, health: GetHealth): Server {
-  const registry = new AggregatorRegistry()
-  const metrics = () => registry.clusterMetrics()
-  return createMetricsServer({ contentType: registry.contentType, metrics }, health, log)
 }
 
 function measureClientConnections(
@@ -130,7 +114,6 @@ function measureCounters(registry: Registry, counters: Counters): void {
     name: 'animal_store_counters',
     help: 'Where requests are counted for rate limiting: 1 for the current place',
     labelNames: ['place'],
-    aggregator: 'max', // over workers
     registers: [registry],
     collect() {
       for (const place of states) this.set({ place }, place === counters.state() ? 1 : 0)

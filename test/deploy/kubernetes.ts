@@ -253,7 +253,7 @@ t.test('a rollout opens no more connections than PostgreSQL allows by default', 
   const { maxSurge, maxUnavailable } = strategy.rollingUpdate
   t.ok(minReadySeconds > template.spec.terminationGracePeriodSeconds, 'one pod at most is stopping')
   const startConnections = Number(/commandConnectionsMax = (\d+)/.exec(read('src/database/connect.ts'))?.[1])
-  const perPod = config.databaseConnections + startConnections * config.workers
+  const perPod = config.databaseConnections + startConnections
   const [postgresMax, superuserReserved] = [100, 3]
   t.ok((maxReplicas + maxSurge + 1) * perPod + startConnections <= postgresMax - superuserReserved)
   t.equal(maxUnavailable, 0)

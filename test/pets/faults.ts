@@ -1,9 +1,8 @@
 // The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks
-// the documented ones. That of a frozen worker, which cannot be shorter, is in test/pets/process/workers.ts.
+// the documented ones.
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
-import { canMeasureProcesses } from '../../scripts/faults/processes.js'
 import { leaveUnread } from '../../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
@@ -24,7 +23,7 @@ import {
   replaceCertificate,
   stallCommits,
 } from '../../scripts/faults/scenarios/replication.js'
-import { deploy, killService, killWorkers, refuseSpans } from '../../scripts/faults/scenarios/service.js'
+import { deploy, killService, refuseSpans } from '../../scripts/faults/scenarios/service.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 
@@ -34,11 +33,6 @@ const scenarios: [
   skip?: string | false,
 ][] = [
   ['the service is killed', (environment) => killService(environment, 1)],
-  [
-    'a worker is killed',
-    (environment) => killWorkers(environment, 1),
-    !canMeasureProcesses && 'finds the workers by /proc',
-  ],
   ['PostgreSQL is killed', (environment) => killDatabase(environment, 2)],
   ['PostgreSQL is frozen', (environment) => freezeDatabase(environment, 3_000)],
   ['connections to PostgreSQL are terminated', (environment) => cutConnections(environment, 10)],

@@ -2,11 +2,9 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import type { Client } from '../../src/auth/client.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
-import { createPrimaryCounters, PrimaryCounter } from '../../src/rate-limit/primary.js'
 import { RedisCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
-import { contract } from '../fixtures/service.js'
 
 const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
 
@@ -57,7 +55,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     }
   })
 
-  t.test('no window starts below its known count, in memory, in the primary, or in Redis', async (t) => {
+  t.test('no window starts below its known count, in memory or in Redis', async (t) => {
     const state = (max: number, remaining: number, ttl: number) => ({
       max,
       remaining,
@@ -67,7 +65,6 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     const known = { ban: state(1, 1, 0), minute: state(10, 4, 5_000), day: state(20, 8, 50_000) }
     for (const [where, counter] of Object.entries({
       memory: new MemoryCounter(rules),
-      primary: primary(),
       redis: counts,
     })) {
       const client = clientOf(`known in ${where}`, 10, 20)
@@ -152,18 +149,6 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })
 })
-
-/** A worker's counter, connected to a primary. */
-function primary(): PrimaryCounter {
-  const reply = createPrimaryCounters({ ...contract.rateLimits, ban: rules })
-  let hear: (message: unknown) => void = () => {}
-  return new PrimaryCounter({
-    send: (message) => hear(reply(JSON.parse(JSON.stringify(message)))),
-    listen: (callBack) => {
-      hear = callBack
-    },
-  })
-}
 
 function clientOf(keyId: string, perMinute: number, perDay: number): Client {
   return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }

@@ -5,9 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
 import { Balancer } from '../balancer.js'
-import { Environment, type Report, unless } from '../environment.js'
-import { childrenOf } from '../processes.js'
-import { connect, longestOf, timed, within, withService } from './parts.js'
+import { type Environment, type Report, unless } from '../environment.js'
+import { connect, longestOf, timed } from './parts.js'
 
 /** Kills the service and starts it again, as `restart: unless-stopped` does. */
 export async function killService(environment: Environment, times: number): Promise<Report> {
@@ -29,54 +28,6 @@ export async function killService(environment: Environment, times: number): Prom
     await service.stop('SIGKILL')
   }
 }
-
-/** Kills a worker of an instance, which its primary replaces. */
-export function killWorkers(environment: Environment, times: number): Promise<Report> {
-  const title = `one of two workers killed ${times} times`
-  const env = { WORKERS: '2', LOG_LEVEL: 'info' }
-  return withService(environment, title, env, async ({ pid, log, load }) => {
-    const started = () => log.filter((line) => line.includes('Server listening')).length
-    const recoveryMs = await longestOf(times, async () => {
-      const before = started()
-      const [victim = 0] = childrenOf(pid)
-      process.kill(victim, 'SIGKILL')
-      const servedAfterMs = await load.untilServed()
-      while (started() === before) await environment.delay(20)
-      return servedAfterMs
-    })
-    return {
-      figures: [`served within ${recoveryMs} ms by the other`],
-      violations: within(environment.bounds.recoveryMs, recoveryMs, 'until the other served'),
-    }
-  })
-}
-
-/** Freezes a worker, which its primary kills and replaces. Its requests end with its connections. */
-export function freezeWorker({ database, bounds, clients, interruption }: Environment): Promise<Report> {
-  const patient = { ...bounds, slackMs: frozenMs + bounds.slackMs }
-  const environment = new Environment(database, patient, clients, interruption)
-  const env = { WORKERS: '2', LOG_LEVEL: 'info' }
-  return withService(environment, 'one of two workers frozen', env, async ({ pid, log, load }) => {
-    const started = () => log.filter((line) => line.includes('Server listening')).length
-    const before = started()
-    const [victim = 0] = childrenOf(pid)
-    process.kill(victim, 'SIGSTOP')
-    const servedAfterMs = await load.untilServed()
-    const replacedMs = await timed(async () => {
-      while (started() === before) await environment.delay(20)
-    })
-    return {
-      figures: [`served within ${servedAfterMs} ms by the other; replaced after ${replacedMs} ms`],
-      violations: [
-        ...within(bounds.recoveryMs, servedAfterMs, 'until the other served'),
-        ...within(patient.slackMs + bounds.recoveryMs, replacedMs, 'to replace the worker'),
-      ],
-    }
-  })
-}
-
-// After which the primary kills a worker that does not respond.
-const frozenMs = 11_000
 
 /** Sends SIGTERM under load, with open connections, some of them idle. */
 export async function stopService(

@@ -3,7 +3,7 @@
 // however late, and slows down when it is saturated (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
-import { singleFlight } from '../../lib/coalesce.js'
+import { singleFlight } from '../../lib/shared-calls.js'
 import { Servers } from '../servers.js'
 import { codedError, isConnectionRefused, isReadOnly, isUnavailable } from '../unavailable.js'
 import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
