@@ -3,13 +3,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { ownPathsTaken } from '../../src/middleware/additions.js'
+import { healthPaths } from '../../src/http/health-paths.js'
 import {
   type Contract,
   ContractError,
   type Problem,
   readContract,
   readSource,
+  replacedPaths,
   unsupportedSecurity,
 } from '../../src/openapi/index.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
@@ -100,7 +101,7 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     const planned = await check(contract)
     return {
       contract,
-      noted: await linesOf([...contract.warnings, ...ownPathsTaken(contract)]),
+      noted: await linesOf([...contract.warnings, ...replacedPaths(contract, Object.values(healthPaths))]),
       planned: await linesOf(planned),
     }
   } catch (error) {

@@ -1,7 +1,9 @@
 // A server of any contract, without the parts of the service: for tools that examine a contract.
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { additionsTo, healthPathsOf, missingKey } from '../../src/middleware/additions.js'
+import { missingKey } from '../../src/auth/unauthorized.js'
+import { additionsTo } from '../../src/http/additions.js'
+import { healthPathsOf } from '../../src/http/health-paths.js'
 import {
   addContractFiles,
   addDocumentation,

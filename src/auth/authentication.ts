@@ -3,9 +3,9 @@
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import { invalidKey, missingKey } from '../middleware/additions.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
+import { invalidKey, missingKey } from './unauthorized.js'
 
 /** Finds the client of a key that is not revoked, by the hash of the key. */
 export type FindClient = (keyHash: string) => Promise<Client | undefined>

@@ -8,7 +8,6 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
-import { securityHeaders } from '../middleware/additions.js'
 import {
   type Contract,
   errorBody,
@@ -23,6 +22,7 @@ import {
   lingeringClose,
   responseHasStarted,
 } from './connections.js'
+import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
 /** The handlers of Node's `clientError` and `connect` events. */

@@ -6,9 +6,9 @@ import { isMigrated, migrationNames } from '../database/migrate.js'
 import { unlessAborted } from '../lib/abort.js'
 import { migrationsFolder } from '../lib/paths.js'
 import { singleFlight } from '../lib/shared-calls.js'
-import { healthPathsOf } from '../middleware/additions.js'
 import { type Contract, unavailable } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
+import { healthPathsOf } from './health-paths.js'
 
 export interface HealthParts {
   readonly sql: Sql

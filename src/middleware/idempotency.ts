@@ -22,7 +22,7 @@ import {
   RequestError,
   type SerializedResponse,
 } from '../openapi/index.js'
-import { inUse, replayedHeader, reused } from './additions.js'
+import { inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
   claimKeys,
   claimNewKeys,

@@ -53,7 +53,7 @@ export {
 } from './errors.js'
 export { type MountParts, mount } from './mount.js'
 export { collectMethods, hasRoute, notFound } from './not-found.js'
-export { operationAt } from './own-paths.js'
+export { operationAt, replacedPaths } from './own-paths.js'
 export { createRequestIdCheck } from './request/request-id.js'
 export { type Addition, anyError } from './response/additions.js'
 export { warnOfSunsets } from './response/deprecation.js'

@@ -1,10 +1,31 @@
 // The paths of the server beside its operations, which give way to operations of the contract.
 
 import type { Contract, Operation } from './contract/contract.js'
+import type { Problem } from './contract/contract-error.js'
+import { problemOf } from './contract/operations.js'
+
+/** The contract as files, and the page that shows it. */
+export const documentPaths = {
+  yaml: '/openapi.yaml',
+  yaml30: '/openapi-3.0.yaml',
+  json: '/openapi.json',
+  page: '/docs',
+} as const
 
 /** The operation of a contract that responds to GET or HEAD at a path, prefix included. */
 export function operationAt(path: string, { prefix, operations }: Contract): Operation | undefined {
   return [...operations.values()].find(
     ({ method, route }) => ['GET', 'HEAD'].includes(method) && decodeURI(prefix) + route === path,
   )
+}
+
+/**
+ * A sentence with its place for each operation at a path of the server's own.
+ * @param others the paths of other parts of the server
+ */
+export function replacedPaths(contract: Contract, others: readonly string[]): Problem[] {
+  return [...others, ...Object.values(documentPaths)].flatMap((path) => {
+    const operation = operationAt(path, contract)
+    return operation ? [problemOf(operation, `${operation.id} replaces the service's own ${path}`)] : []
+  })
 }

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { healthPaths, healthPathsOf } from '../middleware/additions.js'
+import { healthPaths, healthPathsOf } from '../http/health-paths.js'
 import type { Contract } from '../openapi/index.js'
 
 /** A response to `/healthz` or `/readyz`, whose body is JSON. */

@@ -6,7 +6,7 @@ import { stringify } from 'lossless-json'
 import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
-import { operationAt } from '../own-paths.js'
+import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 
@@ -43,9 +43,9 @@ export function addContractFiles(app: FastifyInstance, contract: Contract, publi
     if (operationAt(path, contract) === undefined) addAsset(app, path, type, write)
   }
   const json = () => String(stringify(document))
-  add('/openapi.yaml', yamlType, () => yamlWith(server, contract.text) ?? json())
-  add('/openapi-3.0.yaml', yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
-  add('/openapi.json', 'application/json; charset=utf-8', json)
+  add(documentPaths.yaml, yamlType, () => yamlWith(server, contract.text) ?? json())
+  add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
+  add(documentPaths.json, 'application/json; charset=utf-8', json)
 }
 
 // As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { docsFolder } from '../../lib/paths.js'
 import type { Contract } from '../contract/contract.js'
-import { operationAt } from '../own-paths.js'
+import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { pageDocument } from './page-document.js'
 
@@ -26,8 +26,8 @@ const policy = [
 /** Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence. */
 export function addDocumentation(app: FastifyInstance, contract: Contract): void {
   if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
-  if (operationAt('/docs', contract) !== undefined) return
-  addAsset(app, '/docs', 'text/html; charset=utf-8', () => page(contract), {
+  if (operationAt(documentPaths.page, contract) !== undefined) return
+  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,
   })
   const javascript = 'text/javascript; charset=utf-8'

@@ -1,0 +1,12 @@
+// The paths of the probes, for what serves them and for tools that check a contract.
+
+import { type Contract, operationAt } from '../openapi/index.js'
+
+/** The paths of liveness and readiness, also on the port for metrics. */
+export const healthPaths = { live: '/healthz', ready: '/readyz' } as const
+
+/** The same on the port of the operations: one at which the contract has an operation moves to `/-/`. */
+export function healthPathsOf(contract: Contract): Record<keyof typeof healthPaths, string> {
+  const moved = (path: string) => (operationAt(path, contract) === undefined ? path : `/-${path}`)
+  return { live: moved(healthPaths.live), ready: moved(healthPaths.ready) }
+}

@@ -1,0 +1,31 @@
+// How a repeated request with an Idempotency-Key is answered when it is not run: the stored response is
+// marked, and 409 or 422 say why there is none.
+
+import { type Addition, RequestError } from '../openapi/index.js'
+
+// The first request takes milliseconds.
+const retryAfterSeconds = 1
+
+/** The first request with the key is still running: 409 with `Retry-After`. */
+export function inUse(): RequestError {
+  return new RequestError(
+    'idempotency_key_in_use',
+    'The first request with this Idempotency-Key is still under way.',
+    { headers: { 'Retry-After': String(retryAfterSeconds) } },
+  )
+}
+
+/** The key has been used for another request: 422. */
+export function reused(): RequestError {
+  return new RequestError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
+}
+
+/** Sent with a stored response. */
+export const replayedHeader = { 'Idempotent-Replayed': 'true' } as const
+
+/** What idempotency adds to the responses of an idempotent operation. */
+export const idempotencyAddition: Addition = {
+  headers: ['idempotent-replayed'],
+  always: ({ isIdempotent }) => [{}, ...(isIdempotent ? [replayedHeader] : [])], // at first, and repeated
+  errors: ({ isIdempotent }) => (isIdempotent ? [inUse(), reused()] : []),
+}
