@@ -7,7 +7,7 @@ import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { migrationsFolder } from '../lib/paths.js'
 import type { Database, RootSql } from './database.js'
-import { Connection, type MakeHandle } from './driver/connection.js'
+import { Connection, type MakeOne } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/embedded-server.js'
@@ -107,7 +107,7 @@ async function readUrl(text: string | undefined, variable: string, log: Logger) 
   return url
 }
 
-// Handles use the standbys' URL. The fallback is the primary's servers, with its login and TLS.
+// The standbys, and as their fallback the primary's servers, with its login and TLS.
 function readsFrom(
   { url, login, servers }: DatabaseUrl,
   primary: DatabaseUrl,
@@ -162,10 +162,10 @@ async function untilReachable(make: Make, servers: Servers, deadline: number, lo
   }
 }
 
-// With a `Connection`: a handle alone would retry for ever a server that hangs up, as a load balancer without
+// With a `Connection`: postgres.js alone would retry for ever a server that hangs up, as a load balancer without
 // a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
 async function tryConnecting(make: Make, servers: Servers, log: Logger): Promise<void> {
-  const makeOne: MakeHandle = (hooks) => make({ ...commandOptions(log, true), ...hooks })
+  const makeOne: MakeOne = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
   await connection.end(0)
 }

@@ -1,15 +1,13 @@
 // The database as the rest of the service sees it.
 
 import type postgres from 'postgres'
-import type { Handle } from './driver/connection.js'
+import type { RootSql } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 
+export type { RootSql } from './driver/connection.js'
 export type { Sql } from './driver/sql.js'
 
-/** postgres.js with its own pool, for commands and migrations. */
-export type RootSql = Handle
-
-/** One of its transactions. */
+/** A transaction of a `RootSql`. */
 export type RootTransaction = postgres.TransactionSql<{ bigint: bigint }>
 
 export interface Database {

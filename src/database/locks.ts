@@ -56,7 +56,7 @@ export async function beginPatiently<Result>(
       })
     } catch (error) {
       if (!isBlocked(error)) throw error
-      const names = holders.map(describe).join('; ') || 'its holder is unknown'
+      const names = holders.map(nameOf).join('; ') || 'its holder is unknown'
       if (performance.now() > deadline)
         throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${names}`, { cause: error })
       if (names !== reported) log?.warn({ holders }, 'waiting for a lock of another session')
@@ -122,7 +122,7 @@ function findHolders(sql: Sql, pid: number): Promise<Holder[]> {
     order by holder.pid`
 }
 
-function describe({ pid, application, state, queryStart, mode, lock }: Holder): string {
+function nameOf({ pid, application, state, queryStart, mode, lock }: Holder): string {
   const activity = state === null ? '' : `, ${state}, last statement at ${queryStart}`
   return `process ${pid} (${application}${activity}) holds ${mode} on ${lock}`
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type postgres from 'postgres'
 import { ConnectionShortage } from './connection-shortage.js'
 import type { Pools } from './database.js'
-import type { ConnectionHooks, Handle } from './driver/connection.js'
+import type { ConnectionHooks, RootSql } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
@@ -66,8 +66,8 @@ export function statementTimeoutMs(handlerTimeoutMs: number): number {
   return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
 }
 
-/** Makes a postgres.js handle on the database with these options. */
-export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => Handle
+/** Makes a postgres.js for the database with these options. */
+export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => RootSql
 
 /** Where requests read, if not from the primary. */
 export interface Reads {

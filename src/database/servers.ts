@@ -6,8 +6,8 @@ import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/p
 import { readTls } from './tls.js'
 import { codedError } from './unavailable.js'
 
-/** The postgres.js options that differ between servers. Empty if the handle's own options name the server. */
-export interface Server {
+/** The postgres.js options that differ between servers. Empty if `make`'s own name it. */
+export interface PostgresServer {
   readonly host?: string
   readonly port?: number
   readonly ssl?: tls.ConnectionOptions | postgres.ParsedOptions['ssl']
@@ -36,11 +36,11 @@ export class Servers {
   /** Called when a connection reaches another server than the last: connections to that are obsolete. */
   onchange = (_change: ServerChange) => {}
   #first = 0
-  #current: Server | undefined
+  #current: PostgresServer | undefined
   #isPooled: boolean | undefined
 
   constructor(
-    readonly all: readonly Server[] = [{}],
+    readonly all: readonly PostgresServer[] = [{}],
     readonly target: PostgresTarget | 'any' = 'primary',
     isPooled?: boolean,
     /** The migrations that a standby must have replayed. */
@@ -63,7 +63,7 @@ export class Servers {
   }
 
   /** The server accepted last. */
-  get current(): Server | undefined {
+  get current(): PostgresServer | undefined {
     return this.#current
   }
 
@@ -73,17 +73,17 @@ export class Servers {
   }
 
   /** The order in which a new connection tries the servers. */
-  inOrder(): readonly Server[] {
+  inOrder(): readonly PostgresServer[] {
     return [...this.all.slice(this.#first), ...this.all.slice(0, this.#first)]
   }
 
   /** Puts a server first. */
-  prefer(server: Server | undefined): void {
+  prefer(server: PostgresServer | undefined): void {
     if (server !== undefined) this.#first = this.all.indexOf(server)
   }
 
   /** Puts the next server first, if this one is. */
-  skip(server: Server | undefined): void {
+  skip(server: PostgresServer | undefined): void {
     if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
   }
 
@@ -92,26 +92,32 @@ export class Servers {
    * @param reason why the servers tried before it were not accepted
    * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if it now has a pooler
    */
-  accept(server: Server, state: ServerState | undefined, { host, port }: Address, reason?: string): void {
+  accept(
+    server: PostgresServer,
+    state: ServerState | undefined,
+    { host, port }: Address,
+    reason?: string,
+  ): void {
     const address = `${host[0]}:${port[0]}`
-    const refusal =
-      this.target !== 'any' && state?.isStandby
-        ? 'a standby'
-        : this.target === 'read-write' && state?.isReadOnly && 'read-only'
-    if (refusal) throw codedError('25006', `${address} is ${refusal}`)
-    if (state !== undefined && state.migrations < this.migrations.length)
-      throw new Error(`${address} lacks migrations that the primary has`)
-    this.#isPooled ??= state?.isPooled
-    // The pooler would lose the settings of its sessions.
-    if (state?.isPooled && !this.isPooled)
-      throw codedError('08004', `${address} is now behind a connection pooler`)
+    if (state !== undefined) this.#check(state, address)
     const hasChanged = this.hasChanged(server)
     this.#current = server
     this.prefer(server)
     if (hasChanged) this.onchange({ server: address, reason })
   }
 
-  protected hasChanged(server: Server): boolean {
+  #check(state: ServerState, address: string): void {
+    if (state.isStandby && this.target !== 'any') throw codedError('25006', `${address} is a standby`)
+    if (state.isReadOnly && this.target === 'read-write') throw codedError('25006', `${address} is read-only`)
+    if (state.migrations < this.migrations.length)
+      throw new Error(`${address} lacks migrations that the primary has`)
+    this.#isPooled ??= state.isPooled
+    // The pooler would lose the settings of its sessions.
+    if (state.isPooled && !this.isPooled)
+      throw codedError('08004', `${address} is now behind a connection pooler`)
+  }
+
+  protected hasChanged(server: PostgresServer): boolean {
     return this.#current !== undefined && this.#current !== server
   }
 }
@@ -123,8 +129,8 @@ export class ReadServers extends Servers {
 
   /** @param isPooled whether any of them has a pooler: a connection's options are fixed before it opens */
   constructor(
-    standbys: readonly Server[],
-    primaries: readonly Server[],
+    standbys: readonly PostgresServer[],
+    primaries: readonly PostgresServer[],
     isPooled: boolean,
     migrations: readonly string[],
   ) {
@@ -138,7 +144,7 @@ export class ReadServers extends Servers {
   }
 
   // A fallback at startup is a change, too.
-  protected override hasChanged(server: Server): boolean {
+  protected override hasChanged(server: PostgresServer): boolean {
     const isFirst = this.current === undefined
     return isFirst ? !this.standbys.all.includes(server) : super.hasChanged(server)
   }

@@ -1,26 +1,26 @@
-// One connection to PostgreSQL: a postgres.js handle with `max: 1` that is never reused after its connection
-// closes. postgres.js 3.4.9 reconnects, but not after every kind of close (porsager/postgres issues 1154 and
+// One connection to PostgreSQL: a postgres.js with `max: 1` that is never reused after its connection closes.
+// postgres.js 3.4.9 reconnects, but not after every kind of close (porsager/postgres issues 1154 and
 // 1208): unsent data stays in its buffer, and some queries never settle. Here, those in flight are rejected.
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
-import type { Server, ServerState, Servers } from '../servers.js'
+import type { PostgresServer, ServerState, Servers } from '../servers.js'
 import { codedError, connectFailure, isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 
-/** A postgres.js handle that reads int8 as bigint. */
-export type Handle = postgres.Sql<{ bigint: bigint }>
+/** postgres.js with its own pool. It reads int8 as bigint. */
+export type RootSql = postgres.Sql<{ bigint: bigint }>
 
 /** The postgres.js options that a connection sets. */
-export interface ConnectionHooks extends Server {
+export interface ConnectionHooks extends PostgresServer {
   readonly max: 1
   readonly onclose: () => void
   /** Missing from postgres.js's types. */
   readonly socket: (target: Target) => Socket
 }
 
-export type MakeHandle = (hooks: ConnectionHooks) => Handle
+export type MakeOne = (hooks: ConnectionHooks) => RootSql
 
 /** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
 export interface Query extends postgres.PendingQuery<postgres.Row[]> {
@@ -47,7 +47,7 @@ export class Connection {
   isGivenUp = false
   /** A statement failed as read-only: the server is no longer a primary. */
   isReadOnly = false
-  readonly #handle: Handle
+  readonly #postgres: RootSql
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
   readonly #cancel: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
@@ -58,16 +58,16 @@ export class Connection {
   #isClosed = false
 
   private constructor(
-    make: MakeHandle,
+    make: MakeOne,
     readTimeoutMs: number,
     readonly onclosed: (connection: Connection) => void,
   ) {
-    this.#handle = make({
+    this.#postgres = make({
       max: 1,
       onclose: () => {
         this.#close()
         // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
-        void this.#handle.end({ timeout: 0 })
+        void this.#postgres.end({ timeout: 0 })
       },
       socket: (target) => {
         // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
@@ -79,7 +79,7 @@ export class Connection {
       },
     })
     // postgres.js attaches them to each query, so take them from one that is never awaited.
-    const { handler, canceller } = this.#handle`` as unknown as Query // missing from postgres.js's types
+    const { handler, canceller } = this.#postgres`` as unknown as Query // missing from postgres.js's types
     this.#send = handler
     this.#cancel = canceller
     this.#readTimer = setTimeout(() => this.#checkResponsive(), readTimeoutMs).unref()
@@ -93,7 +93,7 @@ export class Connection {
    * @param onclosed called once, when the connection has closed
    */
   static async open(
-    make: MakeHandle,
+    make: MakeOne,
     servers: Servers,
     readTimeoutMs: number,
     onclosed: (connection: Connection) => void,
@@ -103,7 +103,7 @@ export class Connection {
       const connection = new Connection((hooks) => make({ ...hooks, ...server }), readTimeoutMs, onclosed)
       try {
         const state = await connection.#queryState(servers)
-        servers.accept(server, state, connection.#handle.options, reasonOf(failures))
+        servers.accept(server, state, connection.#postgres.options, reasonOf(failures))
         return connection
       } catch (error) {
         connection.bury()
@@ -115,7 +115,7 @@ export class Connection {
 
   // Casts: postgres.js has no types for the handler of a query and for the columns of `stateStatement`.
   async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
-    const query = this.#handle.unsafe(stateStatement) as unknown as Query
+    const query = this.#postgres.unsafe(stateStatement) as unknown as Query
     query.handler = (query) => this.send(query)
     const rows = await query
     const [row] = rows
@@ -181,7 +181,7 @@ export class Connection {
 
   /** Closes the connection when its statements have finished, or after the timeout. */
   async end(timeoutSeconds: number): Promise<void> {
-    await this.#handle.end({ timeout: this.isGivenUp ? 0 : timeoutSeconds })
+    await this.#postgres.end({ timeout: this.isGivenUp ? 0 : timeoutSeconds })
     this.bury()
   }
 
@@ -216,7 +216,7 @@ export class Connection {
     clearTimeout(this.#readTimer)
     clearInterval(this.#poll)
     for (const query of this.#inFlight) query.reject(connectionClosed())
-    if (this.#socket === undefined) void this.#handle.end({ timeout: 0 })
+    if (this.#socket === undefined) void this.#postgres.end({ timeout: 0 })
     this.onclosed(this)
   }
 }

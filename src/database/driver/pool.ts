@@ -6,7 +6,7 @@ import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/shared-calls.js'
 import { Servers } from '../servers.js'
 import { codedError, isConnectionRefused, isReadOnly, isUnavailable } from '../unavailable.js'
-import { Connection, connectionClosed, type Handle, type MakeHandle, type Query } from './connection.js'
+import { Connection, connectionClosed, type MakeOne, type Query, type RootSql } from './connection.js'
 import {
   type ConnectionSource,
   createSql,
@@ -17,7 +17,7 @@ import {
 } from './sql.js'
 
 export interface PoolOptions {
-  readonly make: MakeHandle
+  readonly make: MakeOne
   /** By default the one server that `make` connects to. */
   readonly servers?: Servers
   /** The most connections. They are opened on demand. */
@@ -62,7 +62,7 @@ export class Pool implements ConnectionSource {
   /** Statements on any connection with a free slot, without a caller that may stop waiting. */
   readonly sql: Sql
   readonly probes = new Set<Probe>()
-  readonly #template: Handle
+  readonly #template: RootSql
   readonly #servers: Servers
   readonly #connections = new Set<Connection>()
   readonly #queue: Waiter[] = []

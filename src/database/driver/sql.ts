@@ -1,7 +1,7 @@
 // The SQL tag that handlers and stores use. A pool, a held connection or a transaction sends its statements.
 
 import type postgres from 'postgres'
-import type { Handle, Query } from './connection.js'
+import type { Query, RootSql } from './connection.js'
 import { writeJson } from './values.js'
 
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
@@ -65,7 +65,7 @@ export interface HeldConnection {
 
 /** Creates a tag whose statements `dispatch` sends. `template` only builds the queries and never connects. */
 export function createSql(
-  template: Handle,
+  template: RootSql,
   dispatch: (query: Query) => void,
   source?: Pick<Sql, 'pool' | 'signal' | 'probes'>,
 ): Sql {

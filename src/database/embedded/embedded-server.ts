@@ -63,7 +63,7 @@ export async function startEmbedded(
   for (const each of [path.dirname(directory), directory]) await removeDrafts(each, programTimeoutMs)
   const run = programRunner(await binaries({ native, version }, directory, identity), directory, identity)
   await initializeData(directory, version, run, log, interruption)
-  const server = new Server(directory, run, log)
+  const server = new SharedServer(directory, run, log)
   try {
     await server.join(interruption)
     interruption.throwIfAborted()
@@ -74,7 +74,7 @@ export async function startEmbedded(
   }
 }
 
-class Server implements EmbeddedServer {
+class SharedServer implements EmbeddedServer {
   // The connection that holds the shared lock.
   #lock: postgres.Sql | undefined
   #isWaiting = false
