@@ -52,10 +52,16 @@ module.exports = {
       to: { path: '^(src|generated|scripts|test)/', pathNot: '^src/(openapi|lib)/' },
     },
     {
-      name: 'openapi-has-one-door',
+      name: 'openapi-has-two-doors',
       severity: 'error',
       from: { pathNot: ['^src/openapi/', '^test/openapi/'] },
-      to: { path: '^src/openapi/', pathNot: '^src/openapi/index[.]ts$' },
+      to: { path: '^src/openapi/', pathNot: '^src/openapi/(index|tools)[.]ts$' },
+    },
+    {
+      name: 'the-server-has-no-tools',
+      severity: 'error',
+      from: { path: '^(src|generated)/' },
+      to: { path: '^src/openapi/tools[.]ts$' },
     },
     {
       name: 'tools-for-contracts-run-the-engine-alone',

@@ -20,16 +20,10 @@ import { createServer } from './http/create-server.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
+import { selfReference } from './lib/relative-references.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
-import {
-  addContractFiles,
-  addDocumentation,
-  type Contract,
-  isSafe,
-  mount,
-  selfReference,
-} from './openapi/index.js'
+import { type Contract, contractFiles, documentation, mount, type Operation } from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
@@ -79,16 +73,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     loadShedder,
   })
   const isClosing = addGracefulClose(app)
-  const sqlFor = (method: string, signal: Signal | undefined) =>
-    (isSafe(method) ? pools.reads : pools.writes).sqlUntil(signal)
+  const sqlFor = ({ isSafe }: Operation, signal: Signal | undefined) =>
+    (isSafe ? pools.reads : pools.writes).sqlUntil(signal)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
-  addContractFiles(app, contract, config.publicUrl)
-  addDocumentation(app, contract)
+  contractFiles(app, contract, config.publicUrl)
+  documentation(app, contract)
   const { keepHours } = contract.idempotency
   await mount<Sql>(app, {
     contract,
@@ -96,7 +90,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     authorize: requireClient,
     // What wraps each handler, outermost first.
     around: [shed(loadShedder), idempotent(pools.writes, keepHours)],
-    context: (request, { method }, sql) => contextOf(request, sql ?? sqlFor(method, request.lifetime)),
+    context: (request, operation, sql) => contextOf(request, sql ?? sqlFor(operation, request.lifetime)),
     additions: additionsTo(contract),
   })
 

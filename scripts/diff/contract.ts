@@ -15,7 +15,7 @@
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
-import { withDecisions } from '../../src/openapi/index.js'
+import { withDecisions } from '../../src/openapi/tools.js'
 import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, rootOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'

@@ -1,7 +1,7 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
-import { resolvePointer, servedMethods } from '../../src/openapi/index.js'
+import { resolvePointer, servedMethods } from '../../src/openapi/tools.js'
 import { DiffError } from './diff-error.js'
 
 /** A mapping in a document. */

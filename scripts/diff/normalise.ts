@@ -1,7 +1,7 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
 // so that equivalent documents have no difference. Documentation is not changed.
 
-import { essence, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/index.js'
+import { essence, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/tools.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
 import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
 

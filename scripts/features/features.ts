@@ -13,8 +13,8 @@ import {
   notImplemented,
   type Operation,
   readContract,
-  unsupportedSecurity,
 } from '../../src/openapi/index.js'
+import { unsupportedSecurity } from '../../src/openapi/tools.js'
 import { checkContract } from '../generate/contract.js'
 import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'

@@ -14,22 +14,21 @@ import type {
 } from '../../src/client/table.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import type { Contract, Operation } from '../../src/openapi/index.js'
 import {
   type AnySchema,
   type Content,
-  type Contract,
   essence,
   type Field,
   isJson,
   isRange,
   type Node,
   nodeOf,
-  type Operation,
   Reader,
   type Response,
   resolvePointer,
   schemasIn,
-} from '../../src/openapi/index.js'
+} from '../../src/openapi/tools.js'
 import { header, importOf } from './header.js'
 import { type Notation, namedType, notationOf } from './notation.js'
 import { requestType } from './operations.js'

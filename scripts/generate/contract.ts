@@ -4,15 +4,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { healthPaths } from '../../src/http/health-paths.js'
-import {
-  type Contract,
-  ContractError,
-  type Problem,
-  readContract,
-  readSource,
-  replacedPaths,
-  unsupportedSecurity,
-} from '../../src/openapi/index.js'
+import { type Contract, ContractError, readContract } from '../../src/openapi/index.js'
+import { type Problem, readSource, replacedPaths, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
 import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'

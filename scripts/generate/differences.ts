@@ -3,13 +3,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { contractFile } from '../../src/lib/paths.js'
-import {
-  byStatus,
-  type Contract,
-  ContractError,
-  defaultErrorStatuses,
-  unsupportedSecurity,
-} from '../../src/openapi/index.js'
+import { type Contract, ContractError } from '../../src/openapi/index.js'
+import { byStatus, defaultErrorStatuses, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
 import {

@@ -10,15 +10,8 @@ import {
   type NormalizedProblem,
 } from '@redocly/openapi-core'
 import { oneLine } from '../../src/lib/one-line.js'
-import {
-  ContractError,
-  contextIn,
-  dataFields,
-  outermost,
-  pathParameterNames,
-  readContract,
-  readSource,
-} from '../../src/openapi/index.js'
+import { ContractError, readContract } from '../../src/openapi/index.js'
+import { contextIn, dataFields, outermost, pathParameterNames, readSource } from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
 import { summarizeByKind } from './summarize.js'
 

@@ -2,7 +2,8 @@
 // a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
 import { isBig } from '../../src/lib/exact-number.js'
-import { type Content, type Contract, type Header, nodeOf } from '../../src/openapi/index.js'
+import type { Contract } from '../../src/openapi/index.js'
+import { type Content, type Header, nodeOf } from '../../src/openapi/tools.js'
 
 export interface Notation {
   readonly hasReadOrWriteOnly: boolean

@@ -2,15 +2,8 @@
 // operations, a parameter with a default is required, and the response is a union of the declared statuses,
 // each with its headers and body.
 
-import {
-  type Content,
-  type Contract,
-  essence,
-  isRange,
-  type Operation,
-  type Response,
-  responseContent,
-} from '../../src/openapi/index.js'
+import type { Contract, Operation } from '../../src/openapi/index.js'
+import { type Content, essence, isRange, type Response, responseContent } from '../../src/openapi/tools.js'
 import { header, importOf } from './header.js'
 import { type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { generateTypes } from './types.js'

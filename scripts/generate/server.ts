@@ -1,15 +1,8 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import {
-  type Contract,
-  ContractError,
-  notImplemented,
-  type Operation,
-  type Problem,
-  problemOf,
-  unsupportedSecurity,
-} from '../../src/openapi/index.js'
+import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
+import { type Problem, problemOf, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { buildServer } from '../lib/server.js'
 
 /**

@@ -5,9 +5,9 @@ import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isBig } from '../../src/lib/exact-number.js'
+import type { Contract } from '../../src/openapi/index.js'
 import {
   type Context,
-  type Contract,
   hasOtherThanText,
   isIgnoredParameter,
   mapMembers,
@@ -19,7 +19,7 @@ import {
   referenceFields,
   resolvePointer,
   rounded,
-} from '../../src/openapi/index.js'
+} from '../../src/openapi/tools.js'
 import { header } from './header.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a

@@ -5,11 +5,11 @@ import { missingKey } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/health-paths.js'
 import {
-  addContractFiles,
-  addDocumentation,
   type Contract,
   collectMethods,
+  contractFiles,
   createErrorHandler,
+  documentation,
   mount,
   notFound,
   type Operation,
@@ -37,8 +37,8 @@ export async function buildServer(
   })
   // The service's own paths.
   for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
-  addContractFiles(app, contract)
-  addDocumentation(app, contract)
+  contractFiles(app, contract)
+  documentation(app, contract)
   const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
   await mount(app, {
     contract,

@@ -15,13 +15,7 @@ import {
 } from '../database/driver/sql.js'
 import { type TransactionSql, transact } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import {
-  type Around,
-  type Operation,
-  type Parameter,
-  RequestError,
-  type SerializedResponse,
-} from '../openapi/index.js'
+import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
   claimKeys,
@@ -225,7 +219,7 @@ function readKey({ headers }: FastifyRequest): string {
 }
 
 // The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
-function outsideUrl({ parameters }: Operation): readonly Parameter[] {
+function outsideUrl({ parameters }: Operation): Operation['parameters'] {
   return parameters.filter(
     ({ name, in: location }) =>
       location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader),
@@ -234,7 +228,7 @@ function outsideUrl({ parameters }: Operation): readonly Parameter[] {
 
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written. If another version hashed something else, a repetition gets 422: nothing is done twice.
-function fingerprintOf(id: string, request: FastifyRequest, parameters: readonly Parameter[]): string {
+function fingerprintOf(id: string, request: FastifyRequest, parameters: Operation['parameters']): string {
   const { params, query, headers, cookies = {}, mediaType, body } = request
   const others = parameters.map(({ name, in: location }) => {
     const values: Record<string, unknown> = location === 'cookie' ? { ...cookies } : headers

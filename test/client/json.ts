@@ -3,7 +3,7 @@ import { clientTable } from '../../scripts/generate/client.js'
 import { decode, encode } from '../../src/client/json.js'
 import { readResponseBody } from '../../src/client/response-body.js'
 import { type ClientTable, operationOf } from '../../src/client/table.js'
-import { toContract } from '../../src/openapi/index.js'
+import { toContract } from '../../src/openapi/tools.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const max = 9223372036854775807n

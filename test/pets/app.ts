@@ -3,7 +3,7 @@ import { parse, parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { ApiError } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { type ErrorBody, readContract } from '../../src/openapi/index.js'
+import { readContract } from '../../src/openapi/index.js'
 import { problemsOf } from '../fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from '../fixtures/service.js'
 import { prefix } from './fixtures/facts.js'
@@ -173,7 +173,12 @@ t.test('a handler that fails', async (t) => {
     throw error
   }
   const ofServer = { code: 'internal_error', message: 'Internal Server Error', status: 500 }
-  const faults: [title: string, fail: () => unknown, body: ErrorBody, logged: object][] = [
+  const faults: [
+    title: string,
+    fail: () => unknown,
+    body: { code: string; message: string; status: number },
+    logged: object,
+  ][] = [
     [
       'is not implemented: 501',
       thrown(new ApiError('not_implemented', 'secret')),

@@ -3,7 +3,8 @@
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
-import { isStub, type Operation } from '../../src/openapi/index.js'
+import type { Operation } from '../../src/openapi/index.js'
+import { isStub } from '../../src/openapi/tools.js'
 import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
 import { fieldsOf, isWriteOnly, sample } from './fixtures/sample.js'
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import Fastify from 'fastify'
 import type { BrowserContextOptions } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { addDocumentation, readContract } from '../../src/openapi/index.js'
+import { documentation, readContract } from '../../src/openapi/index.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 import { browserIsMissing, openPage } from './fixtures/browser.js'
 import { status } from './fixtures/facts.js'
@@ -176,7 +176,7 @@ t.test(
   },
   async (t) => {
     const app = Fastify()
-    addDocumentation(app, await readContract('openapi.yaml', async () => exactContract))
+    documentation(app, await readContract('openapi.yaml', async () => exactContract))
     app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) =>
       done(null, text),
     )

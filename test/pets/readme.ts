@@ -6,7 +6,7 @@ import path from 'node:path'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
-import { addDocumentation } from '../../src/openapi/index.js'
+import { documentation } from '../../src/openapi/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
 import { contract } from '../fixtures/service.js'
@@ -102,7 +102,7 @@ t.test('docs/operating.md lists every environment variable, and README.md some o
 
 t.test('docs/using-the-api.md has the tables of /docs, which are those of the contract', async (t) => {
   const app = Fastify()
-  addDocumentation(app, contract)
+  documentation(app, contract)
   const { description } = (await app.inject('/docs/contract.json')).json().info
   const page = readPage('docs/using-the-api.md')
   for (const heading of ['Plans and quotas', 'Limits', 'Error codes', 'Deprecated operations']) {

@@ -115,6 +115,8 @@ export interface Operation {
   readonly name: string
   /** In upper case. */
   readonly method: string
+  /** GET and HEAD, which change nothing (RFC 9110, section 9.2.1). */
+  readonly isSafe: boolean
   readonly summary: string | undefined
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string

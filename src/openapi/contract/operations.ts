@@ -9,7 +9,7 @@ import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import { knownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
-import { moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
+import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
@@ -110,6 +110,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
     method: method.toUpperCase(),
+    isSafe: isSafe(method.toUpperCase()),
     summary: node.summary as string | undefined,
     path,
     route: routeOf(path),

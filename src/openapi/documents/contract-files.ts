@@ -34,7 +34,7 @@ export function ownServer({ prefix }: Contract): Server {
  * An operation of the contract at one of these takes precedence.
  * @param publicUrl the URL at which clients reach the operations, by default relative to the files
  */
-export function addContractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
+export function contractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
   const own = ownServer(contract)
   const server = { ...own, url: publicUrl ?? own.url }
   const servers = nodeOf(contract.document).servers ?? []

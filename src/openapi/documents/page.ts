@@ -24,7 +24,7 @@ const policy = [
 ].join('; ')
 
 /** Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence. */
-export function addDocumentation(app: FastifyInstance, contract: Contract): void {
+export function documentation(app: FastifyInstance, contract: Contract): void {
   if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {

@@ -2,10 +2,10 @@
 // operator.
 
 import type { Logger } from 'pino'
+import { referenceTo } from '../../lib/relative-references.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
 import { RequestError } from '../errors.js'
-import { referenceTo } from './relative-references.js'
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined

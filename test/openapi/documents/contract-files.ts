@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { parse } from 'yaml'
-import { addContractFiles, type Contract, readContract } from '../../../src/openapi/index.js'
+import { type Contract, contractFiles, readContract } from '../../../src/openapi/index.js'
 
 const paths = '{ /a: { get: { operationId: a, responses: { 200: { description: OK } } } } }'
 const text = `openapi: 3.1.0 # with a comment
@@ -26,7 +26,7 @@ const files = ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml']
 
 async function serve(served: Contract, publicUrl?: string): Promise<(path: string) => Promise<string>> {
   const app = Fastify()
-  addContractFiles(app, served, publicUrl)
+  contractFiles(app, served, publicUrl)
   return async (path) => (await app.inject(path)).body
 }
 

@@ -11,8 +11,8 @@ import { contractFile } from '../../../src/lib/paths.js'
 import { idempotent } from '../../../src/middleware/idempotency.js'
 import { purgeResponses } from '../../../src/middleware/stored-responses.js'
 import {
+  type Around,
   type Operation,
-  type Respond,
   readContract,
   type SerializedResponse,
 } from '../../../src/openapi/index.js'
@@ -198,7 +198,7 @@ t.test('concurrent requests', async (t) => {
   ) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
-    const run: Respond<Sql> = async ({ body }, _reply, by = writes.sql) => {
+    const run: Parameters<Around<Sql>>[0] = async ({ body }, _reply, by = writes.sql) => {
       const { name } = body as { name: string }
       await insertPet(by, { name, categoryId: 1n })
       return act(name, by)

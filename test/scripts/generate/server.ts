@@ -4,7 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { findDifferences } from '../../../scripts/generate/differences.js'
-import { defaultErrorStatuses } from '../../../src/openapi/index.js'
+import { defaultErrorStatuses } from '../../../src/openapi/tools.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const contract = `openapi: 3.1.0

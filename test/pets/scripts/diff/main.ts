@@ -11,7 +11,7 @@ import { lineOf, toText } from '../../../../scripts/diff/report.js'
 import { diffSince } from '../../../../scripts/diff/since.js'
 import { checkVersion } from '../../../../scripts/diff/version.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import { readSource } from '../../../../src/openapi/index.js'
+import { readSource } from '../../../../src/openapi/tools.js'
 import { temporaryDirectory } from '../../../fixtures/process.js'
 import { copyProject } from '../../fixtures/copy.js'
 

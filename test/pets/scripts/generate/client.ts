@@ -1,7 +1,7 @@
 import t from 'tap'
 import { clientTable } from '../../../../scripts/generate/client.js'
 import type { ClientOperation } from '../../../../src/client/table.js'
-import { toContract } from '../../../../src/openapi/index.js'
+import { toContract } from '../../../../src/openapi/tools.js'
 
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
 

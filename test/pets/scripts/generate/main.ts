@@ -6,7 +6,7 @@ import { findDifferences, type Written, writeDifferences } from '../../../../scr
 import { toJson, toText } from '../../../../scripts/generate/report.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 import type { Operation } from '../../../../src/openapi/index.js'
-import { sunsets } from '../../../../src/openapi/index.js'
+import { sunsets } from '../../../../src/openapi/tools.js'
 import { contract } from '../../../fixtures/service.js'
 import {
   copyProject,

@@ -6,7 +6,7 @@ import t from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { generateTypes } from '../../../../scripts/generate/types.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import { toContract } from '../../../../src/openapi/index.js'
+import { toContract } from '../../../../src/openapi/tools.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const schemas = {

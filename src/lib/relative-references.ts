@@ -2,7 +2,7 @@
 // path, or put its own in place of the contract's, and the service cannot know: a reference that is relative
 // to the URL of the request is right behind any gateway.
 
-import { requestPath } from '../../lib/request-path.js'
+import { requestPath } from './request-path.js'
 
 /** The reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`. */
 export function selfReference(url: string): string {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { referenceTo, selfReference } from '../../../src/openapi/response/relative-references.js'
+import { referenceTo, selfReference } from '../../src/lib/relative-references.js'
 
 // What a client resolves a reference against: a gateway has another path in place of the service's prefix.
 const outside = ['https://store.example/v1', 'https://store.example/store/v1', 'http://store.example']
