@@ -295,7 +295,7 @@ t.test(
 )
 
 t.test('the commands of the docs apply the Deployment only after the migrations', async (t) => {
-  const [, commands = ''] = /```sh\n(migrate\(\) [^`]+)```/.exec(read('docs/operating.md')) ?? []
+  const [, commands = ''] = /```sh\n(migrate\(\) [^`]+)```/.exec(read('docs/deploying.md')) ?? []
   const folder = temporaryDirectory(t)
   writeFileSync(path.join(folder, 'kubectl'), recorded, { mode: 0o755 })
   const kubectl = async (reached: string) => {

@@ -91,13 +91,13 @@ t.test('README.md has at most 200 lines and links every page', async (t) => {
   )
 })
 
-t.test('docs/operating.md lists every environment variable, and README.md some of its rows', async (t) => {
+t.test('docs/reference.md lists every environment variable, and README.md some of its rows', async (t) => {
   const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
-  const rows = variablesOf(readPage('docs/operating.md'))
+  const rows = variablesOf(readPage('docs/reference.md'))
   const read = source.matchAll(/\b(?:read(?:<.*?>)?|optional)\(\s*'([A-Z_]+)'/g)
   t.strictSame([...rows.keys()].sort(), [...read].map(([, name]) => name).sort())
   for (const [name, row] of variablesOf(readPage('README.md')))
-    t.equal(row.replaceAll('docs/operating.md#', '#'), rows.get(name))
+    t.equal(row.replaceAll('docs/reference.md#', '#').replaceAll('(docs/', '('), rows.get(name))
 })
 
 t.test('docs/using-the-api.md has the tables of /docs, which are those of the contract', async (t) => {

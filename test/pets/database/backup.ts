@@ -1,4 +1,4 @@
-// The backup and restore commands of docs/operating.md, with the binaries of an installed PostgreSQL.
+// The backup and restore commands of docs/postgresql.md, with the binaries of an installed PostgreSQL.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { chown, mkdir } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { ampleTerms } from '../fixtures/facts.js'
 import { blocksOf, readPage } from '../fixtures/pages.js'
 
 const run = promisify(execFile)
-const blocks = blocksOf(readPage('docs/operating.md'))
+const blocks = blocksOf(readPage('docs/postgresql.md'))
 
 // Runs the block of the page that starts with a program, adapted to the test's directories.
 async function paste(program: string, cwd: string, env: Record<string, string>): Promise<void> {
