@@ -1,29 +1,13 @@
-// When a request may start on its connection, and when its response is the connection's last.
+// Closing the server: which responses are the last of their connections, and which connections wait for none.
 
 import type { FastifyInstance } from 'fastify'
-import { afterReading } from '../lib/after-reading.js'
-import { closeAfterUpgrade, closeUnusedConnections, mustClose, watchConnections } from './connections.js'
+import { closeUnusedConnections, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Starts draining before `close`: `/readyz` responds 503, and every response closes its connection. */
     announceClose(): void
   }
-}
-
-/**
- * Defers each request to the next iteration of the event loop. Node emits a request before it has read the
- * rest of the packet: an early response would close the connection of a request that has arrived completely,
- * or precede a second one, for a malformed body. And libuv reads on while more than a thousand sockets are
- * readable: peers that send again at once would keep it there for seconds.
- */
-export function deferRequests(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) =>
-    afterReading(() => {
-      closeAfterUpgrade(request.raw)
-      done()
-    }),
-  )
 }
 
 /**
