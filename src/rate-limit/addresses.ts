@@ -5,7 +5,7 @@ import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { minuteMs, type WindowState } from './windows.js'
+import { minuteMs, type StoredWindow, type WindowState } from './windows.js'
 
 /** Counts a request in its address's window. */
 export type AddressCounter = (request: FastifyRequest) => Promise<WindowState>
@@ -13,12 +13,6 @@ export type AddressCounter = (request: FastifyRequest) => Promise<WindowState>
 /** The windows of addresses, by network. */
 export interface AddressStore {
   increment(network: string, windowMs: number): MaybePromise<StoredWindow>
-}
-
-/** A window as @fastify/rate-limit reads it from a store: the count, and the milliseconds until it resets. */
-export interface StoredWindow {
-  readonly current: number
-  readonly ttl: number
 }
 
 /** Creates a counter that keeps the windows in the given store. */

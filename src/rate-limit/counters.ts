@@ -1,4 +1,5 @@
-// Where requests are counted: in this process, or in Redis, where all instances share the counts. While Redis is unavailable, each instance falls back to its own counters.
+// Where requests are counted: in this process, or in Redis, where all instances share the counts. While Redis
+// is unavailable, each instance falls back to its own counters.
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -6,23 +7,25 @@ import type { Client } from '../auth/client.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract } from '../openapi/index.js'
-import {
-  type AddressCounter,
-  type AddressStore,
-  createAddressCounter,
-  type StoredWindow,
-} from './addresses.js'
+import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
 import { RedisCounter } from './redis.js'
 import type { RedisConfig, RedisConnection } from './redis-connection.js'
-import type { ClientCounter, ClientWindows, WindowState } from './windows.js'
+import type {
+  ClientCounter,
+  ClientWindows,
+  KnownWindows,
+  LastCounts,
+  StoredWindow,
+  WindowState,
+} from './windows.js'
 
 /** `memory_fallback`: in this instance, because Redis is unavailable. */
 export type CountersState = 'memory' | 'redis' | 'memory_fallback'
 
 /** Counts clients and addresses separately, so that a flood of addresses evicts no client. */
-export interface Counters extends ClientCounter {
+export interface Counters extends ClientCounter, LastCounts {
   readonly address: AddressCounter
   /** Where requests are counted now. */
   state(): CountersState
@@ -44,6 +47,8 @@ export async function createCounters(
   return {
     count: (client) => counter.count(client),
     reject: (client) => counter.reject(client),
+    lastOf: (client) => counter.lastOf(client),
+    lastOfAddress: (network) => counter.lastOfAddress(network),
     address: await createAddressCounter(app, anonymous.perMinute, counter),
     state: () => (counter instanceof FallbackCounter ? counter.state : 'memory'),
   }
@@ -59,7 +64,7 @@ export async function createCounters(
 }
 
 /** Counts in Redis, and in this instance while Redis is unavailable. */
-class FallbackCounter implements ClientCounter, AddressStore {
+class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
   readonly #lastSeen = new LastSeen()
 
   constructor(
@@ -88,6 +93,15 @@ class FallbackCounter implements ClientCounter, AddressStore {
     const known = this.#lastSeen.get(keyId, requestedAtMs)
     if (ban !== undefined && known !== undefined) this.#lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
     return ban
+  }
+
+  lastOf({ keyId }: Client): KnownWindows | undefined {
+    return this.#lastSeen.get(keyId)
+  }
+
+  // Of addresses, Redis alone has the counts.
+  lastOfAddress(network: string): StoredWindow | undefined {
+    return this.connection.isUp ? undefined : this.local.lastOfAddress(network)
   }
 
   increment(network: string, windowMs: number): Promise<StoredWindow> {

@@ -11,6 +11,7 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
   }
 }
 
+// Not that of windows.ts: tools that only look at a contract import this file.
 const dayMs = 86_400_000
 
 /** What rate limits add, with their lowest and highest numbers; nothing without `x-rate-limits`. */

@@ -3,50 +3,51 @@
 import type { Client } from '../auth/client.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { RateLimits } from '../openapi/index.js'
-import type { AddressStore, StoredWindow } from './addresses.js'
+import type { Quotas, RateLimits } from '../openapi/index.js'
+import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,
   type ClientWindows,
   dayMs,
   type KnownWindows,
+  type LastCounts,
   minuteMs,
+  type StoredWindow,
   used,
   type WindowState,
   windowState,
 } from './windows.js'
 
-/** A fixed window, which opens with its first request. */
+/** A fixed window, which opens with its first request. All its methods take the time of the request. */
 class Window {
   #count = 0
   #endsAt = 0
 
-  get current(): number {
-    return this.ttl > 0 ? this.#count : 0
+  current(nowMs: number): number {
+    return nowMs < this.#endsAt ? this.#count : 0
   }
 
-  get ttl(): number {
-    return Math.max(0, this.#endsAt - elapsedMs())
+  ttl(nowMs: number): number {
+    return Math.max(0, this.#endsAt - nowMs)
   }
 
-  increment(lengthMs: number): void {
-    const now = elapsedMs()
-    if (this.#endsAt <= now) {
+  increment(lengthMs: number, nowMs: number): void {
+    if (this.#endsAt <= nowMs) {
       this.#count = 0
-      this.#endsAt = now + lengthMs
+      this.#endsAt = nowMs + lengthMs
     }
     this.#count++
   }
 
   /** Adopts a count made elsewhere if it is higher. */
-  raise(known: WindowState): void {
-    if (used(known) <= this.current) return
+  raise(known: WindowState, nowMs: number): void {
+    if (used(known) <= this.current(nowMs)) return
     this.#count = used(known)
-    this.#endsAt = elapsedMs() + known.ttl
+    this.#endsAt = nowMs + known.ttl
   }
 
-  state(max: number): WindowState {
-    return windowState(this.current, this.ttl, max)
+  state(max: number, nowMs: number): WindowState {
+    return windowState(this.current(nowMs), this.ttl(nowMs), max)
   }
 }
 
@@ -64,43 +65,53 @@ interface Windows {
 const addressesMax = 50_000
 
 /** Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. */
-export class MemoryCounter implements ClientCounter, AddressStore {
+export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
   readonly #clients = createCache<Windows>(clientsMax)
   readonly #addresses = createCache<Window>(addressesMax)
 
   constructor(readonly rules: RateLimits['ban']) {}
 
   count({ keyId, quotas }: Client, known?: KnownWindows): ClientWindows {
+    const nowMs = elapsedMs()
     const windows = this.#windowsOf(keyId)
-    const { ban, minute, day } = windows
     if (known !== undefined)
-      for (const name of ['ban', 'minute', 'day'] as const) windows[name].raise(known[name])
-    const isAdmitted = ban.current === 0 && minute.current < quotas.perMinute && day.current < quotas.perDay
+      for (const name of ['ban', 'minute', 'day'] as const) windows[name].raise(known[name], nowMs)
+    const { ban, minute, day } = windows
+    const isOpen = minute.current(nowMs) < quotas.perMinute && day.current(nowMs) < quotas.perDay
+    const isAdmitted = isOpen && ban.current(nowMs) === 0
     if (isAdmitted) {
-      minute.increment(minuteMs)
-      day.increment(dayMs)
+      minute.increment(minuteMs, nowMs)
+      day.increment(dayMs, nowMs)
     }
-    return {
-      isAdmitted,
-      ban: ban.state(1),
-      minute: minute.state(quotas.perMinute),
-      day: day.state(quotas.perDay),
-    }
+    return { isAdmitted, ...statesOf(windows, quotas, nowMs) }
   }
 
   reject({ keyId }: Client): WindowState | undefined {
+    const nowMs = elapsedMs()
     const { rejections, ban } = this.#windowsOf(keyId)
-    rejections.increment(this.rules.withinSeconds * 1000)
-    if (rejections.current <= this.rules.rejections) return undefined
-    ban.increment(this.rules.banSeconds * 1000)
-    return ban.state(1)
+    rejections.increment(this.rules.withinSeconds * 1000, nowMs)
+    if (rejections.current(nowMs) <= this.rules.rejections) return undefined
+    ban.increment(this.rules.banSeconds * 1000, nowMs)
+    return ban.state(1, nowMs)
+  }
+
+  lastOf({ keyId, quotas }: Client): KnownWindows | undefined {
+    const windows = this.#clients.get(keyId)
+    return windows && statesOf(windows, quotas, elapsedMs())
   }
 
   increment(network: string, windowMs: number): StoredWindow {
+    const nowMs = elapsedMs()
     const window = this.#addresses.get(network) ?? new Window()
     this.#addresses.set(network, window)
-    window.increment(windowMs)
-    return { current: window.current, ttl: window.ttl }
+    window.increment(windowMs, nowMs)
+    return { current: window.current(nowMs), ttl: window.ttl(nowMs) }
+  }
+
+  lastOfAddress(network: string): StoredWindow | undefined {
+    const nowMs = elapsedMs()
+    const window = this.#addresses.get(network)
+    return window && { current: window.current(nowMs), ttl: window.ttl(nowMs) }
   }
 
   #windowsOf(keyId: string): Windows {
@@ -109,5 +120,13 @@ export class MemoryCounter implements ClientCounter, AddressStore {
     const windows = { ban: new Window(), minute: new Window(), day: new Window(), rejections: new Window() }
     this.#clients.set(keyId, windows)
     return windows
+  }
+}
+
+function statesOf({ ban, minute, day }: Windows, quotas: Quotas, nowMs: number): KnownWindows {
+  return {
+    ban: ban.state(1, nowMs),
+    minute: minute.state(quotas.perMinute, nowMs),
+    day: day.state(quotas.perDay, nowMs),
   }
 }

@@ -3,14 +3,12 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
-import { createCache } from '../lib/cache.js'
-import { elapsedMs } from '../lib/clock.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { type RateLimits, RequestError } from '../openapi/index.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders } from './headers.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
-import { aged, fullest, unused, type WindowState } from './windows.js'
+import { fullest, type LastCounts, unused, type WindowState, windowState } from './windows.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,13 +35,9 @@ export const unlimited: RateLimiter = {
   setLastHeaders: () => {},
 }
 
-const callersMax = 10_000
-
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
 export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
-  const last = new LastWindows()
   const apply = (request: FastifyRequest, reply: FastifyReply, decision: Decision) => {
-    last.set(request, decision.windows)
     setHeaders(reply, decision)
     if (decision.refusal !== undefined) refuse(request, decision.refusal)
   }
@@ -58,34 +52,30 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
-      const { client } = request
-      const fresh = client ? [client.quotas.perMinute, client.quotas.perDay] : [anonymous.perMinute]
-      setHeaders(reply, { window: fullest(last.get(request) ?? fresh.map(unused)) })
+      setHeaders(reply, { window: lastWindow(request, counters, anonymous) })
     },
   }
 }
 
-// The windows of each caller as they were last counted.
-class LastWindows {
-  readonly #callers = createCache<{ readonly windows: readonly WindowState[]; readonly atMs: number }>(
-    callersMax,
-  )
-
-  get(request: FastifyRequest): readonly WindowState[] | undefined {
-    const last = this.#callers.get(callerOf(request))
-    return last?.windows.map((window) => aged(window, elapsedMs() - last.atMs))
+// The window that the headers of an uncounted request report.
+function lastWindow(
+  request: FastifyRequest,
+  counters: LastCounts,
+  { perMinute }: RateLimits['anonymous'],
+): WindowState {
+  const { client } = request
+  if (client === undefined) {
+    const last = counters.lastOfAddress(networkOf(clientAddress(request)))
+    return last ? windowState(last.current, last.ttl, perMinute) : unused(perMinute)
   }
-
-  set(request: FastifyRequest, windows: readonly WindowState[]): void {
-    this.#callers.set(callerOf(request), { windows, atMs: elapsedMs() })
+  const { minute, day } = counters.lastOf(client) ?? {
+    minute: unused(client.quotas.perMinute),
+    day: unused(client.quotas.perDay),
   }
+  return fullest([minute, day])
 }
 
-function callerOf(request: FastifyRequest): string {
-  return request.client?.keyId ?? networkOf(clientAddress(request))
-}
-
-function setHeaders(reply: FastifyReply, { window, refusal }: Omit<Decision, 'windows'>): void {
+function setHeaders(reply: FastifyReply, { window, refusal }: Decision): void {
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
   reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
 }

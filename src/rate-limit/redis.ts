@@ -6,13 +6,14 @@ import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import { oncePerIteration } from '../lib/shared-calls.js'
 import type { RateLimits } from '../openapi/index.js'
-import type { AddressStore, StoredWindow } from './addresses.js'
+import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,
   type ClientWindows,
   dayMs,
   type KnownWindows,
   minuteMs,
+  type StoredWindow,
   used,
   type WindowState,
   windowState,

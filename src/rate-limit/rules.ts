@@ -17,7 +17,6 @@ export interface Refusal {
 }
 
 export interface Decision {
-  readonly windows: readonly WindowState[]
   /** The window that the headers report. */
   readonly window: WindowState
   readonly refusal?: Refusal
@@ -27,7 +26,7 @@ export interface Decision {
 export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
   return thenMaybe(counter.count(client), ({ isAdmitted, ban, minute, day }) => {
     const windows = [minute, day]
-    if (isAdmitted) return { windows, window: fullest(windows) }
+    if (isAdmitted) return { window: fullest(windows) }
     if (ban.remaining === 0) return banned(windows, ban)
     return thenMaybe(counter.reject(client), (begun) =>
       begun === undefined ? usedUp(minute, day) : banned(windows, begun, !begun.isExceeded),
@@ -37,11 +36,10 @@ export function decideOnClient(counter: ClientCounter, client: Client): MaybePro
 
 /** Decides on a request without a valid key, from its address's window after counting it. */
 export function decideOnAddress(window: WindowState): Decision {
-  const decision = { windows: [window], window }
-  if (!window.isExceeded) return decision
+  if (!window.isExceeded) return { window }
   const reason = "This minute's requests without a valid key are used up."
   const refusal = { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, reason } as const
-  return { ...decision, refusal }
+  return { window, refusal }
 }
 
 // Reports the used-up window that resets last.
@@ -50,7 +48,7 @@ function usedUp(minute: WindowState, day: WindowState): Decision {
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
   const reason = `This ${name}'s requests are used up.`
   const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
-  return { windows: [minute, day], window, refusal }
+  return { window, refusal }
 }
 
 // The wait covers windows that are used up beyond the end of the ban.
@@ -64,5 +62,5 @@ function banned(windows: readonly WindowState[], ban: WindowState, beginsBan = f
     reason,
     beginsBan,
   } as const
-  return { windows, window: fullest(windows), refusal }
+  return { window: fullest(windows), refusal }
 }

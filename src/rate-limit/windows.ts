@@ -37,6 +37,18 @@ export interface ClientCounter {
   reject(client: Client): MaybePromise<WindowState | undefined>
 }
 
+/** The windows as this process last saw them, for the headers of a request that is not counted. */
+export interface LastCounts {
+  lastOf(client: Client): KnownWindows | undefined
+  lastOfAddress(network: string): StoredWindow | undefined
+}
+
+/** A window as @fastify/rate-limit reads it from a store: the count, and the milliseconds until it resets. */
+export interface StoredWindow {
+  readonly current: number
+  readonly ttl: number
+}
+
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
