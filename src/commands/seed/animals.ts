@@ -1,14 +1,8 @@
-// Random animals that look like a store's: common names, breeds that match their category, frequent and rare
-// categories. The same seed gives the same animals.
+// Sample animals that look like a store's: common names, breeds that match their category, frequent and rare
+// categories. PostgreSQL makes them, from lists. The same seed gives the same animals.
 
 import type { PetStatus } from '../../../generated/types.js'
-
-/** An animal to add. */
-export interface Animal {
-  readonly name: string
-  readonly categoryId: number
-  readonly status: string | null
-}
+import type { Sql } from '../../database/database.js'
 
 // By category id, from 1: the percentage of animals, and the breeds.
 const categories: readonly (readonly [share: number, breeds: string])[] = [
@@ -41,34 +35,37 @@ const statuses: readonly (readonly [share: number, status: PetStatus | null])[] 
   [12, 'pending'],
   [3, null],
 ]
+const percentOfShortNames = 30
 
-/** Generates the animals of a seed, endlessly. */
-export function* animals(seed: number): Generator<Animal, never> {
-  const random = createRandom(seed)
-  const choose = <Each>(list: readonly Each[]): Each => list[Math.floor(random() * list.length)] as Each
-  const kinds = spread(
-    categories.map(([share, breeds], index) => [share, [index + 1, breeds.split(',')] as const]),
-  )
-  const states = spread(statuses)
-  for (;;) {
-    const [categoryId, breeds] = choose(kinds)
-    const name = random() < 0.3 ? choose(givenNames) : `${choose(givenNames)} the ${choose(breeds)}`
-    yield { name, categoryId, status: choose(states) }
-  }
+// For a uniform choice: each by its percentage.
+const categoryIds = spread(categories.map(([share], index) => [share, index + 1]))
+const breeds = categories.map(([, names]) => names)
+const breedCounts = breeds.map((names) => names.split(',').length)
+const states = spread(statuses)
+
+/**
+ * Adds the animals with these numbers, in their order. Each is made of one hash of its number and the seed,
+ * whose remainders are the choices. Unlike random(), it is the same in all versions of PostgreSQL, and however
+ * the animals are divided among statements.
+ */
+export async function insertAnimals(sql: Sql, seed: number, from: number, to: number): Promise<void> {
+  await sql`
+    insert into pets (name, category_id, status)
+    select
+      given || case when hash % 100 < ${percentOfShortNames} then '' else ' the ' || breed end,
+      category_id,
+      (${states}::text[])[1 + hash / 100 % 100]
+    from generate_series(${from}::bigint, ${to}::bigint) as number
+    cross join lateral (
+      select hashint8extended(number, ${seed}::bigint) & ${2n ** 63n - 1n}::bigint as hash) as hashed
+    cross join lateral (
+      select (${givenNames}::text[])[1 + hash / 10000 % ${givenNames.length}] as given,
+        (${categoryIds}::int[])[1 + hash / 10000000 % 100] as category_id) as chosen
+    cross join lateral (
+      select split_part((${breeds}::text[])[category_id], ',', (1 + hash / 1000000000
+        % (${breedCounts}::int[])[category_id])::int) as breed) as named`
 }
 
-// Repeats each element by its share, for a uniform choice.
 function spread<Each>(shares: readonly (readonly [share: number, each: Each])[]): Each[] {
   return shares.flatMap(([share, each]) => Array<Each>(share).fill(each))
-}
-
-// Mulberry32: small, fast, and good enough for sample data. Returns numbers in [0, 1).
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

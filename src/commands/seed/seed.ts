@@ -1,22 +1,18 @@
 #!/usr/bin/env node
 // Adds sample animals to the service's database in one transaction, whether the service runs or not.
 
-import { statfs } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { connect } from '../../database/connect.js'
-import type { Database, RootSql } from '../../database/database.js'
+import type { Database, Sql } from '../../database/database.js'
 import { beginPatiently, type Patience } from '../../database/locks.js'
 import { isUnavailable } from '../../database/unavailable.js'
-import { untilAborted } from '../../lib/abort.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readEnvironment, runCommand, UsageError, wholeNumber } from '../command.js'
 import { print } from '../terminal.js'
-import { type Animal, animals } from './animals.js'
-import { copyIn } from './copy.js'
-import { createProgress, type Progress } from './progress.js'
-import { lackOfSpace } from './space.js'
+import { insertAnimals } from './animals.js'
+import { Progress } from './progress.js'
 
 const usage = `Usage: seed --count N [--append] [--seed N] [--json]
 
@@ -63,39 +59,40 @@ function readOrder(args: readonly string[]): Order {
   }
 }
 
-async function add(
-  { sql, isPooled, embedded }: Database,
-  order: Order,
-  patience: Required<Patience>,
-): Promise<void> {
+async function add({ sql }: Database, order: Order, patience: Required<Patience>): Promise<void> {
   const { interruption } = patience
-  if (embedded) await checkSpace(sql, order.count)
-  const progress = createProgress(order.count, process.stderr)
+  const progress = new Progress(order.count, process.stderr)
   try {
     await beginPatiently(sql, patience, async (transaction) => {
       const [row] = await transaction<{ isEmpty: boolean }[]>`
         select not exists (select from pets) as "isEmpty"`
       if (row?.isEmpty === false && !order.append)
         throw new OperatorError('The store already contains animals. Use --append to add more.')
-      const copy = transaction`copy pets (name, category_id, status) from stdin`
-      await copyIn(copy, chunks(order, progress), interruption)
+      await addInChunks(transaction, order, progress, interruption)
     })
   } catch (error) {
     throw notAdded(error, interruption)
   } finally {
     progress.end()
   }
-  // The animals are committed, so an interruption is no failure now. Behind a pooler `set` has no session.
-  if (!isPooled) await Promise.race([vacuum(sql), untilAborted(interruption)])
 }
 
-// A full disk stops the embedded server, which then does not start until there is space.
-async function checkSpace(sql: RootSql, count: number): Promise<void> {
-  const [row] = await sql<{ directory: string }[]>`select current_setting('data_directory') as directory`
-  const directory = String(row?.directory)
-  const { bavail, bsize } = await statfs(directory)
-  const problem = lackOfSpace(count, bavail * bsize)
-  if (problem !== undefined) throw new OperatorError(`${problem}: ${directory}`)
+// So that the progress is seen, and an interruption heeded, several times a second.
+const animalsPerChunk = 10_000
+
+async function addInChunks(
+  sql: Sql,
+  { count, seed }: Order,
+  progress: Progress,
+  interruption: AbortSignal,
+): Promise<void> {
+  for (let done = 0; done < count; ) {
+    interruption.throwIfAborted()
+    const next = Math.min(done + animalsPerChunk, count)
+    await insertAnimals(sql, seed, done + 1, next)
+    done = next
+    progress.show(done)
+  }
 }
 
 // Errors of the database get a message without a stack.
@@ -106,34 +103,6 @@ function notAdded(error: unknown, interruption: AbortSignal): unknown {
   if (!isUnavailable(error)) return error
   const problem = 'The connection to the database was lost: either all animals were added, or none.'
   return new OperatorError(problem, { cause: error })
-}
-
-// Updates the planner's statistics and the visibility map for index-only scans, before autovacuum would.
-async function vacuum(sql: RootSql): Promise<void> {
-  const session = await sql.reserve()
-  await session`set statement_timeout = 0`
-  await session`vacuum (analyze, skip_locked) pets`
-  await session`reset statement_timeout`
-  session.release()
-}
-
-const animalsPerChunk = 2_000
-
-// In COPY's text format. The names contain no tabs, line breaks or backslashes.
-function* chunks({ count, seed }: Order, progress: Progress): Generator<Buffer> {
-  const source = animals(seed)
-  for (let done = 0; done < count; ) {
-    const size = Math.min(animalsPerChunk, count - done)
-    let text = ''
-    for (let i = 0; i < size; i++) text += toLine(source.next().value)
-    yield Buffer.from(text)
-    done += size
-    progress.show(done)
-  }
-}
-
-function toLine({ name, categoryId, status }: Animal): string {
-  return `${name}\t${categoryId}\t${status ?? '\\N'}\n`
 }
 
 async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {

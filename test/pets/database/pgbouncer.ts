@@ -104,7 +104,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal((await call('GET', '/pets?limit=1')).status, 200)
     })
 
-    t.test('seed adds animals by COPY', async (t) => {
+    t.test('seed adds animals', async (t) => {
       const seeded = await runProgram(
         'src/commands/seed/seed.ts',
         ['--count', '100', '--append', '--json'],
