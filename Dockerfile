@@ -22,7 +22,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
-COPY --from=build /app/src/openapi/documents/static src/openapi/documents/static
+COPY --from=build /app/src/openapi/documents/static dist/src/openapi/documents/static
 COPY generated/openapi.yaml generated/
 COPY package.json ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`

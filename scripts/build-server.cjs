@@ -4,7 +4,7 @@
 const { canBuild } = require('./check-setup.cjs')
 
 const { spawnSync } = require('node:child_process')
-const { existsSync, rmSync } = require('node:fs')
+const { cpSync, existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
 if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'prestart')
@@ -12,6 +12,7 @@ if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'p
     'Node 20 is no longer maintained. On Node 26, a request takes about a quarter less of the processor.',
   )
 const root = path.join(__dirname, '..')
+const staticFiles = 'src/openapi/documents/static' // of /docs, which the compiler leaves behind
 const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
 if (!canBuild) {
   const missing = 'The development dependencies, which build the service, are not installed'
@@ -29,4 +30,6 @@ const { status, signal, error } = spawnSync(process.execPath, [compiler, '-b', '
   stdio: 'inherit',
 })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
+if (status === 0)
+  cpSync(path.join(root, staticFiles), path.join(root, 'dist', staticFiles), { recursive: true })
 process.exit(status ?? 1)

@@ -25,6 +25,3 @@ export const contractFile: string = existsSync(written)
 
 /** The numbered SQL files. The build does not copy them to `dist/`. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')
-
-/** The static files of `/docs`. The build does not copy them either. */
-export const docsFolder: string = path.join(projectRoot, 'src', 'openapi', 'documents', 'static')

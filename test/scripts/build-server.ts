@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -13,7 +13,7 @@ async function build(
   t: Test,
   packages: Record<string, string>,
   version = process.version,
-): Promise<{ code: number; stderr: string }> {
+): Promise<{ code: number; stderr: string; folder: string }> {
   const folder = temporaryDirectory(t)
   for (const file of files) cpSync(path.join(projectRoot, file), path.join(folder, file))
   for (const [file, text] of Object.entries(packages)) {
@@ -25,15 +25,18 @@ async function build(
   const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
   const env = { ...process.env, npm_lifecycle_event: 'prestart' }
   return promisify(execFile)(process.execPath, args, { env }).then(
-    ({ stderr }) => ({ code: 0, stderr }),
+    ({ stderr }) => ({ code: 0, stderr, folder }),
     (error) => error,
   )
 }
+
+const page = 'src/openapi/documents/static/page.css'
 
 function compiler(code: string): Record<string, string> {
   return {
     'node_modules/@typescript/native/package.json': '{}',
     'node_modules/@typescript/native/lib/tsc.js': code,
+    [page]: 'The page.',
   }
 }
 
@@ -60,6 +63,11 @@ t.test('a compile error fails the build with the exit code of the compiler', asy
 t.test('a killed compiler (out of memory, for example) fails the build with a message', async (t) => {
   const stderr = 'Building the service …\nThe compiler was killed: SIGKILL\n'
   t.match(await build(t, compiler("process.kill(process.pid, 'SIGKILL')")), { code: 1, stderr })
+})
+
+t.test('a build has the files of /docs', async (t) => {
+  const { folder } = await build(t, compiler(''))
+  t.equal(readFileSync(path.join(folder, 'dist', page), 'utf8'), 'The page.')
 })
 
 t.test('a successful compilation exits 0, with what a newer Node gains on the oldest', async (t) => {

@@ -1,11 +1,9 @@
 // `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in
-// @scalar/fastify-api-reference; the page's Content-Security-Policy allows nothing from other origins.
+// @scalar/fastify-api-reference, which is 13 MB and optional; the page's Content-Security-Policy allows nothing from other origins.
 
 import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { docsFolder } from '../../lib/paths.js'
+import { OperatorError } from '../../lib/operator-error.js'
 import type { Contract } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
@@ -23,27 +21,39 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence. */
+/**
+ * Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence.
+ * @throws {OperatorError} if Scalar is not installed
+ */
 export function documentation(app: FastifyInstance, contract: Contract): void {
   if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,
   })
+  const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'
-  addAsset(app, '/docs/page.js', javascript, () => readFile(path.join(docsFolder, 'page.js')))
-  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () =>
-    readFile(path.join(docsFolder, 'page.css')),
-  )
-  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalarFile))
+  addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
+  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
   addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract))
 }
 
-const scalarFile = path.join(
-  path.dirname(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference'))),
-  'js',
-  'standalone.js',
-)
+// Builds copy the folder to the same place.
+function staticFile(name: string): URL {
+  return new URL(`static/${name}`, import.meta.url)
+}
+
+function scalarFile(): URL {
+  try {
+    return new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
+  } catch (error) {
+    throw new OperatorError(
+      `${documentPaths.page} needs Scalar, which is not installed: npm install @scalar/fastify-api-reference`,
+      { cause: error },
+    )
+  }
+}
 
 // URLs are relative: a proxy in front of the service may add a path prefix.
 function page({ title }: Contract): string {
