@@ -7,6 +7,7 @@ import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
+import { generateOperations } from '../../src/openapi/generate/index.js'
 import {
   type Contract,
   ContractError,
@@ -16,7 +17,6 @@ import {
 } from '../../src/openapi/index.js'
 import { unsupportedSecurity } from '../../src/openapi/tools.js'
 import { checkContract } from '../generate/contract.js'
-import { generateOperations } from '../generate/operations.js'
 import { readyServer } from '../generate/server.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 

@@ -14,6 +14,15 @@ import type {
 } from '../../src/client/table.js'
 import { isBig } from '../../src/lib/exact-number.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import {
+  generateTypes,
+  hasDefault,
+  importOf,
+  type Notation,
+  namedType,
+  notationOf,
+  requestType,
+} from '../../src/openapi/generate/index.js'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import {
   type AnySchema,
@@ -29,10 +38,7 @@ import {
   resolvePointer,
   schemasIn,
 } from '../../src/openapi/tools.js'
-import { header, importOf } from './header.js'
-import { type Notation, namedType, notationOf } from './notation.js'
-import { requestType } from './operations.js'
-import { generateTypes, hasDefault } from './types.js'
+import { header } from './header.js'
 
 /** The text of generated/client.ts. @param types the text of generated/types.ts */
 export function generateClient(contract: Contract, types = generateTypes(contract)): string {

@@ -3,6 +3,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { contractFile } from '../../src/lib/paths.js'
+import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
 import { type Contract, ContractError } from '../../src/openapi/index.js'
 import { byStatus, defaultErrorStatuses, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { generateClient } from './client.js'
@@ -15,9 +16,8 @@ import {
   isHandlerFile,
   isStubText,
 } from './handlers.js'
-import { generateOperations } from './operations.js'
+import { header } from './header.js'
 import { checkServer } from './server.js'
-import { generateTypes } from './types.js'
 
 const generatedFolder = 'generated'
 
@@ -72,24 +72,20 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
 async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
   const types = generateTypes(contract)
   const contents = new Map([
-    ['types.ts', types],
-    ['operations.ts', generateOperations(contract, types)],
+    ['types.ts', header + types],
+    ['operations.ts', header + generateOperations(contract, types)],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])
-  const differences: Difference[] = []
-  for (const [name, content] of contents) {
-    const state = present.includes(name) ? 'stale' : 'missing'
-    const isFresh = state === 'stale' && (await readFile(path.join(folder, name), 'utf8')) === content
-    if (!isFresh) differences.push({ file: `${generatedFolder}/${name}`, state, content })
-  }
-  for (const name of present) {
-    if (!contents.has(name)) differences.push({ file: `${generatedFolder}/${name}`, state: 'orphaned' })
-  }
-  return differences
+  const orphaned = present.filter((name) => !contents.has(name))
+  const fileOf = (name: string) => `${generatedFolder}/${name}`
+  return [
+    ...(await outdated(folder, contents)).map(({ name, ...rest }) => ({ file: fileOf(name), ...rest })),
+    ...orphaned.map((name): Difference => ({ file: fileOf(name), state: 'orphaned' })),
+  ]
 }
 
 function handlerDifferences({ operations }: Contract, present: readonly string[]): Difference[] {

@@ -1,19 +1,19 @@
-// How a contract's types are written in generated/. Editors and the compiler show a type as it is written, so
+// How a contract's types are written in generated code. Editors and the compiler show a type as it is written, so
 // a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
-import { isBig } from '../../src/lib/exact-number.js'
-import type { Contract } from '../../src/openapi/index.js'
-import { type Content, type Header, nodeOf } from '../../src/openapi/tools.js'
+import { isBig } from '../../lib/exact-number.js'
+import type { Content, Contract, Header } from '../contract/contract.js'
+import { nodeOf } from '../contract/reader.js'
 
 export interface Notation {
   readonly hasReadOrWriteOnly: boolean
-  /** The schemas that generated/types.ts exports under their own names. */
+  /** The schemas that types.ts exports under their own names. */
   readonly names: ReadonlySet<string>
   /** Those that have been written, and so must be imported. */
   readonly used: Set<string>
 }
 
-// What generated/ itself declares, imports or uses.
+// What generated code itself declares, imports or uses.
 const reserved = new Set(
   [
     'Blob Call Calls ClientTable Digit ErrorBody ErrorCode Errors Exclude FileOf LowerCase Lowercase',
@@ -24,7 +24,7 @@ const reserved = new Set(
 
 /**
  * The notation of a contract.
- * @param types the text of generated/types.ts
+ * @param types the text of types.ts
  * @param taken names of other types
  */
 export function notationOf(
@@ -66,4 +66,15 @@ export function primitiveType(header: Pick<Header, 'schema'>): string | undefine
   const schema = nodeOf(header.schema) // none beside `content`
   if (['enum', 'const', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in schema)) return undefined
   return schema.type === 'integer' && isBig(schema.format) ? 'bigint' : primitives.get(String(schema.type))
+}
+
+/** An import of those of a module's types that a text uses, and of `others`; empty if there are none. */
+export function importOf(
+  names: readonly string[],
+  text: string,
+  module: string,
+  others: readonly string[] = [],
+): string {
+  const used = [...others, ...names.filter((name) => new RegExp(`\\b${name}[[<]`).test(text))]
+  return used.length > 0 ? `import type { ${used.join(', ')} } from '${module}'\n` : ''
 }

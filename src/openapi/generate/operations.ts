@@ -1,14 +1,13 @@
-// generated/operations.ts: the request and response types of each handler. Unlike openapi-typescript's
+// operations.ts of the generated code: the request and response types of each handler. Unlike openapi-typescript's
 // operations, a parameter with a default is required, and the response is a union of the declared statuses,
 // each with its headers and body.
 
-import type { Contract, Operation } from '../../src/openapi/index.js'
-import { type Content, essence, isRange, type Response, responseContent } from '../../src/openapi/tools.js'
-import { header, importOf } from './header.js'
-import { type Notation, namedType, notationOf, primitiveType } from './notation.js'
+import type { Content, Contract, Operation, Response } from '../contract/contract.js'
+import { essence, isRange, responseContent } from '../contract/media-types.js'
+import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { generateTypes } from './types.js'
 
-/** The text of generated/operations.ts. @param types the text of generated/types.ts */
+/** The text of operations.ts. @param types the text of types.ts */
 export function generateOperations(contract: Contract, types = generateTypes(contract)): string {
   const { operations } = contract
   const notation = notationOf(contract, types)
@@ -33,7 +32,7 @@ export type OperationId = keyof Operations
 ${errorTypes(contract)}`
   const shared = ['components', 'operations', 'Readable', 'Writable']
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
-  return `${header}${imports && `${imports}\n`}${text}`
+  return `${imports && `${imports}\n`}${text}`
 }
 
 // Helper types, included only if an operation uses them.

@@ -1,26 +1,17 @@
-// generated/types.ts: the schemas as types, by openapi-typescript, each exported under its own name. An int64
-// is a bigint, because a number would round it.
+// types.ts of the generated code: the schemas as types, by openapi-typescript, each exported under its own name.
+// An int64 is a bigint, because a number would round it.
 
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
-import { isBig } from '../../src/lib/exact-number.js'
-import type { Contract } from '../../src/openapi/index.js'
-import {
-  type Context,
-  hasOtherThanText,
-  isIgnoredParameter,
-  mapMembers,
-  nodeOf,
-  nodesOf,
-  outermost,
-  pathItemFields,
-  Reader,
-  referenceFields,
-  resolvePointer,
-  rounded,
-} from '../../src/openapi/tools.js'
-import { header } from './header.js'
+import { isBig } from '../../lib/exact-number.js'
+import type { Contract } from '../contract/contract.js'
+import { hasOtherThanText } from '../contract/discriminator.js'
+import { type Context, mapMembers, outermost, pathItemFields, referenceFields } from '../contract/keywords.js'
+import { isIgnoredParameter } from '../contract/parameters.js'
+import { resolvePointer } from '../contract/pointer.js'
+import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
+import { rounded } from '../contract/upgrade.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
 // second of every run.
@@ -40,12 +31,12 @@ const {
   UNDEFINED,
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
-/** The text of generated/types.ts. */
+/** The text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, context(document, contract.hasReadOrWriteOnly))
-  return header + withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
+  return withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
 }
 
 // openapi-typescript's helper types, corrected:

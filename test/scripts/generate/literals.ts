@@ -7,8 +7,8 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import { contractOf, type Feature, readFeatures } from '../../../scripts/features/features.js'
 import { readyServer } from '../../../scripts/generate/server.js'
-import { generateTypes } from '../../../scripts/generate/types.js'
 import { projectRoot } from '../../../src/lib/paths.js'
+import { generateTypes } from '../../../src/openapi/generate/index.js'
 import { readContract } from '../../../src/openapi/index.js'
 
 // Required, as generate does: an import takes a second.

@@ -1,0 +1,104 @@
+// The command of the engine's package: writes the types of a contract, for handlers that the compiler checks.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Contract } from '../contract/contract.js'
+import { ContractError } from '../contract/contract-error.js'
+import { readSource } from '../contract/files.js'
+import { readContract } from '../contract/read.js'
+import { type Outdated, outdated } from './outdated.js'
+
+const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
+
+Writes the types of a contract's schemas (types.ts), and of the requests and responses of its operations
+(operations.ts).
+
+  --output FOLDER  where; by default generated
+  --check          write nothing; exit 1 and name each file that is stale or missing
+  --help           this
+
+Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something,
+2 wrong usage.
+`
+
+/** Where a command writes. */
+export interface Streams {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+}
+
+/** Runs the command, and resolves to its exit code. */
+export async function runCommand(args: readonly string[], { stdout, stderr }: Streams): Promise<number> {
+  const fail = (text: string, code: number) => {
+    stderr.write(`${text}\n`)
+    return code
+  }
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    if (values.help) return Number(stdout.write(usage) && 0)
+    const [command, file, ...others] = positionals
+    if (command !== 'generate' || file === undefined || others.length > 0) return fail(usage, 2)
+    return await generate(file, values, { stdout, stderr })
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (code.startsWith('ERR_PARSE_ARGS')) return fail(`${usage}\n${message}`, 2)
+    if (error instanceof ContractError) return fail(message, 1)
+    throw error
+  }
+}
+
+const options = {
+  output: { type: 'string', default: 'generated' },
+  check: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+interface Options {
+  readonly output: string
+  readonly check: boolean
+}
+
+async function generate(
+  file: string,
+  { output, check }: Options,
+  { stdout, stderr }: Streams,
+): Promise<number> {
+  const contract = await readContract(file)
+  for (const line of await warningsOf(file, contract)) stderr.write(`${line}\n`)
+  const found = await outdated(output, await modulesOf(file, contract))
+  for (const { name, state } of found)
+    stdout.write(`${path.join(output, name)} ${check ? `is ${state}` : 'written'}\n`)
+  if (check) return found.length > 0 ? 1 : 0
+  await write(output, found)
+  return 0
+}
+
+async function warningsOf(file: string, { warnings }: Contract): Promise<string[]> {
+  if (warnings.length === 0) return []
+  const { locate } = await readSource(file)
+  return warnings.map(({ text, at }) => `${locate(at)}: warning: ${text}`)
+}
+
+async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<string, string>> {
+  const { generateOperations, generateTypes } = await import('./index.js').catch(explainMissing)
+  const types = generateTypes(contract)
+  const header = `// Generated from ${path.basename(file)} by \`contract-engine generate\`. Do not edit.\n\n`
+  return new Map([
+    ['types.ts', header + types],
+    ['operations.ts', header + generateOperations(contract, types)],
+  ])
+}
+
+// Development dependencies of the project, which a server does not need: npm installs them only if asked to.
+function explainMissing(error: NodeJS.ErrnoException): never {
+  if (!String(error.code).endsWith('MODULE_NOT_FOUND')) throw error
+  throw new ContractError(
+    `${error.message.split('\n', 1)[0]}\nRun: npm install --save-dev openapi-typescript@7 typescript@5`,
+  )
+}
+
+async function write(folder: string, files: readonly Outdated[]): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const { name, content } of files) await writeFile(path.join(folder, name), content)
+}
