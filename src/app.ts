@@ -85,12 +85,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   contractFiles(app, contract, config.publicUrl)
   documentation(app, contract)
   const { keepHours } = contract.idempotency
+  const byName: Readonly<Record<string, Handlers[keyof Handlers] | undefined>> = handlers
+  const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
   await mount<Sql>(app, {
     contract,
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [shed(loadShedder), idempotent(pools.writes, keepHours)],
+    around: [shed(loadShedder), idempotent(pools.writes, { keepHours, sharesTransactions })],
     context: (request, operation, sql) => contextOf(request, sql ?? sqlFor(operation, request.lifetime)),
     additions: additionsTo(contract),
   })

@@ -1,9 +1,10 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
 // statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
+import { oncePerIteration } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
-import { abandoned } from './driver/pool.js'
-import type { Signal } from './driver/sql.js'
+import { abandoned } from './driver/connection.js'
+import type { ConnectionSource, Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
 /**
@@ -28,38 +29,63 @@ export interface BatchLimits {
  */
 export const defaultLimits: BatchLimits = { inputs: 32, inFlightMax: 2 }
 
-// A transaction runs its statements one after the other.
-const oneBatch: BatchLimits = { inputs: Number.POSITIVE_INFINITY, inFlightMax: 1 }
+type Add<Input, Output> = (input: Input, signal: Signal | undefined) => Promise<Output>
 
 /** Returns a function for one input, which batches simultaneous calls on a pool or a transaction. */
 export function batched<Input, Output>(
   run: Batch<Sql, Input, Output>,
   limits = defaultLimits,
 ): (sql: Sql, input: Input) => Promise<Output> {
-  const queues = new WeakMap<object, BatchQueue<Sql, Input, Output>>()
-  const probe = (sql: Sql) => run(sql, [])
+  const adders = new WeakMap<object, Add<Input, Output>>()
   return (given, input) => {
     const sql = given.share?.() ?? given
-    const key = sql.pool ?? sql
-    let queue = queues.get(key)
-    if (queue === undefined) {
-      queue = new BatchQueue(sourceOf(sql), run, sql.pool === undefined ? oneBatch : limits)
-      queues.set(key, queue)
-      sql.probes?.add(probe)
+    const target = sql.pool ?? sql
+    let add = adders.get(target)
+    if (add === undefined) {
+      add = adderTo(sql, run, limits)
+      adders.set(target, add)
+      sql.probes?.add((sql) => run(sql, []))
     }
-    return queue.add(input, sql.signal)
+    return add(input, sql.signal)
   }
 }
 
-/** Lends what a batch sends its statements on. */
-interface Source<Target> {
-  hold(signal: undefined, run: (target: Target) => Promise<void>): Promise<void>
+// A transaction runs its statements one after the other: all inputs of an iteration are one batch.
+function adderTo<Input, Output>(
+  sql: Sql,
+  run: Batch<Sql, Input, Output>,
+  limits: BatchLimits,
+): Add<Input, Output> {
+  const { pool } = sql
+  if (pool === undefined) return oncePerIteration((inputs: readonly Input[]) => run(sql, inputs))
+  const queue = new BatchQueue(statementsOn(pool), run, limits)
+  return (input, signal) => queue.add(input, signal)
 }
 
-function sourceOf(sql: Sql): Source<Sql> {
-  const { pool } = sql
-  if (pool === undefined) return { hold: (_, run) => run(sql) }
-  return { hold: (signal, run) => pool.hold(signal, (held) => run(held.sqlUntil(undefined))) }
+/** Calls `run` with what a batch sends its statements on, and resolves once their effect is durable. */
+export type Provide<Target> = <Output>(run: (target: Target) => Promise<Output>) => Promise<Output>
+
+function statementsOn(pool: ConnectionSource): Provide<Sql> {
+  return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
+}
+
+/**
+ * The `sql` of a caller that shares a transaction with others: for one batched statement and nothing else. What
+ * a second one reads would lack what another caller is about to write, whatever it locks.
+ */
+export function forOneStatement(sql: Sql): Sql {
+  let isUsed = false
+  const refuse = () => {
+    throw new Error('who shares a transaction may run one batched statement, and nothing else')
+  }
+  const share = () => {
+    if (isUsed) refuse()
+    isUsed = true
+    return sql
+  }
+  const { types, typed } = sql // these build a parameter, and send nothing
+  const others = { array: refuse, json: refuse, unsafe: refuse, notify: refuse, file: refuse }
+  return Object.assign(() => refuse(), { types, typed, ...others, share })
 }
 
 interface Caller<Input, Output> {
@@ -69,23 +95,14 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-// How long a small batch waits for larger ones in flight, which may be blocked.
-const patienceMs = 10
-
-/**
- * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One
- * that is smaller than those in flight waits until it is not, or they are done: few large batches cost less
- * than many small ones.
- */
+/** A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
-  #inputsInFlight = 0
   #isScheduled = false
-  #patience: NodeJS.Timeout | undefined
 
   constructor(
-    readonly source: Source<Target>,
+    readonly provide: Provide<Target>,
     readonly run: Batch<Target, Input, Output>,
     readonly limits = defaultLimits,
   ) {}
@@ -109,63 +126,50 @@ export class BatchQueue<Target, Input, Output> {
       this.#isScheduled = true
       setImmediate(() => {
         this.#isScheduled = false
-        this.#sendUnlessSmall()
+        if (this.#canSend) void this.#send()
       })
     }
   }
 
-  #sendUnlessSmall(): void {
-    if (!this.#canSend) return
-    const isSmall = this.#waiting.length * this.#inFlight < this.#inputsInFlight
-    if (!isSmall) void this.#send()
-    else
-      this.#patience ??= setTimeout(() => {
-        this.#patience = undefined
-        if (this.#canSend) void this.#send()
-      }, patienceMs).unref()
-  }
-
   // Fills the batch once it has a connection: no input is sent whose caller has stopped waiting by then.
   async #send(): Promise<void> {
+    const batch: { callers?: readonly Caller<Input, Output>[] } = {}
     this.#inFlight++
     try {
-      await this.source.hold(undefined, (target) => this.#serveNext(target))
+      await this.#serve(() => (batch.callers ??= this.#take()))
     } catch (error) {
-      // No connection is available.
-      for (const { reject } of this.#waiting.splice(0)) reject(error)
+      if (batch.callers === undefined)
+        rejectAll(this.#waiting.splice(0), error) // without a connection
+      else if (batch.callers.length < 2 || isUnavailable(error)) rejectAll(batch.callers, error)
+      else await this.#serveEach(batch.callers) // one input may be at fault
     } finally {
       this.#inFlight--
       this.#sendOrSchedule()
     }
   }
 
-  async #serveNext(target: Target): Promise<void> {
-    const { inputs, inFlightMax } = this.limits
-    const share = Math.ceil(this.#waiting.length / inFlightMax)
-    const callers = stillWaiting(this.#waiting.splice(0, Math.max(inputs, share)))
-    this.#inputsInFlight += callers.length
+  #take(): readonly Caller<Input, Output>[] {
+    const share = Math.ceil(this.#waiting.length / this.limits.inFlightMax)
+    const callers = this.#waiting.splice(0, Math.max(this.limits.inputs, share))
     this.#sendOrSchedule()
-    try {
-      await this.#serve(target, callers)
-    } finally {
-      this.#inputsInFlight -= callers.length
-    }
+    return stillWaiting(callers)
   }
 
-  async #serve(target: Target, callers: readonly Caller<Input, Output>[]): Promise<void> {
-    if (callers.length === 0) return
-    try {
-      const outputs = await this.run(
-        target,
-        callers.map(({ input }) => input),
-      )
-      for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output)
-    } catch (error) {
-      // One input may be at fault: retry each alone.
-      if (callers.length > 1 && !isUnavailable(error)) {
-        for (const each of callers) await this.#serve(target, stillWaiting([each]))
-      } else for (const { reject } of callers) reject(error)
-    }
+  async #serve(take: () => readonly Caller<Input, Output>[]): Promise<void> {
+    const resolveAll = await this.provide(async (target) => {
+      const callers = take()
+      const inputs = callers.map(({ input }) => input)
+      const outputs = inputs.length === 0 ? [] : await this.run(target, inputs)
+      return () => {
+        for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
+      }
+    })
+    resolveAll()
+  }
+
+  async #serveEach(callers: readonly Caller<Input, Output>[]): Promise<void> {
+    for (const each of callers)
+      await this.#serve(() => stillWaiting([each])).catch((error) => each.reject(error))
   }
 }
 
@@ -175,4 +179,8 @@ function stillWaiting<Input, Output>(callers: readonly Caller<Input, Output>[]):
     if (signal?.aborted) reject(abandoned())
     return !signal?.aborted
   })
+}
+
+function rejectAll<Input, Output>(callers: readonly Caller<Input, Output>[], error: unknown): void {
+  for (const { reject } of callers) reject(error)
 }

@@ -1,11 +1,10 @@
 // The database as the rest of the service sees it.
 
 import type postgres from 'postgres'
-import type { RootSql } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
+import type { RootSql } from './driver/sql.js'
 
-export type { RootSql } from './driver/connection.js'
-export type { Sql } from './driver/sql.js'
+export type { RootSql, Sql } from './driver/sql.js'
 
 /** A transaction of a `RootSql`. */
 export type RootTransaction = postgres.TransactionSql<{ bigint: bigint }>

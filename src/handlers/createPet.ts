@@ -9,3 +9,5 @@ export async function createPet(
   const pet = await insertPet(sql, body)
   return { status: 201, headers: { Location: `${self}/${pet.id}` }, body: pet }
 }
+
+createPet.sharesTransaction = true

@@ -40,5 +40,15 @@ export type Response<Id extends OperationId> = Operations[Id]['response']
 
 /** A handler for every operation of the contract. It throws ApiError for expected failures. */
 export type Handlers = {
-  readonly [Id in OperationId]: (request: Request<Id>, context: Context) => Promise<Response<Id>>
+  readonly [Id in OperationId]: Handler<Id>
+}
+
+interface Handler<Id extends OperationId> {
+  (request: Request<Id>, context: Context): Promise<Response<Id>>
+  /**
+   * True for one that does nothing but one batched statement, with no effect outside of the database. Requests
+   * with an `Idempotency-Key` that arrive together share a transaction then, and if one of them fails, the
+   * handlers of the others run again. A second statement of such a handler fails.
+   */
+  readonly sharesTransaction?: boolean
 }

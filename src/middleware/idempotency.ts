@@ -1,80 +1,62 @@
 // The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction of a handler also
-// stores its response, which a request with the same key gets again. Concurrent requests whose handlers each
-// run one batched statement share a transaction. Handlers do not know of it.
+// claims the key and stores the response, which a request with the same key gets again. Handlers do not know
+// of it: one runs only for a key that it was claimed for, and again only if its transaction was rolled back.
 
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import { BatchQueue } from '../database/batch.js'
+import { BatchQueue, forOneStatement } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
-import {
-  type ConnectionSource,
-  type HeldConnection,
-  type Signal,
-  whileAnyWaits,
-} from '../database/driver/sql.js'
-import { type TransactionSql, transact } from '../database/driver/transaction.js'
+import { abandoned } from '../database/driver/connection.js'
+import type { ConnectionSource, Signal } from '../database/driver/sql.js'
+import { type TransactionSql, transactionsOn } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
 import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
+  type Claim,
   claimKeys,
-  claimNewKeys,
   type IdempotencyKey,
   purgeResponses,
-  storeNewResponses,
   storeResponses,
 } from './stored-responses.js'
 
 // In lower case as in Node's `headers`.
 const idempotencyHeader = 'idempotency-key'
 
+export interface IdempotencyOptions {
+  readonly keepHours: number
+  /**
+   * Whether the handler of an operation does nothing but one batched statement. Then requests that arrive
+   * together share a transaction; if one of them fails, the handlers of the others run again, each alone.
+   */
+  readonly sharesTransactions: (operation: Operation) => boolean
+}
+
 /**
  * Runs idempotent operations once for each `Idempotency-Key` of a caller, on one pool, and stores the
- * responses for `keepHours`. A handler may run again after a rollback, so it must do nothing but statements
- * on its `sql`. Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or the error of the handler.
+ * responses for `keepHours`. Rejects with `idempotency_key_reused`, `idempotency_key_in_use`, or the error of
+ * the handler.
  */
-export function idempotent(pool: ConnectionSource, keepHours: number): Around<Sql> {
+export function idempotent(pool: ConnectionSource, options: IdempotencyOptions): Around<Sql> {
   pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (!operation.isIdempotent) return respond
-    const respondOnce = createRespondOnce(pool, keepHours)
+    const respondOnce = options.sharesTransactions(operation)
+      ? together(pool, options.keepHours)
+      : apart(pool, options.keepHours)
     const parameters = outsideUrl(operation)
     return async (request, reply, sql) => {
       if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
-      return respondOnce({
+      const response = await respondOnce({
         id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
         fingerprint: fingerprintOf(operation.id, request, parameters),
         signal: request.lifetime,
         run: (sql) => respond(request, reply, sql),
       })
+      if (response instanceof RequestError) throw response
+      return response
     }
-  }
-}
-
-function createRespondOnce(
-  pool: ConnectionSource,
-  keepHours: number,
-): (call: Call) => Promise<SerializedResponse> {
-  // False once a handler of the operation has run more than one batched statement.
-  let isShared = true
-  const respondTogether = async (held: HeldConnection, calls: readonly Call[]) => {
-    try {
-      return (await respondToNew(held, calls)) ?? (await respondToAll(held, calls, keepHours))
-    } catch (error) {
-      if (error === notShared) isShared = false
-      throw error
-    }
-  }
-  const queue = new BatchQueue<HeldConnection, Call, SerializedResponse | RequestError>(pool, respondTogether)
-  const respondAlone = async (call: Call) => {
-    const [response] = await pool.hold(call.signal, (held) => respondToAll(held, [call], keepHours))
-    return response as SerializedResponse | RequestError // one for each call
-  }
-  return async (call) => {
-    const response = await (isShared ? queue.add(call, call.signal) : respondAlone(call))
-    if (response instanceof RequestError) throw response
-    return response
   }
 }
 
@@ -85,127 +67,93 @@ interface Call {
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
-// Almost always, each key is new. So the handlers do not wait for the claim, which saves a round trip.
-// Undefined if a key was not new, or a handler failed: then everything is rolled back.
-async function respondToNew(
-  held: HeldConnection,
-  calls: readonly Call[],
-): Promise<SerializedResponse[] | undefined> {
-  if (calls.length === 1 || new Set(calls.map(nameOf)).size < calls.length) return undefined
-  try {
-    return await transact(held, signalOf(calls), async (sql) => {
-      const ids = calls.map(({ id }) => id)
-      const [areNew, responses] = await Promise.all([claimNewKeys(sql, ids), runTogether(sql, calls)])
-      if (!areNew) throw new Error('a key is not new')
-      store(sql, calls, responses, storeNewResponses)
-      return responses
-    })
-  } catch (error) {
-    if (error === notShared || isUnavailable(error)) throw error
-    return undefined
+type Outcome = SerializedResponse | RequestError
+
+// Each call in a transaction of its own.
+function apart(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+  return async (call) => {
+    const inTransaction = transactionsOn(pool, call.signal)
+    const [outcome] = await inTransaction((sql) =>
+      respondTo(sql, [call], keepHours, (claimed) => Promise.all(claimed.map((each) => runAlone(sql, each)))),
+    )
+    return outcome as Outcome // one for each call
   }
 }
 
-async function respondToAll(
-  held: HeldConnection,
-  calls: readonly Call[],
-  keepHours: number,
-): Promise<(SerializedResponse | RequestError)[]> {
-  return transact(held, signalOf(calls), async (sql) => {
-    const ids = calls.map(({ id }) => id)
-    const claims = await claimKeys(sql, ids, keepHours)
-    const running = new Set<string>()
-    const known = claims.map(({ isLocked, stored }, i) => {
-      const call = calls[i] as Call // one for each claim
-      if (stored !== undefined) return call.fingerprint === stored.fingerprint ? replay(stored) : reused()
-      const name = nameOf(call)
-      if (!isLocked || running.has(name)) return inUse()
-      running.add(name)
-      return undefined
-    })
-    const responses = await runAll(
-      sql,
-      calls.filter((_, i) => known[i] === undefined),
-    )
-    // One for each that is unknown.
-    return known.map((each) => each ?? (responses.shift() as SerializedResponse))
-  })
-}
-
-function signalOf(calls: readonly Call[]): Signal {
-  return whileAnyWaits(calls.map(({ signal }) => signal))
-}
-
-function nameOf({ id }: Call): string {
-  return `${id.apiKeyId} ${id.key}`
-}
-
-// Runs the handler for each call, and stores the responses.
-async function runAll(sql: TransactionSql, calls: readonly Call[]): Promise<SerializedResponse[]> {
-  const [first, ...others] = calls
-  if (first === undefined) return []
-  const responses = others.length === 0 ? [await runAlone(sql, first)] : await runTogether(sql, calls)
-  store(sql, calls, responses, storeResponses)
-  return responses
-}
-
-function store(
-  sql: TransactionSql,
-  calls: readonly Call[],
-  responses: readonly SerializedResponse[],
-  storeAll: typeof storeResponses,
-): void {
-  const stored = calls.flatMap(({ id, fingerprint }, i) => {
-    const response = responses[i] as SerializedResponse // one for each call
-    return response.status < 500 ? [{ id, fingerprint, response }] : []
-  })
-  if (stored.length > 0) sql.commitAfter(storeAll(sql, stored))
-  // A request that timed out has its 503 already: it must not be committed with the others'.
-  if (calls.length > 1 && calls.some(({ signal }) => signal?.aborted)) throw new Error('a client has gone')
-}
-
 // Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The
-// transaction is usable again even if the handler made the refusal of a failed statement.
-async function runAlone(transaction: TransactionSql, { run }: Call): Promise<SerializedResponse> {
-  const rollBack = transaction.savepoint()
-  const response = await run(transaction)
+// transaction is usable again even if a statement has failed.
+async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedResponse> {
+  const rollBack = sql.savepoint()
+  const response = await run(sql)
   if (response.status >= 400) await rollBack()
   return response
 }
 
-// The work of one call cannot be rolled back without the others'. So when one is refused or fails, the batch
-// is rolled back and each call runs alone. The same when a handler runs more than one batched statement: what
-// it reads first would not include what another call is about to write, whatever it locks.
-async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
-  let isMore = false
-  const refuse = () => {
-    isMore = true
-    throw notShared
+// Calls that arrive together in one transaction. It cannot undo the work of one call without that of the
+// others: if one fails, the queue repeats each by itself, and one that is refused is repeated apart.
+function together(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+  const queue = new BatchQueue<TransactionSql, Call, Outcome>(transactionsOn(pool), (sql, calls) =>
+    respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
+  )
+  const respondApart = apart(pool, keepHours)
+  return async (call) => {
+    try {
+      return await queue.add(call, call.signal)
+    } catch (error) {
+      if (error !== refused) throw error
+      return respondApart(call)
+    }
   }
-  const settled = await Promise.allSettled(calls.map(({ run }) => run(shareable(sql, refuse))))
-  if (isMore) throw notShared
-  const lost = settled.find((each) => each.status === 'rejected' && isUnavailable(each.reason))
-  if (lost?.status === 'rejected') throw lost.reason
-  return settled.map((each) => {
-    if (each.status === 'rejected' || each.value.status >= 400)
-      throw new Error('a call was refused or failed')
-    return each.value
+}
+
+const refused = new Error('a request was refused, which shared a transaction')
+
+async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
+  const settled = await Promise.allSettled(calls.map(({ run }) => run(forOneStatement(sql))))
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  if (failures.length > 0) throw failures.find(isUnavailable) ?? failures[0]
+  const responses = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  if (responses.some(({ status }) => status >= 400)) throw refused
+  return responses
+}
+
+// The stored response of a key that has one, or else that of the handler, if the key is claimed now.
+async function respondTo(
+  sql: TransactionSql,
+  calls: readonly Call[],
+  keepHours: number,
+  run: (claimed: readonly Call[]) => Promise<readonly SerializedResponse[]>,
+): Promise<Outcome[]> {
+  const ids = calls.map(({ id }) => id)
+  const known = knownOutcomes(calls, await claimKeys(sql, ids, keepHours))
+  const claimed = calls.filter((_, i) => known[i] === undefined)
+  const responses = await run(claimed)
+  store(sql, claimed, responses)
+  let next = 0
+  return known.map((outcome) => outcome ?? (responses[next++] as SerializedResponse)) // one for each claimed
+}
+
+function knownOutcomes(calls: readonly Call[], claims: readonly Claim[]): (Outcome | undefined)[] {
+  const claimed = new Set<string>()
+  return calls.map(({ id, fingerprint }, i) => {
+    const { isLocked, stored } = claims[i] as Claim // one for each call
+    if (stored !== undefined) return fingerprint === stored.fingerprint ? replay(stored) : reused()
+    const name = `${id.apiKeyId} ${id.key}`
+    if (!isLocked || claimed.has(name)) return inUse()
+    claimed.add(name)
+    return undefined
   })
 }
 
-const notShared = new Error('more than one batched statement cannot share a transaction')
-
-// The `sql` of one of the handlers in a transaction: a batched statement may call `share` once, and no more.
-function shareable(sql: Sql, refuse: () => never): Sql {
-  let isUsed = false
-  const share = () => {
-    if (isUsed) refuse()
-    isUsed = true
-    return sql
-  }
-  const { types, typed } = sql // these build a parameter, and send nothing
-  const others = { array: refuse, json: refuse, unsafe: refuse, notify: refuse, file: refuse }
-  return Object.assign(() => refuse(), { types, typed, ...others, share })
+function store(sql: TransactionSql, calls: readonly Call[], responses: readonly SerializedResponse[]): void {
+  // A request that timed out has its 503 already: it must not be committed, but the others may be repeated.
+  if (calls.some(({ signal }) => signal?.aborted))
+    throw calls.length === 1 ? abandoned() : new Error('a client has gone')
+  const stored = calls.flatMap(({ id, fingerprint }, i) => {
+    const response = responses[i] as SerializedResponse // one for each call
+    return response.status < 500 ? [{ id, fingerprint, response }] : []
+  })
+  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
 }
 
 function replay({ status, headers, body }: SerializedResponse): SerializedResponse {

@@ -17,33 +17,10 @@ export interface Claim {
   readonly stored: (SerializedResponse & { readonly fingerprint: string }) | undefined
 }
 
-// Locks a key until the transaction ends, and is true if another transaction has. By a 64-bit hash: in the
-// unlikely case that two keys collide, the second request gets 409 and retries.
-const cannotLock = 'not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))'
-
 function toJson(keys: readonly IdempotencyKey[]): string {
   return JSON.stringify(
     keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
   )
-}
-
-/**
- * Locks keys that are all new. False if one has a response, however old, or is locked by another transaction.
- * A response that is stored between the start of the statement and its lock makes `storeNewResponses` reject.
- */
-export async function claimNewKeys(sql: Sql, keys: readonly IdempotencyKey[]): Promise<boolean> {
-  const rows = await sql`
-    select true
-    from json_to_recordset(${toJson(keys)}::text::json) as requested (api_key_id bigint, key text)
-    where ${sql.unsafe(cannotLock)}
-      or (
-        select true
-        from idempotent_answers
-        where api_key_id = requested.api_key_id and idempotency_key = requested.key
-        order by api_key_id, idempotency_key
-        limit 1
-      )`
-  return rows.length === 0
 }
 
 /** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
@@ -53,49 +30,39 @@ export async function claimKeys(
   keepHours: number,
 ): Promise<Claim[]> {
   const requested = toJson(keys)
-  // Pipelined in this order: a response that was stored before its lock was released is found.
-  const [inUse, stored] = await Promise.all([
-    lockKeys(sql, requested),
-    findResponses(sql, requested, keepHours),
+  // Pipelined in this order: a response that was stored before its lock was released is found. The locks last
+  // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
+  // second request gets 409 and retries.
+  const [inUse, found] = await Promise.all([
+    sql<{ position: number }[]>`
+      select position
+      from json_to_recordset(${requested}::text::json)
+        as requested (position integer, api_key_id bigint, key text)
+      where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
+    sql<StoredRow[]>`
+      select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint
+      from json_to_recordset(${requested}::text::json)
+        as requested (position integer, api_key_id bigint, key text)
+      cross join lateral (
+        select status, headers, body, fingerprint
+        from idempotent_answers
+        where api_key_id = requested.api_key_id and idempotency_key = requested.key
+          and created_at > now() - ${keepHours} * interval '1 hour'
+        order by api_key_id, idempotency_key
+        limit 1
+      ) as stored`,
   ])
-  return keys.map((_, position) => ({ isLocked: !inUse.has(position), stored: stored.get(position) }))
+  const claims: Claim[] = keys.map(() => ({ isLocked: true, stored: undefined }))
+  for (const { position } of inUse) claims[position] = { isLocked: false, stored: undefined }
+  for (const { position, body, ...stored } of found)
+    claims[position] = { isLocked: true, stored: { ...stored, body: body ?? undefined } }
+  return claims
 }
 
-// Locks each key that is not in use, and returns the positions of the others.
-async function lockKeys(sql: Sql, requested: string): Promise<Set<number>> {
-  const rows = await sql<{ position: number }[]>`
-    select position
-    from json_to_recordset(${requested}::text::json)
-      as requested (position integer, api_key_id bigint, key text)
-    where ${sql.unsafe(cannotLock)}`
-  return new Set(rows.map(({ position }) => position))
-}
-
-async function findResponses(
-  sql: Sql,
-  requested: string,
-  keepHours: number,
-): Promise<Map<number, Claim['stored']>> {
-  type Row = Omit<SerializedResponse, 'body'> & {
-    body: Buffer | null
-    fingerprint: string
-    position: number
-  }
-  const rows = await sql<Row[]>`
-    select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint
-    from json_to_recordset(${requested}::text::json)
-      as requested (position integer, api_key_id bigint, key text)
-    cross join lateral (
-      select status, headers, body, fingerprint
-      from idempotent_answers
-      where api_key_id = requested.api_key_id and idempotency_key = requested.key
-        and created_at > now() - ${keepHours} * interval '1 hour'
-      order by api_key_id, idempotency_key
-      limit 1
-    ) as stored`
-  return new Map(
-    rows.map(({ position, body, ...stored }) => [position, { ...stored, body: body ?? undefined }]),
-  )
+type StoredRow = Omit<SerializedResponse, 'body'> & {
+  readonly body: Buffer | null
+  readonly fingerprint: string
+  readonly position: number
 }
 
 interface NewResponse {
@@ -107,19 +74,6 @@ interface NewResponse {
 
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
 export async function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
-  await sql`
-    ${insertion(sql, responses)}
-    on conflict (api_key_id, idempotency_key) do update
-    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
-      body = excluded.body, created_at = excluded.created_at`
-}
-
-/** Stores responses of keys that are new; rejects if one is not. */
-export async function storeNewResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
-  await insertion(sql, responses)
-}
-
-function insertion(sql: Sql, responses: readonly NewResponse[]) {
   const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
@@ -128,12 +82,15 @@ function insertion(sql: Sql, responses: readonly NewResponse[]) {
     headers,
     body: body === undefined ? undefined : Buffer.from(body).toString('base64'),
   }))
-  return sql`
+  await sql`
     insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
     select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
       api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
-    )`
+    )
+    on conflict (api_key_id, idempotency_key) do update
+    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
+      body = excluded.body, created_at = excluded.created_at`
 }
 
 /**

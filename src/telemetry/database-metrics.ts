@@ -31,14 +31,14 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   })
   const change = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by)
   for (const [name, pool] of Object.entries<Pool>({ ...pools })) {
-    pool.observe(() => {
+    pool.observer = () => {
       const startedAt = performance.now()
       change(name, 1)
       return () => {
         change(name, -1)
         seconds.observe({ pool: name }, (performance.now() - startedAt) / 1000)
       }
-    })
+    }
   }
 }
 

@@ -3,14 +3,19 @@
 // 1208): unsent data stays in its buffer, and some queries never settle. Here, those in flight are rejected.
 
 import type { Socket } from 'node:net'
-import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
 import { codedError, connectFailure, isConnectionRefused, isReadOnly } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
-
-/** postgres.js with its own pool. It reads int8 as bigint. */
-export type RootSql = postgres.Sql<{ bigint: bigint }>
+import {
+  createSql,
+  type HeldConnection,
+  type Probe,
+  type Query,
+  type RootSql,
+  type Signal,
+  type Sql,
+} from './sql.js'
 
 /** The postgres.js options that a connection sets. */
 export interface ConnectionHooks extends PostgresServer {
@@ -22,21 +27,12 @@ export interface ConnectionHooks extends PostgresServer {
 
 export type MakeOne = (hooks: ConnectionHooks) => RootSql
 
-/** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
-export interface Query extends postgres.PendingQuery<postgres.Row[]> {
-  handler: (query: Query) => unknown
-  /** Sends a cancel request for an active query, over a connection of its own. */
-  readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
-  readonly active: boolean
-  /** The backend's pid and the secret of its cancel requests. */
-  readonly state: { readonly pid: number; readonly secret: number }
-  reject(error: unknown): void
-}
-
 // Between looks at whether the server has sent something on a connection that was given up.
 const pollMs = 25
 
-export class Connection {
+export class Connection implements HeldConnection {
+  /** The pool that lends this connection. */
+  lender: Lender = { probes: new Set(), observer: undefined }
   /** Called when the connection is given up. */
   ongivenup = (_connection: Connection) => {}
   /** Statements and transactions assigned to this connection. The pool counts them. */
@@ -155,6 +151,16 @@ export class Connection {
     this.#send(query)
   }
 
+  sqlUntil(signal: Signal | undefined): Sql {
+    const { probes, observer } = this.lender
+    const send = (query: Query) => {
+      observe(query, observer)
+      if (signal?.aborted) query.reject(abandoned())
+      else this.send(query)
+    }
+    return createSql(this.#postgres, send, { probes })
+  }
+
   // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB.
   #corkUntilNextTick(): void {
     const socket = this.#socket
@@ -221,6 +227,42 @@ export class Connection {
   }
 }
 
+interface Lender {
+  readonly probes: Set<Probe>
+  readonly observer: StatementObserver | undefined
+}
+
+/** Called when a statement is queued or sent. Returns a function to call when it settles. */
+export type StatementObserver = () => () => void
+
+/** Reports a statement to an observer, if there is one. */
+export function observe(query: Query, observer: StatementObserver | undefined): void {
+  const settled = observer?.()
+  if (settled !== undefined) query.then(settled, settled)
+}
+
+/** Aborted once its work is over, or with the signal of the work's caller. */
+export class WorkSignal implements Signal {
+  #isOver = false
+  #caller: Signal | undefined
+
+  constructor(caller: Signal | undefined) {
+    this.#caller = caller
+  }
+
+  get aborted(): boolean {
+    return this.#isOver || this.#caller?.aborted === true
+  }
+
+  // Lets go of the caller: postgres.js's queries refer to this object, and V8 keeps many of them, and so
+  // their requests, until a full garbage collection. A class, not an object with a getter: V8 gives each
+  // such object a hidden class, which refers to the getter.
+  end(): void {
+    this.#isOver = true
+    this.#caller = undefined
+  }
+}
+
 type Failure = Error & { readonly code?: string }
 
 function joined(failures: readonly Failure[]): Error {
@@ -237,4 +279,9 @@ function reasonOf(failures: readonly Failure[]): string | undefined {
 /** The error of statements whose connection has closed. */
 export function connectionClosed(): Error {
   return codedError('CONNECTION_CLOSED', 'the connection to the database was closed')
+}
+
+/** The error of a statement that was not sent because its caller stopped waiting. */
+export function abandoned(): Error {
+  return codedError('STATEMENT_ABANDONED', 'statement not sent: its caller stopped waiting')
 }

@@ -6,12 +6,21 @@ import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/shared-calls.js'
 import { Servers } from '../servers.js'
 import { codedError, isConnectionRefused, isReadOnly, isUnavailable } from '../unavailable.js'
-import { Connection, connectionClosed, type MakeOne, type Query, type RootSql } from './connection.js'
+import {
+  abandoned,
+  Connection,
+  connectionClosed,
+  type MakeOne,
+  observe,
+  type StatementObserver,
+} from './connection.js'
 import {
   type ConnectionSource,
   createSql,
   type HeldConnection,
   type Probe,
+  type Query,
+  type RootSql,
   type Signal,
   type Sql,
 } from './sql.js'
@@ -37,9 +46,6 @@ export interface PoolOptions {
   readonly onopened?: (pool: Pool) => void
 }
 
-/** Called when a statement is queued or sent. Returns a function to call when it settles. */
-export type StatementObserver = () => () => void
-
 // A statement or transaction that waits for a slot on a connection.
 interface Waiter {
   readonly signal: Signal | undefined
@@ -62,6 +68,8 @@ export class Pool implements ConnectionSource {
   /** Statements on any connection with a free slot, without a caller that may stop waiting. */
   readonly sql: Sql
   readonly probes = new Set<Probe>()
+  /** Told of every statement. */
+  observer: StatementObserver | undefined
   readonly #template: RootSql
   readonly #servers: Servers
   readonly #connections = new Set<Connection>()
@@ -73,7 +81,6 @@ export class Pool implements ConnectionSource {
   #stalledAt: number | undefined
   #onTrial: Connection | undefined
   #bytesBefore: ReadonlyMap<Connection, number> = new Map()
-  #observer: StatementObserver | undefined
 
   constructor(readonly options: PoolOptions) {
     this.#servers = options.servers ?? new Servers()
@@ -100,25 +107,10 @@ export class Pool implements ConnectionSource {
   ): Promise<Result> {
     const connection = await new Promise<Connection>((start, fail) => this.#enqueue({ signal, start, fail }))
     try {
-      return await run({
-        sqlUntil: (until) => {
-          const send = (query: Query) => {
-            this.#observe(query)
-            if (until?.aborted) query.reject(abandoned())
-            else connection.send(query)
-          }
-          return createSql(this.#template, send, { probes: this.probes })
-        },
-        destroy: () => connection.destroy(),
-      })
+      return await run(connection)
     } finally {
       this.#release(connection)
     }
-  }
-
-  /** Reports every statement from now on to `observer`. */
-  observe(observer: StatementObserver): void {
-    this.#observer = observer
   }
 
   /**
@@ -196,7 +188,7 @@ export class Pool implements ConnectionSource {
   }
 
   #dispatch(query: Query, signal: Signal | undefined): void {
-    this.#observe(query)
+    observe(query, this.observer)
     this.#enqueue({
       signal,
       start: (connection) => {
@@ -206,11 +198,6 @@ export class Pool implements ConnectionSource {
       },
       fail: (error) => query.reject(error),
     })
-  }
-
-  #observe(query: Query): void {
-    const settled = this.#observer?.()
-    if (settled !== undefined) query.then(settled, settled)
   }
 
   #enqueue(waiter: Waiter): void {
@@ -266,6 +253,7 @@ export class Pool implements ConnectionSource {
       await this.#pause()
       const onclosed = (connection: Connection) => this.#remove(connection)
       const connection = await Connection.open(make, this.#servers, readTimeoutMs, onclosed)
+      connection.lender = this
       connection.ongivenup = (connection) => this.#stall(connection)
       if (this.isStalled) {
         attempt.end()
@@ -367,11 +355,6 @@ export class Pool implements ConnectionSource {
 // database.
 function unlessServed(error: unknown): void {
   if (isUnavailable(error) && !isReadOnly(error)) throw error
-}
-
-/** The error of a statement that was not sent because its caller stopped waiting. */
-export function abandoned(): Error {
-  return codedError('STATEMENT_ABANDONED', 'statement not sent: its caller stopped waiting')
 }
 
 function stalled(): Error {

@@ -1,7 +1,6 @@
 // The SQL tag that handlers and stores use. A pool, a held connection or a transaction sends its statements.
 
 import type postgres from 'postgres'
-import type { Query, RootSql } from './connection.js'
 import { writeJson } from './values.js'
 
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
@@ -9,19 +8,18 @@ export interface Signal {
   readonly aborted: boolean
 }
 
-/** A signal for several callers, which may be joined by others: aborted once all of them are. */
-export function whileAnyWaits(signals: readonly (Signal | undefined)[]): Signal {
-  return new SharedSignal(signals)
-}
+/** postgres.js with its own pool. It reads int8 as bigint. */
+export type RootSql = postgres.Sql<{ bigint: bigint }>
 
-// A class, not an object with a getter: V8 gives each such object a hidden class, which refers to the getter
-// and so to the requests, and lives until a full garbage collection.
-class SharedSignal implements Signal {
-  constructor(readonly signals: readonly (Signal | undefined)[]) {}
-
-  get aborted(): boolean {
-    return this.signals.every((signal) => signal?.aborted)
-  }
+/** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
+export interface Query extends postgres.PendingQuery<postgres.Row[]> {
+  handler: (query: Query) => unknown
+  /** Sends a cancel request for an active query, over a connection of its own. */
+  readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
+  readonly active: boolean
+  /** The backend's pid and the secret of its cancel requests. */
+  readonly state: { readonly pid: number; readonly secret: number }
+  reject(error: unknown): void
 }
 
 /** Runs a statement of requests so that it changes nothing, to find out whether the database accepts it. */

@@ -2,7 +2,8 @@
 // connection, an error that cannot be caught; here every statement goes through the connection.
 
 import { isOutdatedPlan } from '../unavailable.js'
-import type { HeldConnection, Signal, Sql } from './sql.js'
+import { WorkSignal } from './connection.js'
+import type { ConnectionSource, HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
   /** Begins a part of the transaction. The returned function rolls it back, failed statements included. */
@@ -18,7 +19,13 @@ export type TransactionSql = Sql & {
  */
 export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
   const { pool, signal } = sql
-  return pool === undefined ? run(sql) : pool.hold(signal, (held) => transact(held, signal, run))
+  return pool === undefined ? run(sql) : transactionsOn(pool, signal)(run)
+}
+
+/** Returns a function that calls `run` in a transaction on a connection of a pool, as `transact` does. */
+export function transactionsOn(pool: ConnectionSource, signal?: Signal) {
+  return <Result>(run: (sql: TransactionSql) => Promise<Result>): Promise<Result> =>
+    pool.hold(signal, (held) => transact(held, signal, run))
 }
 
 // Each attempt meets one statement with an outdated plan, so this is more than the statements of a
@@ -50,49 +57,32 @@ async function transactOnce<Result>(
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
-  const control = held.sqlUntil(undefined)
-  const scope = new TransactionScope(signal)
-  const sql = held.sqlUntil(scope)
+  const work = new WorkSignal(signal)
+  const sql = held.sqlUntil(work)
   // Pipelined with the first statement, which fails if BEGIN does.
-  const begun = control.unsafe('begin').execute()
-  begun.catch(() => {})
-  let last: Promise<unknown> = begun
+  let last: Promise<unknown> = sql.unsafe('begin').execute()
+  last.catch(() => {})
   const commitAfter = (statement: Promise<unknown>) => {
     statement.catch(() => {}) // awaited below, unless something else fails first
     last = statement
   }
+  const savepoint = () => beginPart(sql, held)
   try {
-    const result = await run(Object.assign(sql, { savepoint: savepointOf(sql, control), commitAfter }))
+    const result = await run(Object.assign(sql, { savepoint, commitAfter }))
     await Promise.all([last, commit(sql)])
     return result
   } catch (error) {
     // If ROLLBACK fails, the state of the connection is unknown.
-    await control.unsafe('rollback').catch(() => held.destroy())
+    await sendAnyway(held, 'rollback').catch(() => held.destroy())
     throw error
   } finally {
-    scope.end()
+    work.end()
   }
 }
 
-// Aborted once the transaction is over. A class for the reason given at SharedSignal.
-class TransactionScope implements Signal {
-  #isOver = false
-  #signal: Signal | undefined
-
-  constructor(signal: Signal | undefined) {
-    this.#signal = signal
-  }
-
-  get aborted(): boolean {
-    return this.#isOver || this.#signal?.aborted === true
-  }
-
-  // Lets go of the signal: postgres.js's queries refer to this object, and V8 keeps many of them, and so
-  // their requests, until a full garbage collection.
-  end(): void {
-    this.#isOver = true
-    this.#signal = undefined
-  }
+// Even if nobody waits any more.
+function sendAnyway(held: HeldConnection, statement: string): Promise<unknown> {
+  return held.sqlUntil(undefined).unsafe(statement)
 }
 
 // After a failed statement PostgreSQL turns COMMIT into ROLLBACK, and says so in the command tag.
@@ -102,16 +92,14 @@ async function commit(sql: Sql): Promise<void> {
     throw new Error('the transaction was rolled back: a statement failed and its error was ignored')
 }
 
-function savepointOf(sql: Sql, control: Sql): TransactionSql['savepoint'] {
-  return () => {
-    // Pipelined with the next statement. If it fails, so does COMMIT.
-    sql
-      .unsafe('savepoint part')
-      .execute()
-      .catch(() => {})
-    return async () => {
-      // If the savepoint does not exist, the whole transaction is rolled back.
-      await control.unsafe('rollback to savepoint part').catch(() => {})
-    }
+function beginPart(sql: Sql, held: HeldConnection): () => Promise<void> {
+  // Pipelined with the next statement. If it fails, so does COMMIT.
+  sql
+    .unsafe('savepoint part')
+    .execute()
+    .catch(() => {})
+  return async () => {
+    // If the savepoint does not exist, the whole transaction is rolled back.
+    await sendAnyway(held, 'rollback to savepoint part').catch(() => {})
   }
 }

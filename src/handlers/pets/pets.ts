@@ -49,11 +49,12 @@ type Row = { readonly [Name in keyof Pet]-?: Pet[Name] | null }
 export const insertPet = batched(insertPets)
 
 async function insertPets(sql: Sql, pets: readonly NewPet[]): Promise<Pet[]> {
+  const given = JSON.stringify(pets.map(toColumns))
   // The rows come back in the order of the input.
   const rows = await sql<Row[]>`
     insert into pets (${sql.unsafe(givenColumns)})
     select ${sql.unsafe(givenColumns)}
-    from jsonb_populate_recordset(null::pets, ${sql.json(pets.map(toColumns))})
+    from jsonb_populate_recordset(null::pets, ${given}::text::jsonb)
     returning ${sql.unsafe(storedColumns)}`
   return toPets(columnsOf(rows))
 }

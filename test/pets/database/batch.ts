@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { type Batch, batched, defaultLimits } from '../../../src/database/batch.js'
 import type { Sql } from '../../../src/database/database.js'
+import { inTransaction } from '../../../src/database/driver/transaction.js'
 import { findPet, insertPet } from '../../../src/handlers/pets/pets.js'
-import { createDatabase } from '../../fixtures/service.js'
+import { createDatabase, openPools } from '../../fixtures/service.js'
 import { status } from '../fixtures/facts.js'
 
 // A statement that the test settles.
@@ -90,32 +91,6 @@ t.test('a full batch is sent at once, and the rest when it is done', async (t) =
   t.equal((await outputs).at(-1), `of ${inputs + 3}`)
 })
 
-t.test('a batch that is smaller than the one in flight waits until it is not', async (t) => {
-  const { batches, run } = held()
-  const outputs = [run(sql, 1), run(sql, 2)]
-  await iteration()
-  outputs.push(run(sql, 3))
-  await iteration()
-  t.equal(batches.length, 1)
-  outputs.push(run(sql, 4))
-  await iteration()
-  t.strictSame(batches[1]?.inputs, [3, 4])
-  for (const { end } of batches) end()
-  t.equal((await Promise.all(outputs)).length, 4)
-})
-
-t.test('but not longer than a moment: the one in flight may be blocked', async (t) => {
-  const { batches, run } = held()
-  const blocked = Promise.all([run(sql, 1), run(sql, 2)])
-  await iteration()
-  const small = run(sql, 3)
-  while (batches.length < 2) await setImmediate()
-  batches[1]?.end()
-  t.equal(await small, 'of 3')
-  batches[0]?.end()
-  t.equal((await blocked).length, 2)
-})
-
 t.test('a batch takes half of a long queue, and a second is sent at once', async (t) => {
   const { batches, run } = held()
   const outputs = Promise.all(oneTo(inputs * 10).map((each) => run(sql, each)))
@@ -194,7 +169,8 @@ t.test('an outage rejects the whole batch without a retry: it may have been comm
 })
 
 t.test('animals', async (t) => {
-  const sql = await createDatabase(t)
+  const admin = await createDatabase(t)
+  const { sql } = (await openPools(t, admin)).writes
 
   t.test('stored at the same time are each returned to their caller, and are found', async (t) => {
     const names = ['"quoted"', 'back\\slash', '{braces}', 'null', "it's", 'ünï 🐕', '', ' ', 'a,b', '\n']
@@ -232,7 +208,7 @@ t.test('animals', async (t) => {
   })
 
   t.test('stored in a transaction are rolled back with it', async (t) => {
-    const broken = sql.begin(async (transaction) => {
+    const broken = inTransaction(sql, async (transaction) => {
       await Promise.all(oneTo(3).map((i) => insertPet(transaction, { name: `${i}`, categoryId: 78n })))
       throw new Error('no')
     })

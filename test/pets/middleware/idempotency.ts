@@ -195,15 +195,19 @@ t.test('concurrent requests', async (t) => {
   async function start(
     t: Test,
     act: (name: string, sql: Sql) => Promise<SerializedResponse> = async () => done,
+    isShared = true,
   ) {
     const sql = await createDatabase(t)
     const { writes } = await openPools(t, sql)
+    const runs: string[] = []
     const run: Parameters<Around<Sql>>[0] = async ({ body }, _reply, by = writes.sql) => {
       const { name } = body as { name: string }
+      runs.push(name)
       await insertPet(by, { name, categoryId: 1n })
       return act(name, by)
     }
-    const answerOnce = idempotent(writes, 24)(run, contract.operations.get('createPet') as Operation)
+    const around = idempotent(writes, { keepHours: 24, sharesTransactions: () => isShared })
+    const answerOnce = around(run, contract.operations.get('createPet') as Operation)
     const ask = (name: string, signal?: AbortSignal) => {
       const headers = { 'idempotency-key': name }
       const request = { client: { keyId: '1' }, headers, params: {}, query: {}, body: { name } }
@@ -212,7 +216,7 @@ t.test('concurrent requests', async (t) => {
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
     const keys = async () =>
       (await sql`select idempotency_key as key from idempotent_answers order by key`).map(({ key }) => key)
-    return { ask, stored, keys, writes, admin: sql }
+    return { ask, stored, keys, runs, writes, admin: sql }
   }
   const done: SerializedResponse = { status: 201, headers: {}, body: undefined }
   const names = ['a', 'b', 'c', 'd']
@@ -226,7 +230,7 @@ t.test('concurrent requests', async (t) => {
       names.map(() => done),
     )
     t.strictSame([await stored(), await keys()], [names, names])
-    t.equal(statements.count, 5, 'begin, keys, animals, responses, commit')
+    t.equal(statements.count, 6, 'begin, locks, responses, animals, responses, commit')
     t.match(
       await Promise.all(names.map((name) => ask(name))),
       names.map(() => ({ headers: { 'Idempotent-Replayed': 'true' } })),
@@ -235,9 +239,10 @@ t.test('concurrent requests', async (t) => {
   })
 
   t.test('do what is new once, next to repetitions', async (t) => {
-    const { ask, stored, keys } = await start(t)
+    const { ask, stored, keys, runs } = await start(t)
     await Promise.all(['b', 'd'].map((name) => ask(name)))
     const responses = await Promise.all(names.map((name) => ask(name)))
+    t.strictSame(runs, ['b', 'd', 'a', 'c'], 'no handler runs for a repetition')
     t.strictSame(
       responses.map(({ headers }) => headers['Idempotent-Replayed']),
       [undefined, 'true', undefined, 'true'],
@@ -261,27 +266,6 @@ t.test('concurrent requests', async (t) => {
     t.strictSame([await stored(), await keys()], [others, others])
   })
 
-  t.test('do nothing for a key whose response is stored while the handlers run', async (t) => {
-    let isStored = false
-    const { ask, stored, admin } = await start(t, async (name) => {
-      if (name === 'a' && !isStored) {
-        isStored = true
-        await admin`
-          insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers)
-          values (1, 'b', ${Buffer.alloc(32)}, 201, '{}')`
-      }
-      return done
-    })
-    const responses = await Promise.allSettled(names.map((name) => ask(name)))
-    t.match(responses, [
-      { value: done },
-      { reason: { code: 'idempotency_key_reused' } },
-      { value: done },
-      { value: done },
-    ])
-    t.strictSame(await stored(), ['a', 'c', 'd'])
-  })
-
   t.test('with one key are done once', async (t) => {
     const { ask, stored } = await start(t)
     const responses = await Promise.allSettled(['a', 'a', 'b'].map((name) => ask(name)))
@@ -293,9 +277,15 @@ t.test('concurrent requests', async (t) => {
     ['is refused', async () => ({ ...done, status: 409 }), { value: { status: 409 } }, names],
     ['throws', () => Promise.reject(new Error('no')), { reason: { message: 'no' } }, ['a', 'c', 'd']],
     [
-      'makes a statement that fails',
-      (sql: Sql) => sql`select 1 / 0`.then(() => done),
-      { reason: { message: 'division by zero' } },
+      'makes a second statement',
+      (sql: Sql) => sql`select 1`.then(() => done),
+      { reason: { message: /one batched statement, and nothing else/ } },
+      ['a', 'c', 'd'],
+    ],
+    [
+      'makes a second batched statement',
+      (sql: Sql) => insertPet(sql, { name: 'more', categoryId: 1n }).then(() => done),
+      { reason: { message: /one batched statement, and nothing else/ } },
       ['a', 'c', 'd'],
     ],
   ] as const) {
@@ -307,6 +297,33 @@ t.test('concurrent requests', async (t) => {
       t.strictSame(await keys(), kept)
     })
   }
+
+  t.test('of an operation that shares no transaction run its handler once, whatever others do', async (t) => {
+    const act = async (name: string, sql: Sql): Promise<SerializedResponse> => {
+      if (name === 'b') throw new Error('no')
+      if (name === 'c') return { ...done, status: 409 }
+      await sql`select 1`
+      return done
+    }
+    const { ask, stored, keys, runs } = await start(t, act, false)
+    const responses = await Promise.allSettled(names.map((name) => ask(name)))
+    t.match(responses, [
+      { value: done },
+      { reason: { message: 'no' } },
+      { value: { status: 409 } },
+      { value: done },
+    ])
+    t.strictSame(runs.sort(), names)
+    t.strictSame(
+      [await stored(), await keys()],
+      [
+        ['a', 'd'],
+        ['a', 'c', 'd'],
+      ],
+    )
+    t.match(await ask('c'), { status: 409, headers: { 'Idempotent-Replayed': 'true' } })
+    t.strictSame(runs.sort(), names, 'a repetition runs none')
+  })
 
   t.test('are done if one of the clients disconnects, whose request is not', async (t) => {
     const client = new AbortController()
@@ -331,7 +348,7 @@ t.test('concurrent requests', async (t) => {
     const client = new AbortController()
     const { ask, stored } = await start(t, async (name, sql) => {
       if (name === 'b') client.abort()
-      if (name === 'c') await sql`select 1 / 0`.catch(() => {})
+      if (name === 'c') await sql`select 1`.catch(() => {})
       return done
     })
     const asked = names.map((name) => ask(name, name === 'b' ? client.signal : undefined))

@@ -87,10 +87,10 @@ t.test('statements', async (t) => {
   t.test('are observed from queueing to settling, fragments are not', async (t) => {
     const pool = await openPool(t, admin)
     const counts = { begun: 0, ended: 0 }
-    pool.observe(() => {
+    pool.observer = () => {
       counts.begun++
       return () => void counts.ended++
-    })
+    }
     const observed = async (begun: number, ended: number) => {
       await null // the observer's callback may run after the caller's
       t.strictSame(counts, { begun, ended })

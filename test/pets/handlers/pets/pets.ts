@@ -3,7 +3,7 @@ import { findClientKey } from '../../../../src/database/api-keys.js'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { requestSettings } from '../../../../src/database/pools.js'
 import { findPet, listPets } from '../../../../src/handlers/pets/pets.js'
-import { claimKeys, claimNewKeys } from '../../../../src/middleware/stored-responses.js'
+import { claimKeys } from '../../../../src/middleware/stored-responses.js'
 import { createDatabase, openPools } from '../../../fixtures/service.js'
 import { countStatements } from '../../fixtures/count.js'
 import { statuses } from '../../fixtures/facts.js'
@@ -101,16 +101,6 @@ const queries: [title: string, query: Query][] = [
       count: ({ length }) => length,
       index: /^api_keys_hash_key$/,
       found: 0,
-      removedMax: 0,
-    },
-  ],
-  [
-    'whether a key is new',
-    {
-      run: (sql) => claimNewKeys(sql, [{ apiKeyId: 1n, key: '7' }]),
-      count: ({ length }) => length,
-      index: /^idempotent_answers_pkey$/,
-      found: 1,
       removedMax: 0,
     },
   ],
