@@ -66,7 +66,7 @@ module.exports = {
     {
       name: 'tools-for-contracts-run-the-engine-alone',
       severity: 'error',
-      from: { path: '^scripts/(generate|features|diff|dev|client)/' },
+      from: { path: '^scripts/(generate|features|diff|dev|package)/' },
       to: { path: '^src/(database|http|auth|rate-limit)/', pathNot: declarations, reachable: true },
     },
     {

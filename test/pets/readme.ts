@@ -9,9 +9,9 @@ import { projectRoot } from '../../src/lib/paths.js'
 import { documentation } from '../../src/openapi/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
+import { startRegistry } from '../fixtures/registry.js'
 import { contract } from '../fixtures/service.js'
 import { allPages, anchorsOf, type Block, blocksOf, linksOf, pages, readPage } from './fixtures/pages.js'
-import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
 
 // The addresses of the service and of its metrics in the pages.

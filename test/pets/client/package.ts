@@ -8,15 +8,16 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { buildPackage, problemsOf } from '../../../scripts/client/package.js'
+import { buildClient } from '../../../scripts/package/client.js'
+import { problemsOf } from '../../../scripts/package/compile.js'
 import { createClient } from '../../../src/client/index.js'
 import { contractFile, projectRoot } from '../../../src/lib/paths.js'
 import { readContract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
+import { pack, startRegistry } from '../../fixtures/registry.js'
 import { startService } from '../../fixtures/service.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecationWarning } from '../fixtures/facts.js'
-import { pack, startRegistry } from '../fixtures/registry.js'
 
 const run = promisify(execFile)
 const strict = {
@@ -32,7 +33,7 @@ const readme = readFileSync(path.join(projectRoot, 'src/client/README.md'), 'utf
 
 // Not in dist/, because another test run may be building this checkout.
 const built = temporaryDirectory(t)
-t.strictSame(buildPackage(projectRoot, built), [], 'it compiles')
+t.strictSame(buildClient(projectRoot, built), [], 'it compiles')
 const folder = temporaryDirectory(t, { 'package.json': '{}' })
 t.before(async () => {
   const install = ['install', '--no-audit', '--no-fund', await pack(t, built)]

@@ -1,0 +1,37 @@
+// The engine's package: ES modules with types, for a server of its own, for tools, and for generating types; with
+// the few modules of src/lib that they use, the files of /docs, and the page of what is supported.
+
+import { cpSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { copyPage, copyPages, problemsOf, programOf, write } from './compile.js'
+
+const source = 'src/openapi'
+const features = 'openapi-features.md'
+
+/** Builds the package in a folder. Returns the compile errors, a line each; with errors it writes nothing. */
+export function buildEngine(root: string, folder: string): string[] {
+  const program = programOf(root, entriesOf(root))
+  const problems = problemsOf(program)
+  if (problems.length > 0) return problems
+  rmSync(folder, { recursive: true, force: true })
+  program.emit(undefined, (file, text) => write(path.join(folder, path.relative(root, file)), text))
+  const files = path.join(source, 'documents/static')
+  cpSync(path.join(root, files), path.join(folder, files), { recursive: true })
+  copyPages(root, source, folder, [features])
+  copyPage(path.join(root, 'docs', features), folder)
+  return []
+}
+
+// The modules that the manifest exports, and its command.
+function entriesOf(root: string): string[] {
+  const manifest = JSON.parse(readFileSync(path.join(root, source, 'package.json'), 'utf8')) as Manifest
+  const exported = Object.values(manifest.exports).flatMap((each) =>
+    typeof each === 'string' ? [] : each.default,
+  )
+  return [...exported, ...Object.values(manifest.bin)].map((file) => file.replace(/\.js$/, '.ts'))
+}
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  readonly bin: Readonly<Record<string, string>>
+}
