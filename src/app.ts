@@ -24,7 +24,14 @@ import { RefusedConnections } from './http/refused-connections.js'
 import { selfReference } from './lib/relative-references.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
-import { type Contract, contractFiles, documentation, mount, type Operation } from './openapi/index.js'
+import {
+  type Contract,
+  contractFiles,
+  documentation,
+  type ErrorHandler,
+  mount,
+  type Operation,
+} from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
@@ -95,6 +102,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     around: [shed(loadShedder), idempotent(pools.writes, { keepHours, sharesTransactions })],
     context: (request, operation, sql) => contextOf(request, sql ?? sqlFor(operation, request.lifetime)),
     additions: additionsTo(contract),
+    errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
 
   const purge = purgeRegularly(pools.writes.sql, keepHours, (err) =>

@@ -2,10 +2,11 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { additionsTo } from '../../src/http/additions.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
 import { type Contract, ContractError } from '../../src/openapi/index.js'
-import { byStatus, defaultErrorStatuses, unsupportedSecurity } from '../../src/openapi/tools.js'
+import { byStatus, serverErrors, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
 import {
@@ -73,7 +74,7 @@ async function generatedDifferences(root: string, contract: Contract): Promise<D
   const types = generateTypes(contract)
   const contents = new Map([
     ['types.ts', header + types],
-    ['operations.ts', header + generateOperations(contract, types)],
+    ['operations.ts', header + generateOperations(contract, types, ownErrors(contract).keys())],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
@@ -121,18 +122,21 @@ function undeclaredResponses({ operations }: Contract, handlers: ReadonlyMap<str
   })
 }
 
+function ownErrors(contract: Contract): ReadonlyMap<string, number> {
+  return serverErrors(contract, additionsTo(contract))
+}
+
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.
-function undeclaredRefusals(
-  { operations, errorStatuses, describesErrors }: Contract,
-  handlers: ReadonlyMap<string, string>,
-): string[] {
+function undeclaredRefusals(contract: Contract, handlers: ReadonlyMap<string, string>): string[] {
+  const { operations, errorStatuses, describesErrors } = contract
   if (!describesErrors) return []
+  const own = ownErrors(contract)
   return [...operations.values()].flatMap(({ id, name, responses }) => {
     const thrown = (handlers.get(name) ?? '').matchAll(/new ApiError\(\s*'(\w+)'/g)
     const codes = new Set([...thrown].map(([, code = '']) => code))
     return [...codes].flatMap((code) => {
       const status = errorStatuses.get(code)
-      const isOwn = status === undefined || code in defaultErrorStatuses // an unknown code does not compile
+      const isOwn = status === undefined || own.has(code) // an unknown code does not compile
       if (isOwn || byStatus(responses)(status) !== undefined) return []
       return [
         `${handlersFolder}/${name}.ts: throws ApiError ${code}, but ${id} declares no ${status} response`,

@@ -6,12 +6,11 @@ import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/health-paths.js'
 import {
   type Contract,
-  collectMethods,
   contractFiles,
-  createErrorHandler,
   documentation,
+  errorHandler,
   mount,
-  notFound,
+  notFoundHandler,
   type Operation,
 } from '../../src/openapi/index.js'
 
@@ -29,12 +28,10 @@ export async function buildServer(
     ...(log && { loggerInstance: log }),
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
+    frameworkErrors: errorHandler(contract),
   })
-  app.setErrorHandler(createErrorHandler(contract))
-  const allowedMethods = collectMethods(app)
-  app.setNotFoundHandler((request) => {
-    throw notFound(request, allowedMethods)
-  })
+  app.setErrorHandler(errorHandler(contract))
+  app.setNotFoundHandler(notFoundHandler(app, contract))
   // The service's own paths.
   for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
   contractFiles(app, contract)

@@ -3,7 +3,8 @@
 import { type ClientKey, countPlans } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { type Contract, type Quotas, unavailable } from '../openapi/index.js'
+import { unavailable } from '../middleware/unavailable.js'
+import type { Contract, Quotas } from '../openapi/index.js'
 
 /** A client with a valid key. */
 export interface Client {

@@ -5,6 +5,7 @@ import { type Addition, RequestError } from '../openapi/index.js'
 /** No key was sent: 401 with `WWW-Authenticate`. */
 export function missingKey(realm: string): RequestError {
   return new RequestError('missing_api_key', 'Send an API key: "Authorization: Bearer <API_KEY>".', {
+    status: 401,
     headers: { 'WWW-Authenticate': bearer(realm) },
   })
 }
@@ -13,6 +14,7 @@ export function missingKey(realm: string): RequestError {
 export function invalidKey(realm: string): RequestError {
   const description = 'The API key is mistyped, unknown, expired or revoked'
   return new RequestError('invalid_api_key', `${description}.`, {
+    status: 401,
     headers: {
       'WWW-Authenticate': `${bearer(realm)}, error="invalid_token", error_description="${description}"`,
     },

@@ -7,16 +7,10 @@ import type { Client } from '../auth/client.js'
 import { callbackify, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import {
-  type Contract,
-  collectMethods,
-  hasRoute,
-  notFound,
-  RequestError,
-  requestFault,
-} from '../openapi/index.js'
+import { type Contract, notFoundHandler, RequestError } from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
+import { malformed } from './faults.js'
 import { setCommonHeaders } from './headers.js'
 
 declare module 'fastify' {
@@ -44,7 +38,7 @@ export interface AdmissionParts {
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
   const { contract, loadShedder } = parts
   const admission = new Admission(parts)
-  const allowedMethods = collectMethods(app)
+  const refuseUnknown = notFoundHandler(app, contract)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
@@ -52,14 +46,13 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorateRequest('rateLimitRefusal', undefined)
 
   const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
-    if (hasRoute(request)) request.matched = request.routeOptions
+    if (!request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
     const isAmbiguous = closeIfAmbiguous(request.raw)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
     return thenMaybe(admission.admit(request, reply), () => {
-      if (request.url.length > contract.limits.url) throw requestFault('uri_too_long', contract)
-      if (isAmbiguous) throw requestFault('malformed_request', contract)
-      if (request.matched === undefined) throw notFound(request, allowedMethods)
+      if (isAmbiguous) throw malformed()
+      if (request.matched === undefined) refuseUnknown(request)
     })
   }
   app.addHook('onRequest', (request, reply, done) => callbackify(() => receive(request, reply), done))

@@ -8,13 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
-import {
-  type Contract,
-  errorBody,
-  type RequestError,
-  requestFault,
-  toRequestError,
-} from '../openapi/index.js'
+import { type Contract, errorBody, type RequestError } from '../openapi/index.js'
 import {
   afterResponses,
   closeAfter,
@@ -22,6 +16,7 @@ import {
   lingeringClose,
   responseHasStarted,
 } from './connections.js'
+import { headersTooLarge, malformed, tooSlow } from './faults.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
@@ -50,8 +45,7 @@ export class ClientErrors {
     const socket = stream as Socket // always, on an HTTP server
     closeAfter(request) // Node has given the parser away
     socket.on('error', () => socket.destroy()) // Node has removed its own listener
-    const fault = requestFault('malformed_request', this.contract)
-    afterResponses(socket, () => this.#respond(socket, fault, 'CONNECT'))
+    afterResponses(socket, () => this.#respond(socket, malformed(), 'CONNECT'))
   }
 
   #refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
@@ -73,7 +67,7 @@ export class ClientErrors {
     else incomplete.fail(fault)
   }
 
-  #respond(socket: Socket, fault: RequestError<string>, reason: string | undefined): void {
+  #respond(socket: Socket, fault: RequestError, reason: string | undefined): void {
     const requestId = randomUUID()
     const body = errorBody(fault, this.contract)
     const address = this.config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
@@ -101,8 +95,7 @@ function lastResponse(
   return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
 }
 
-function clientFault(error: NodeJS.ErrnoException, contract: Contract): RequestError<string> {
-  const known = toRequestError(error, contract)
-  if (known.code !== 'internal_error') return known
-  return requestFault('malformed_request', contract, error)
+function clientFault(error: NodeJS.ErrnoException, contract: Contract): RequestError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(contract, error)
+  return error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? tooSlow(error) : malformed(error)
 }

@@ -12,11 +12,11 @@ import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import { afterReading } from '../lib/after-reading.js'
-import { type Contract, createRequestIdCheck } from '../openapi/index.js'
+import { type Contract, createRequestIdCheck, type ErrorHandler } from '../openapi/index.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { ClientErrors } from './client-errors.js'
 import { closeAfterUpgrade, mustClose } from './connections.js'
-import { createErrorHandler, type ErrorHandler } from './error-handler.js'
+import { createServiceErrorHandler } from './error-handler.js'
 import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines } from './pipelining.js'
@@ -34,7 +34,7 @@ export function createServer(
   log: Logger,
   lifetimes: Lifetimes,
 ): FastifyInstance {
-  const handleError = createErrorHandler(contract)
+  const handleError = createServiceErrorHandler(contract)
   const clientErrors = new ClientErrors(contract, log, lifetimes, config)
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {

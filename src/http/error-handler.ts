@@ -1,16 +1,11 @@
-// The error handler: every error of a request leaves here, with the one error body.
+// The errors of the service: outages and shed requests become 503, and the headers of rate limits are added.
+// The engine responds.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { isUnavailable } from '../database/unavailable.js'
 import { overload } from '../middleware/load-shedding.js'
-import {
-  type Contract,
-  errorBody,
-  type RequestError,
-  sendError,
-  toRequestError,
-  unavailable,
-} from '../openapi/index.js'
+import { unavailable } from '../middleware/unavailable.js'
+import { type Contract, type ErrorHandler, errorHandler } from '../openapi/index.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,28 +14,20 @@ declare module 'fastify' {
   }
 }
 
-/** Responds to a request with an error. */
-export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
-
-/** Creates Fastify's error handler. It logs errors of the service. */
-export function createErrorHandler(contract: Contract): ErrorHandler {
+/** Creates the service's error handler, through which every error of a request leaves. */
+export function createServiceErrorHandler(contract: Contract): ErrorHandler {
+  const respond = errorHandler(contract, ({ reason }) => reason === undefined)
   return (error, request, reply) => {
     if (reply.sent) return // timed out: the client has its 503
     // The peer has gone, so its statements were abandoned.
     if (request.raw.socket.destroyed && isUnavailable(error)) return
     request.server.admission.setLastHeaders(request, reply)
-    const described = describe(error, request, contract)
     if (error === overload) request.reason = 'overload'
-    else if (described.code === 'not_implemented')
-      request.log.warn({ reason: described.message }, 'not implemented')
-    else if (errorBody(described, contract).status >= 500 && request.reason === undefined)
-      request.log.error({ err: described.options.cause ?? described }, 'request failed')
-    sendError(request, reply, described, contract, request.matched?.config.responseCheck)
+    respond(isOutage(error, request) ? unavailable(error) : error, request, reply)
   }
 }
 
-function describe(error: unknown, { raw }: FastifyRequest, contract: Contract): RequestError<string> {
-  // ECONNRESET may come from the database, or from a peer that aborted its request body.
-  const isOutage = error === overload || (isUnavailable(error) && error !== raw.errored)
-  return isOutage ? unavailable(error) : toRequestError(error, contract)
+// ECONNRESET may come from the database, or from a peer that aborted its request body.
+function isOutage(error: unknown, { raw }: FastifyRequest): boolean {
+  return error === overload || (isUnavailable(error) && error !== raw.errored)
 }

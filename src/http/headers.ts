@@ -2,7 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Addition, anyError } from '../openapi/index.js'
+import { unavailable } from '../middleware/unavailable.js'
+import type { Addition } from '../openapi/index.js'
+import { headersTooLarge, malformed, tooSlow } from './faults.js'
 
 /**
  * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants: a plugin
@@ -29,11 +31,5 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
 export const httpAddition: Addition = {
   headers: [...Object.keys(securityHeaders), 'x-request-id', 'allow', 'retry-after'],
   always: () => [{ ...securityHeaders, 'x-request-id': randomUUID() }],
-  errors: ({ body }) => [
-    ...(['malformed_request', 'request_timeout', 'uri_too_long', 'internal_error'] as const).map((code) =>
-      anyError(code),
-    ),
-    ...(body === undefined ? [] : [anyError('body_too_large')]),
-    anyError('unavailable', { 'Retry-After': '1' }),
-  ],
+  errors: (_, contract) => [malformed(), tooSlow(), headersTooLarge(contract), unavailable(undefined)],
 }

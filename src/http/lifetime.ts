@@ -6,7 +6,8 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
-import { type RequestError, unavailable } from '../openapi/index.js'
+import { unavailable } from '../middleware/unavailable.js'
+import type { RequestError } from '../openapi/index.js'
 import { hasArrived } from './connections.js'
 
 declare module 'fastify' {
@@ -61,7 +62,7 @@ export class Lifetime implements Signal {
   }
 
   /** Responds with an error; the result of the handler is discarded. */
-  fail(error: RequestError<string>): void {
+  fail(error: RequestError): void {
     if (this.isOver) return
     this.#hasFailed = true
     // A response whose headers are sent cannot become an error.

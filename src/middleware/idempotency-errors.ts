@@ -11,13 +11,14 @@ export function inUse(): RequestError {
   return new RequestError(
     'idempotency_key_in_use',
     'The first request with this Idempotency-Key is still under way.',
-    { headers: { 'Retry-After': String(retryAfterSeconds) } },
+    { status: 409, headers: { 'Retry-After': String(retryAfterSeconds) } },
   )
 }
 
 /** The key has been used for another request: 422. */
 export function reused(): RequestError {
-  return new RequestError('idempotency_key_reused', 'The Idempotency-Key belongs to another request.')
+  const message = 'The Idempotency-Key belongs to another request.'
+  return new RequestError('idempotency_key_reused', message, { status: 422 })
 }
 
 /** Sent with a stored response. */

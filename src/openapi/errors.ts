@@ -1,11 +1,12 @@
 // Errors reported to clients, and the one error body. The contract maps each code to its HTTP status.
 
 import { STATUS_CODES } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import type { Contract } from './contract/contract.js'
-import type { defaultErrorStatuses } from './contract/defaults.js'
+import { ownErrorStatuses } from './contract/defaults.js'
 
-/** The codes of the errors that the server itself sends. A contract may define more, for its handlers. */
-export type ServerErrorCode = keyof typeof defaultErrorStatuses
+/** The codes of the errors that the engine itself sends. */
+export type OwnErrorCode = keyof typeof ownErrorStatuses
 
 /** The body of every error. */
 export interface ErrorBody {
@@ -14,16 +15,31 @@ export interface ErrorBody {
   readonly status: number
 }
 
+export interface ErrorOptions {
+  /** Unless the contract's `ErrorCode` gives the code another one. By default 500 for a code of another part. */
+  readonly status?: number
+  /** Headers of the error response. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** For the log. */
+  readonly cause?: unknown
+}
+
 /** An expected failure. The client receives the message, except with a status of 500 or above. */
-export class RequestError<Code extends string = ServerErrorCode> extends Error {
+export class RequestError<Code extends string = string> extends Error {
   override name = 'RequestError'
 
   constructor(
     readonly code: NoInfer<Code>,
     message: string,
-    readonly options: { readonly headers?: Readonly<Record<string, string>>; readonly cause?: unknown } = {},
+    readonly options: ErrorOptions = {},
   ) {
     super(message, { cause: options.cause })
+  }
+
+  /** The status without a contract. Fastify's own error handler sends it, where no other is set. */
+  get statusCode(): number {
+    const own: Readonly<Record<string, number>> = ownErrorStatuses
+    return this.options.status ?? own[this.code] ?? 500
   }
 
   /** Headers of the error response. */
@@ -32,58 +48,74 @@ export class RequestError<Code extends string = ServerErrorCode> extends Error {
   }
 }
 
-// The `Retry-After` of a 503, in seconds.
-const retryAfterSeconds = 1
-
-/** The service is temporarily unavailable: 503 with `Retry-After` (RFC 9110, section 10.2.3). */
-export function unavailable(cause: unknown): RequestError {
-  return new RequestError('unavailable', 'unavailable', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-    cause,
-  })
+/** An error of the engine's own. */
+export function ownError(code: OwnErrorCode, message: string, options?: ErrorOptions): RequestError {
+  return new RequestError(code, message, options)
 }
 
-// Error codes of Fastify and Node, and the contract's code for each.
-const frameworkCodes: Readonly<Record<string, ServerErrorCode>> = {
+// Error codes of Fastify and Node, and the engine's for each.
+const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
   FST_ERR_BAD_URL: 'malformed_request',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
+  FST_ERR_VALIDATION: 'invalid_request',
   ECONNRESET: 'malformed_request',
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
 /**
- * Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, the
- * rest `internal_error`.
+ * Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, one
+ * with a 4xx of its own, as plugins throw, keeps it; the rest is `internal_error`.
  */
-export function toRequestError(error: unknown, contract: Contract): RequestError<string> {
+export function toRequestError(error: unknown, contract: Contract): RequestError {
   if (error instanceof RequestError) return error
-  const { code, message } = error as { code?: unknown; message?: string }
+  const {
+    code,
+    message,
+    statusCode = 500,
+  } = error as { code?: unknown; message?: string; statusCode?: number }
   const known = typeof code === 'string' ? frameworkCodes[code] : undefined
-  if (known === undefined) return new RequestError('internal_error', String(message), { cause: error })
-  return requestFault(known, contract, error)
+  if (known !== undefined) return requestFault(known, String(message), contract, error)
+  if (statusCode >= 400 && statusCode < 500)
+    return new RequestError(nameOf(code, statusCode), String(message), { status: statusCode, cause: error })
+  return ownError('internal_error', String(message), { cause: error })
 }
 
-/** An error in the request itself, found before it reaches an operation. */
-export function requestFault(code: ServerErrorCode, contract: Contract, cause?: unknown): RequestError {
-  return new RequestError(code, faultMessage(code, contract), { cause })
+// Its code or, as `http-errors` throws it, the name of its status: `too_many_requests`.
+function nameOf(code: unknown, status: number): string {
+  if (typeof code === 'string') return code
+  return (STATUS_CODES[status] ?? 'invalid_request').toLowerCase().replace(/\W+/g, '_')
 }
 
-function faultMessage(code: ServerErrorCode, { limits }: Contract): string {
-  if (code === 'body_too_large') return `The body is longer than ${limits.body} bytes.`
-  if (code === 'uri_too_long') return `The path and query are longer than ${limits.url} bytes.`
-  if (code === 'headers_too_large') return `The header section is longer than ${limits.header} bytes.`
-  if (code === 'unsupported_media_type') return 'The body is not of a type that the operation takes.'
-  if (code === 'request_timeout') return 'The request did not arrive in time.'
-  return 'The request is not valid HTTP, or its path is not a valid URL.'
+function requestFault(
+  code: OwnErrorCode,
+  message: string,
+  { limits }: Contract,
+  cause: unknown,
+): RequestError {
+  const messages: Partial<Record<OwnErrorCode, string>> = {
+    body_too_large: `The body is longer than ${limits.body} bytes.`,
+    uri_too_long: `The path and query are longer than ${limits.url} bytes.`,
+    unsupported_media_type: 'The body is not of a type that the operation takes.',
+    malformed_request: 'The request is not valid HTTP, or its path is not a valid URL.',
+  }
+  return ownError(code, messages[code] ?? message, { cause })
+}
+
+/**
+ * Refuses a request whose path and query are longer than the contract's limit.
+ * @throws {RequestError} `uri_too_long`
+ */
+export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
+  if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
 }
 
 /** The error body. The message of a 5xx is the status text alone. */
-export function errorBody(error: RequestError<string>, contract: Contract): ErrorBody {
-  const status = contract.errorStatuses.get(error.code) ?? 500
+export function errorBody(error: RequestError, contract: Contract): ErrorBody {
+  const status = contract.errorStatuses.get(error.code) ?? error.statusCode
   const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
   return { code: error.code, message, status }
 }

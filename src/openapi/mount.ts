@@ -18,9 +18,10 @@ import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
 import { isPublic, unsupportedSecurity } from './contract/security.js'
-import { RequestError } from './errors.js'
+import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
 import { glueSpecification } from './glue-specification.js'
+import { hasRoute, notFoundHandler } from './not-found.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
@@ -29,8 +30,9 @@ import {
   createValidatorCompiler,
   parseBody,
 } from './request/request-validation.js'
-import { type Addition, additionProblems, ownAddition } from './response/additions.js'
+import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
 import { deprecationHeaders, sunsetCheck } from './response/deprecation.js'
+import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './route-handler.js'
@@ -51,6 +53,8 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   readonly authorize: SecurityCheck
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
+  /** Responds to the errors of operations. By default `errorHandler(contract)`. */
+  readonly errorHandler?: ErrorHandler
 }
 
 type SecurityCheck = (request: FastifyRequest) => void
@@ -58,7 +62,10 @@ type SecurityCheck = (request: FastifyRequest) => void
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
 type Shared<Resource> = MountParts<Resource> &
-  ReturnType<typeof createCompilers> & { readonly problems: Problems }
+  ReturnType<typeof createCompilers> & {
+    readonly problems: Problems
+    readonly refuseUnknown: (request: FastifyRequest) => never
+  }
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
@@ -67,7 +74,13 @@ type Shared<Resource> = MountParts<Resource> &
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   await app.register(async (scope) => {
     const { contract } = parts
-    const shared = { ...parts, ...createCompilers(contract), problems: new Map<string, Problem>() }
+    const shared = {
+      ...parts,
+      ...createCompilers(contract),
+      problems: new Map<string, Problem>(),
+      refuseUnknown: notFoundHandler(scope, contract),
+    }
+    scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract))
     scope.decorateRequest('cookies', undefined)
     scope.decorateRequest('readErrors', undefined)
     readBodiesAsBytes(scope, contract)
@@ -111,6 +124,15 @@ function createCompilers({ specification }: Contract) {
   }
 }
 
+// A path with an empty parameter is no path of the contract.
+function routeCheck<Resource>({ path }: Operation, { contract, refuseUnknown }: Shared<Resource>): Check {
+  if (!path.includes('{')) return (request) => checkUrl(request, contract)
+  return (request) => {
+    if (hasRoute(request)) checkUrl(request, contract)
+    else refuseUnknown(request)
+  }
+}
+
 type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
 
 function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>): RouteOptionsOfGlue {
@@ -122,11 +144,16 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
   const headers = deprecationHeaders(operation, contract)
-  const first = [...(headers ? [headersHook(headers)] : []), hook(securityCheck(operation, unmet, shared))]
+  const first = [
+    hook(routeCheck(operation, shared)),
+    ...(headers ? [headersHook(headers)] : []),
+    hook(securityCheck(operation, unmet, shared)),
+  ]
   return {
     config: { operation, headers: headers ?? {}, responseCheck },
+    bodyLimit: contract.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
-    exposeHeadRoute: !isDeclared('HEAD', operation.path, contract),
+    exposeHeadRoute: !hasOperation('HEAD', operation.path, contract),
     ...(isImplemented && responseCheck !== undefined
       ? implemented(operation, handler, responseCheck, first, shared)
       : refused(operation, first)),
@@ -136,7 +163,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
 // Responds 501 before the body is read: nothing checks it.
 function refused({ id }: Operation, first: onRequestHookHandler[]) {
   const refuse = hook(() => {
-    throw new RequestError('not_implemented', `${id} is not implemented.`)
+    throw ownError('not_implemented', `${id} is not implemented.`)
   })
   return { schema: {}, onRequest: [...first, refuse], handler: async () => {} }
 }
@@ -181,6 +208,7 @@ function checkOf<Resource>(
   const { contract, additions = [], problems, responseCheckOf } = shared
   const check = collect(operation, shared, () => responseCheckOf(operation, isImplemented))
   if (check === undefined) return undefined
+  for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   for (const [problem, place] of additionProblems(operation, check, contract, [ownAddition, ...additions])) {
     if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
   }
@@ -241,7 +269,7 @@ function hook(check: Check): onRequestHookHandler {
   return (request, _reply, done) => callbackify(() => check(request), done)
 }
 
-function isDeclared(method: string, path: string, { operations }: Contract): boolean {
+function hasOperation(method: string, path: string, { operations }: Contract): boolean {
   return [...operations.values()].some((each) => each.method === method && each.path === path)
 }
 
@@ -276,6 +304,6 @@ function securityCheck<Resource>(
 ): SecurityCheck {
   if (unmet === undefined) return isPublic(operation) ? () => {} : authorize
   return () => {
-    throw new RequestError('not_implemented', unmet)
+    throw ownError('not_implemented', unmet)
   }
 }

@@ -2,16 +2,33 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { requestPath } from '../lib/request-path.js'
-import { RequestError } from './errors.js'
-
-/** The methods allowed at a path, sorted. Empty for an unknown path. */
-export type AllowedMethods = (path: string) => readonly string[]
+import type { Contract } from './contract/contract.js'
+import { checkUrl, ownError } from './errors.js'
 
 /**
- * Collects the methods of all routes added from now on: Fastify does not distinguish an unknown path from an
- * unknown method.
+ * Creates the handler of requests without a route, for `setNotFoundHandler`: it throws 404, or 405 with
+ * `Allow` (RFC 9110, sections 15.5.5 and 15.5.6), for the error handler. It must be created before the routes
+ * are added: Fastify itself does not distinguish an unknown path from an unknown method.
  */
-export function collectMethods(app: FastifyInstance): AllowedMethods {
+export function notFoundHandler(
+  app: FastifyInstance,
+  contract: Contract,
+): (request: FastifyRequest) => never {
+  const allowedMethods = collectMethods(app)
+  return (request) => {
+    checkUrl(request, contract)
+    const allowed = allowedMethods(requestPath(request.url))
+    if (allowed.length === 0) throw ownError('route_not_found', 'There is nothing at this path.')
+    throw ownError('method_not_allowed', `${request.method} is not allowed here.`, {
+      headers: { Allow: allowed.join(', ') },
+    })
+  }
+}
+
+/** The methods allowed at a path, sorted. Empty for an unknown path. */
+type AllowedMethods = (path: string) => readonly string[]
+
+function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
     const entry = methods.get(url) ?? { pattern: patternOf(url), names: new Set<string>() }
@@ -42,13 +59,4 @@ export function hasRoute({ is404, params }: FastifyRequest): boolean {
   if (is404) return false
   for (const name in params as object) if ((params as Record<string, string>)[name] === '') return false
   return true
-}
-
-/** 404, or 405 with `Allow` (RFC 9110, sections 15.5.5 and 15.5.6). */
-export function notFound({ method, url }: FastifyRequest, allowedMethods: AllowedMethods): RequestError {
-  const allowed = allowedMethods(requestPath(url))
-  if (allowed.length === 0) return new RequestError('route_not_found', 'There is nothing at this path.')
-  return new RequestError('method_not_allowed', `${method} is not allowed here.`, {
-    headers: { Allow: allowed.join(', ') },
-  })
 }

@@ -1,13 +1,13 @@
 // Stubs: the handlers of operations that are not implemented yet.
 
-import { RequestError } from './errors.js'
+import { ownError } from './errors.js'
 
 const stubs = new WeakSet<object>()
 
 /** A stub for an operation without a handler yet: it responds 501 (`not_implemented`). */
 export function notImplemented(operation: string): () => Promise<never> {
   const stub = async () => {
-    throw new RequestError('not_implemented', `${operation} is not implemented.`)
+    throw ownError('not_implemented', `${operation} is not implemented.`)
   }
   stubs.add(stub)
   return stub

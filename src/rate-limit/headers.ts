@@ -1,6 +1,6 @@
-// The headers of a rate-limit window, and what rate limits add to the responses of a contract.
+// The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
 
-import { type Addition, anyError, type Contract, type RateLimits } from '../openapi/index.js'
+import { type Addition, type Contract, type RateLimits, RequestError } from '../openapi/index.js'
 
 /** The headers of a window that resets at a Unix time in seconds. */
 export function rateLimitHeaders(limit: number, remaining: number, resetsAt: number) {
@@ -9,6 +9,22 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
     'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': String(resetsAt),
   }
+}
+
+/** Why a request is refused, and for how long. */
+export interface Wait {
+  readonly code: 'rate_limit_exceeded' | 'key_banned'
+  readonly reason: string
+  readonly waitMs: number
+}
+
+/** A request over a limit: 429 with `Retry-After`, in whole seconds (RFC 6585, section 4). */
+export function tooMany({ code, reason, waitMs }: Wait): RequestError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return new RequestError(code, `${reason} Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+    status: 429,
+    headers: { 'Retry-After': String(seconds) },
+  })
 }
 
 // Not that of windows.ts: tools that only look at a contract import this file.
@@ -20,15 +36,14 @@ export function rateLimitAdditions({ hasRateLimits, rateLimits }: Contract): rea
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
   const now = Math.ceil(Date.now() / 1000)
-  const waits = [1, Math.max(dayMs / 1_000, rateLimits.ban.banSeconds)].map((seconds) => ({
-    'Retry-After': String(seconds),
-  }))
+  const waitsMs = [0, Math.max(dayMs, rateLimits.ban.banSeconds * 1_000)]
+  const codes = ['rate_limit_exceeded', 'key_banned'] as const
   return [
     {
       headers: Object.keys(rateLimitHeaders(0, 0, 0)),
       always: () => [rateLimitHeaders(least, 0, now), rateLimitHeaders(most, most - 1, now)],
       errors: () =>
-        waits.flatMap((wait) => [anyError('rate_limit_exceeded', wait), anyError('key_banned', wait)]),
+        waitsMs.flatMap((waitMs) => codes.map((code) => tooMany({ code, reason: 'Any reason.', waitMs }))),
     },
   ]
 }

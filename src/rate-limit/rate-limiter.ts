@@ -4,9 +4,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { type RateLimits, RequestError } from '../openapi/index.js'
+import type { RateLimits } from '../openapi/index.js'
 import type { Counters } from './counters.js'
-import { rateLimitHeaders } from './headers.js'
+import { rateLimitHeaders, tooMany } from './headers.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
 import { fullest, type LastCounts, unused, type WindowState, windowState } from './windows.js'
 
@@ -83,12 +83,5 @@ function setHeaders(reply: FastifyReply, { window, refusal }: Decision): void {
 function refuse(request: FastifyRequest, refusal: Refusal): never {
   if (refusal.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
   request.rateLimitRefusal = refusal
-  throw toRequestError(refusal)
-}
-
-function toRequestError({ code, waitMs, reason }: Refusal): RequestError {
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return new RequestError(code, `${reason} Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
-    headers: { 'Retry-After': String(seconds) },
-  })
+  throw tooMany(refusal)
 }

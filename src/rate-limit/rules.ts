@@ -3,15 +3,13 @@
 
 import type { Client } from '../auth/client.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import type { Wait } from './headers.js'
 import { type ClientCounter, fullest, type WindowState } from './windows.js'
 
 /** Why a request gets 429. */
-export interface Refusal {
-  readonly code: 'rate_limit_exceeded' | 'key_banned'
+export interface Refusal extends Wait {
   /** The window that is used up. */
   readonly window: 'minute' | 'day' | 'ban' | 'address'
-  readonly waitMs: number
-  readonly reason: string
   /** Whether this request started the ban. */
   readonly beginsBan?: boolean
 }

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../../scripts/generate/differences.js'
+import { buildServer } from '../../scripts/lib/server.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { readContract } from '../../src/openapi/index.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
@@ -406,7 +407,7 @@ for (const [title, rows] of [
 t.test('a removed operation is 405, and its path remains', async (t) => {
   const copy = copyProject(t)
   editContract(copy, (document) => document.deleteIn(createPet))
-  const { call } = await startEngine(t, await readContract(path.join(copy, file)), {})
+  const { call } = await startEngine(t, await readContract(path.join(copy, file)), {}, buildServer)
   const { status, headers } = await call('POST', '/pets', { body: rex })
   t.match([status, headers.get('allow')], [405, 'GET, HEAD'])
 })
@@ -484,7 +485,9 @@ t.test('a broken contract stops generate and startup, each with one line', async
     else edit(copy, ...change)
     const place = /(^|\/)openapi\.yaml(:\d+:\d+)?[: ]/
     await t.rejects(findDifferences(copy), { name: 'ContractError', message: place }, title)
-    const start = readContract(path.join(copy, file)).then((contract) => startEngine(t, contract, written))
+    const start = readContract(path.join(copy, file)).then((contract) =>
+      startEngine(t, contract, written, buildServer),
+    )
     await t.rejects(start, { name: 'ContractError', message: problem }, title)
     await t.rejects(start, { message: /^.*$/ }, `${title}, in one line`)
   }

@@ -4,28 +4,19 @@
 import { maxHeaderSize } from 'node:http'
 import type { RateLimits } from './contract.js'
 
-/** HTTP status by code of the errors the server itself sends. The `ErrorCode` of a contract replaces them. */
-export const defaultErrorStatuses = {
+/** HTTP status by code of the errors that the engine itself sends. The `ErrorCode` of a contract replaces them. */
+export const ownErrorStatuses = {
   invalid_request: 400,
   invalid_json: 400,
   malformed_request: 400,
-  missing_api_key: 401,
-  invalid_api_key: 401,
   route_not_found: 404,
   method_not_allowed: 405,
-  request_timeout: 408,
-  idempotency_key_in_use: 409,
   operation_gone: 410,
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
-  idempotency_key_reused: 422,
-  rate_limit_exceeded: 429,
-  key_banned: 429,
-  headers_too_large: 431,
   internal_error: 500,
   not_implemented: 501,
-  unavailable: 503,
 } as const
 
 /** The schema of a client's own `X-Request-Id`, if no response declares the header. */

@@ -2,7 +2,8 @@
 // a default.
 
 import type { Contract, Quotas, RateLimits } from './contract.js'
-import { defaultErrorStatuses, defaultIdempotency, defaultLimits, unlimited } from './defaults.js'
+import type { Problem } from './contract-error.js'
+import { defaultIdempotency, defaultLimits, ownErrorStatuses, unlimited } from './defaults.js'
 import type { Node, Reader } from './reader.js'
 
 /**
@@ -66,6 +67,9 @@ function plansOf(reader: Reader, plans: Node): RateLimits['plans'] {
   return new Map(Object.entries(plans)) as Map<string, Quotas | 'custom'>
 }
 
+/** The place of the schema of error codes. */
+export const errorCodePlace = ['components', 'schemas', 'ErrorCode']
+
 /** The error codes: those of the schema `ErrorCode`, if it has `x-enumStatuses`. */
 export function readErrorStatuses(
   reader: Reader,
@@ -73,7 +77,7 @@ export function readErrorStatuses(
 ): Pick<Contract, 'describesErrors' | 'errorStatuses'> {
   const schema = reader.node(reader.node(reader.components.schemas).ErrorCode)
   if (schema['x-enumStatuses'] === undefined) {
-    return { describesErrors: false, errorStatuses: new Map(Object.entries(defaultErrorStatuses)) }
+    return { describesErrors: false, errorStatuses: new Map(Object.entries(ownErrorStatuses)) }
   }
   const codes = Array.isArray(schema.enum) ? schema.enum.map(String) : []
   const statuses = reader.node(schema['x-enumStatuses'])
@@ -84,14 +88,18 @@ export function readErrorStatuses(
       reader.problem(`ErrorCode: x-enumStatuses must map ${code} to a status from 400 to 599`)
   }
   const ends = [...operations.values()].some(({ deprecation }) => deprecation?.afterSunset === 'gone')
-  for (const code of Object.keys(defaultErrorStatuses)) {
+  for (const code of Object.keys(ownErrorStatuses)) {
     const isSent = code !== 'operation_gone' || ends
-    if (isSent && !codes.includes(code))
-      reader.problem(`ErrorCode: the enum must contain ${code}, which the server sends`)
+    if (isSent && !codes.includes(code)) reader.problem(missingCode(code).text)
   }
   if (reader.node(reader.components.schemas).Error === undefined)
     reader.problem('ErrorCode has x-enumStatuses, but there is no schema Error: define it, too')
   return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
+}
+
+/** The problem of a code that the server sends, and `ErrorCode` does not have. */
+export function missingCode(code: string): Problem {
+  return { text: `ErrorCode: the enum must contain ${code}, which the server sends`, at: errorCodePlace }
 }
 
 function isErrorStatus(value: unknown): boolean {

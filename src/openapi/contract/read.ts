@@ -6,6 +6,7 @@ import type { Contract } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import {
+  errorCodePlace,
   knownExtensions,
   readErrorStatuses,
   readIdempotency,
@@ -58,9 +59,7 @@ function readDocument(reader: Reader): Omit<Contract, 'document' | 'text' | 'spe
   checkReferences(reader, specification)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
-  const errors = reader.within(['components', 'schemas', 'ErrorCode'], () =>
-    readErrorStatuses(reader, mounted),
-  )
+  const errors = reader.within(errorCodePlace, () => readErrorStatuses(reader, mounted))
   return {
     title: String(info.title),
     version: String(info.version),

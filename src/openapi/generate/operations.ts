@@ -4,11 +4,20 @@
 
 import type { Content, Contract, Operation, Response } from '../contract/contract.js'
 import { essence, isRange, responseContent } from '../contract/media-types.js'
+import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { generateTypes } from './types.js'
 
-/** The text of operations.ts. @param types the text of types.ts */
-export function generateOperations(contract: Contract, types = generateTypes(contract)): string {
+/**
+ * The text of operations.ts.
+ * @param types the text of types.ts
+ * @param ownCodes the codes of the server's own errors, for a contract without `ErrorCode`
+ */
+export function generateOperations(
+  contract: Contract,
+  types = generateTypes(contract),
+  ownCodes: Iterable<string> = serverErrors(contract, []).keys(),
+): string {
   const { operations } = contract
   const notation = notationOf(contract, types)
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -29,7 +38,7 @@ ${members}
 
 export type OperationId = keyof Operations
 
-${errorTypes(contract)}`
+${errorTypes(contract, ownCodes)}`
   const shared = ['components', 'operations', 'Readable', 'Writable']
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${imports && `${imports}\n`}${text}`
@@ -66,11 +75,8 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
   ],
 ] as const
 
-// Without an `ErrorCode` in the contract, the server's own codes.
-function errorTypes({ describesErrors, errorStatuses }: Contract): string {
-  const code = describesErrors
-    ? `components['schemas']['ErrorCode']`
-    : [...errorStatuses.keys()].map(quote).join(' | ')
+function errorTypes({ describesErrors }: Contract, ownCodes: Iterable<string>): string {
+  const code = describesErrors ? `components['schemas']['ErrorCode']` : [...ownCodes].map(quote).join(' | ')
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 

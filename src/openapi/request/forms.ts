@@ -7,7 +7,7 @@ import type { ErrorObject } from 'ajv'
 import { plainField } from '../contract/content.js'
 import type { Content, Field } from '../contract/contract.js'
 import { accepts, essence, isUtf8 } from '../contract/media-types.js'
-import { RequestError } from '../errors.js'
+import { ownError, RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -137,5 +137,5 @@ function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | un
 }
 
 function malformed(reason: string): RequestError {
-  return new RequestError('invalid_request', `The body is not a valid form: ${reason}.`)
+  return ownError('invalid_request', `The body is not a valid form: ${reason}.`)
 }

@@ -11,7 +11,7 @@ import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isSafe } from '../contract/names.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
-import { RequestError } from '../errors.js'
+import { ownError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { parseJson } from '../schemas/json.js'
@@ -99,21 +99,18 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
 }
 
 function checkBody(request: FastifyRequest, operation: Operation): void {
-  if (operation.body === undefined) throw new RequestError('invalid_request', 'body must be absent')
+  if (operation.body === undefined) throw ownError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
     const { contents } = operation.body
     const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
-    throw new RequestError(
-      'unsupported_media_type',
-      `The body must be of type ${types.join(' or ')}${encoding}.`,
-    )
+    throw ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity') {
-    throw new RequestError('unsupported_media_type', 'The body must be sent without a content encoding.', {
+    throw ownError('unsupported_media_type', 'The body must be sent without a content encoding.', {
       headers: { 'Accept-Encoding': 'identity' },
     })
   }
@@ -176,7 +173,7 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
     )
   })
-  if (violations.length > 0) throw new RequestError('invalid_request', joinViolations(violations))
+  if (violations.length > 0) throw ownError('invalid_request', joinViolations(violations))
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.

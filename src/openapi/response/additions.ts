@@ -3,7 +3,10 @@
 // respond nothing else.
 
 import type { Contract, Operation } from '../contract/contract.js'
-import { errorBody, RequestError } from '../errors.js'
+import type { Problem } from '../contract/contract-error.js'
+import { ownErrorStatuses } from '../contract/defaults.js'
+import { missingCode } from '../contract/extensions.js'
+import { errorBody, type OwnErrorCode, ownError, type RequestError } from '../errors.js'
 import { deprecationHeaders } from './deprecation.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
@@ -24,17 +27,55 @@ export const ownAddition: Addition = {
   headers: ['deprecation', 'sunset', 'link', 'accept-encoding'],
   always: (operation, contract) => [deprecationHeaders(operation, contract) ?? {}],
   errors: ({ body, deprecation }) => [
-    ...(deprecation?.afterSunset === 'gone' ? [anyError('operation_gone')] : []),
-    anyError('invalid_request'),
-    anyError('not_implemented'),
-    anyError('unsupported_media_type'),
-    ...(body === undefined ? [] : [anyError('invalid_json')]),
+    ...(deprecation?.afterSunset === 'gone' ? [anyOwn('operation_gone')] : []),
+    ...ofAny.map(anyOwn),
+    ...(body === undefined ? [] : [anyOwn('invalid_json'), anyOwn('body_too_large')]),
   ],
 }
 
-/** An error of which only the code and the headers matter. */
-export function anyError(code: RequestError['code'], headers: Headers = {}): RequestError {
-  return new RequestError(code, 'Any message.', { headers })
+const ofAny = [
+  'invalid_request',
+  'malformed_request',
+  'uri_too_long',
+  'unsupported_media_type',
+  'internal_error',
+  'not_implemented',
+] as const
+
+function anyOwn(code: OwnErrorCode): RequestError {
+  return ownError(code, 'Any message.')
+}
+
+/** The errors that a server sends by itself: the status of each code. */
+export function serverErrors(
+  contract: Contract,
+  additions: readonly Addition[],
+): ReadonlyMap<string, number> {
+  const errors = [...contract.operations.values()].flatMap((each) => errorsOf(each, contract, additions))
+  return new Map([
+    ...Object.entries(ownErrorStatuses),
+    ...errors.map(({ code, statusCode }) => [code, statusCode] as const),
+  ])
+}
+
+/** A problem for each error of an addition whose code the contract's `ErrorCode` does not have. */
+export function missingCodes(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): readonly Problem[] {
+  if (!contract.describesErrors) return []
+  return errorsOf(operation, contract, additions)
+    .filter(({ code }) => !contract.errorStatuses.has(code))
+    .map(({ code }) => missingCode(code))
+}
+
+function errorsOf(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): readonly RequestError[] {
+  return additions.flatMap(({ errors }) => errors?.(operation, contract) ?? [])
 }
 
 /** The problems that the additions would have with an operation: each with the first response that has it. */
@@ -54,14 +95,12 @@ export function additionProblems(
   }
   const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
   // Without a description of errors in the contract, they are sent as they are.
-  const errors = contract.describesErrors
-    ? additions.flatMap((each) => each.errors?.(operation, contract) ?? [])
-    : []
+  const errors = contract.describesErrors ? errorsOf(operation, contract, additions) : []
   for (const common of variants) {
     for (const status of statuses) note(status, () => check.head(status, common, 'server'))
     for (const error of errors) {
       const body = errorBody(error, contract)
-      if (!isDeclared(operation.responses, body.status) && !check.takes(body.status, body)) continue
+      if (!isNamed(operation.responses, body.status) && !check.takes(body.status, body)) continue
       note(body.status, () => check.head(body.status, { ...common, ...lowerCase(error.headers) }))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
@@ -92,7 +131,7 @@ function missingHeaders(
 }
 
 // `default` may declare errors other than the server's.
-function isDeclared(responses: Operation['responses'], status: number): boolean {
+function isNamed(responses: Operation['responses'], status: number): boolean {
   return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
 }
 

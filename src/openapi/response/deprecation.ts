@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { referenceTo } from '../../lib/relative-references.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
-import { RequestError } from '../errors.js'
+import { ownError } from '../errors.js'
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
@@ -34,7 +34,7 @@ export function sunsetCheck({ id, deprecation }: Operation): (() => void) | unde
   if (sunset === undefined || afterSunset !== 'gone') return undefined
   return () => {
     if (Date.now() < sunset.getTime()) return
-    throw new RequestError('operation_gone', `${id} ended on ${sunset.toISOString().slice(0, 10)}.`)
+    throw ownError('operation_gone', `${id} ended on ${sunset.toISOString().slice(0, 10)}.`)
   }
 }
 

@@ -3,49 +3,69 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
-import { defaultErrorStatuses } from '../contract/defaults.js'
-import { type ErrorBody, errorBody, RequestError, toRequestError } from '../errors.js'
+import { ownErrorStatuses } from '../contract/defaults.js'
+import { type ErrorBody, errorBody, ownError, type RequestError, toRequestError } from '../errors.js'
 import { hasRoute } from '../not-found.js'
 import { toSend } from './response-serialization.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
+/** Responds to a request with an error. */
+export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
 /**
- * Responds with an error. An error that the contract declares is validated like any response: if its headers
- * are not as declared, the client gets a 500, and the log has the reason.
- * @param check of the request's operation, if it has one
+ * Creates the handler of errors, for `setErrorHandler` and, because Fastify runs neither hooks nor the error
+ * handler for a malformed URL, for its option `frameworkErrors`. It responds with the one error body, and
+ * logs the cause of a 5xx.
+ * @param isLogged false for a request whose 5xx is expected: one that is shed, say
  */
-export function sendError(
+export function errorHandler(
+  contract: Contract,
+  isLogged: (request: FastifyRequest) => boolean = () => true,
+): ErrorHandler {
+  return (error, request, reply) => {
+    if (reply.sent) return // such as one that timed out
+    const refusal = toRequestError(error, contract)
+    if (isLogged(request)) logCause(request, refusal, contract)
+    sendError(request, reply, refusal, contract)
+  }
+}
+
+function logCause({ log }: FastifyRequest, error: RequestError, contract: Contract): void {
+  if (error.code === 'not_implemented') log.warn({ reason: error.message }, 'not implemented')
+  else if (errorBody(error, contract).status >= 500)
+    log.error({ err: error.options.cause ?? error }, 'request failed')
+}
+
+// An error that the contract declares is validated like any response: if its headers are not as declared, the
+// client gets a 500, and the log has the reason.
+function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
-  error: RequestError<string>,
+  error: RequestError,
   contract: Contract,
-  check: ResponseCheck | undefined,
 ): void {
   // Those of its operation: a request may be refused before the hooks of its route.
-  if (hasRoute(request)) reply.headers(request.routeOptions.config.headers ?? {})
+  const { headers = {}, responseCheck } = hasRoute(request) ? request.routeOptions.config : {}
+  reply.headers(headers)
   const body = errorBody(error, contract)
-  if (!isDeclared(body, contract, check)) {
-    if (!(error.code in defaultErrorStatuses))
+  if (!isDeclared(body, contract, responseCheck)) {
+    if (isOfHandler(error))
       request.log.warn({ reason: `${body.status} ${error.code}` }, 'not declared by the contract')
     send(reply, error, body, contract)
     return
   }
-  const problem = headProblem(reply, error, body, check)
+  const problem = headProblem(reply, error, body, responseCheck)
   if (problem === undefined) send(reply, error, body, contract)
   else {
     request.log.error({ err: problem }, 'request failed')
-    const failure = new RequestError('internal_error', problem.message)
+    const failure = ownError('internal_error', problem.message)
     send(reply, failure, errorBody(failure, contract), contract)
   }
 }
 
-/** Fastify's error handler for servers that need no more than the error body: those of tools and tests. */
-export function createErrorHandler(contract: Contract) {
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    if (error instanceof ResponseError) request.log.error({ err: error }, 'request failed')
-    const { responseCheck } = request.routeOptions.config
-    sendError(request, reply, toRequestError(error, contract), contract, responseCheck)
-  }
+// The statuses of a handler's errors are the contract's. A part of the server names that of its own.
+function isOfHandler({ code, options }: RequestError): boolean {
+  return options.status === undefined && !(code in ownErrorStatuses)
 }
 
 function isDeclared(
@@ -58,7 +78,7 @@ function isDeclared(
 
 function headProblem(
   reply: FastifyReply,
-  { headers }: RequestError<string>,
+  { headers }: RequestError,
   { status }: ErrorBody,
   check: ResponseCheck | undefined,
 ): ResponseError | undefined {
@@ -76,7 +96,7 @@ function headProblem(
 // As text: the schema that the operation declares may not have every field.
 function send(
   reply: FastifyReply,
-  { headers }: RequestError<string>,
+  { headers }: RequestError,
   body: ErrorBody,
   { errorType }: Contract,
 ): void {

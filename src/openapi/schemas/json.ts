@@ -4,7 +4,7 @@
 
 import { parse } from 'lossless-json'
 import { decimal, isKeptByDouble } from '../../lib/exact-number.js'
-import { RequestError } from '../errors.js'
+import { ownError, RequestError } from '../errors.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -28,7 +28,7 @@ function parseExactly(text: string): unknown {
     return value
   } catch (error) {
     if (error instanceof RequestError) throw error
-    throw new RequestError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`)
+    throw ownError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`)
   }
 }
 
@@ -36,7 +36,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw new RequestError('invalid_json', 'The body is not valid UTF-8.')
+    throw ownError('invalid_json', 'The body is not valid UTF-8.')
   }
 }
 
@@ -64,7 +64,7 @@ function refuseDepth(text: string): void {
     if (character === '"') i = endOfString(text, i)
     else if (character === '{' || character === '[') depth++
     else if (character === '}' || character === ']') depth--
-    if (depth > depthMax) throw new RequestError('invalid_json', 'The body is nested too deeply.')
+    if (depth > depthMax) throw ownError('invalid_json', 'The body is nested too deeply.')
   }
 }
 
@@ -88,7 +88,7 @@ function refuseCharacters(text: string): void {
   for (const { 1: character, index } of text.matchAll(escapes)) {
     if (character === undefined) continue
     const what = character === 'u0000' ? 'NUL' : 'a lone surrogate'
-    throw new RequestError('invalid_json', `The body contains ${what}, \\${character}, at position ${index}.`)
+    throw ownError('invalid_json', `The body contains ${what}, \\${character}, at position ${index}.`)
   }
 }
 
@@ -108,7 +108,7 @@ function addName(names: Set<string> | undefined, name: string): void {
 }
 
 function refuseDuplicate(name: string): never {
-  throw new RequestError(
+  throw ownError(
     'invalid_json',
     `The body has the name ${JSON.stringify(name.slice(0, 64))} twice in one object.`,
   )
@@ -127,5 +127,5 @@ function parseNumber(text: string): number | bigint {
 
 function numberError(problem: string, text: string): RequestError {
   const shown = text.slice(0, 64)
-  return new RequestError('invalid_json', `The body contains a number that ${problem}: ${shown}.`)
+  return ownError('invalid_json', `The body contains a number that ${problem}: ${shown}.`)
 }

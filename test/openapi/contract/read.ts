@@ -3,7 +3,7 @@
 import path from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { defaultErrorStatuses } from '../../../src/openapi/contract/defaults.js'
+import { ownErrorStatuses } from '../../../src/openapi/contract/defaults.js'
 import { readContract, toContract } from '../../../src/openapi/contract/read.js'
 import { contractOf } from '../../fixtures/engine.js'
 
@@ -11,8 +11,8 @@ const schemas = {
   Error: { type: 'object' },
   ErrorCode: {
     type: 'string',
-    enum: [...Object.keys(defaultErrorStatuses), 'not_here'],
-    'x-enumStatuses': { ...defaultErrorStatuses, not_here: 404 },
+    enum: [...Object.keys(ownErrorStatuses), 'not_here'],
+    'x-enumStatuses': { ...ownErrorStatuses, not_here: 404 },
   },
   NewToy: { type: 'object' },
 }
