@@ -112,8 +112,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app
 }
 
-function timeoutsOf({ handlerTimeoutMs }: Config): Timeouts {
-  return { handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
+function timeoutsOf({ requestTimeoutMs, handlerTimeoutMs }: Config): Timeouts {
+  return { requestTimeoutMs, handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
 }
 
 // OpenTelemetry is slow to load.

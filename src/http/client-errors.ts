@@ -2,80 +2,64 @@
 // with the usual error body, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
+import { afterReading } from '../lib/after-reading.js'
 import { type Contract, errorBody, type RequestError } from '../openapi/index.js'
-import {
-  afterResponses,
-  closeAfter,
-  ifStillIncomplete,
-  lingeringClose,
-  responseHasStarted,
-} from './connections.js'
+import { lingeringClose, requestOn, responseOn } from './connections.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
 import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
-/** The handlers of Node's `clientError` and `connect` events. */
-export class ClientErrors {
-  // Bytes after the first error cause more errors. Only the first gets a response.
-  readonly #refused = new WeakSet<Socket>()
+export interface ClientErrorParts {
+  readonly contract: Contract
+  readonly log: Logger
+  readonly lifetimes: Lifetimes
+  readonly config: Pick<Config, 'isAddressLogged'>
+}
 
-  constructor(
-    readonly contract: Contract,
-    readonly log: Logger,
-    readonly lifetimes: Lifetimes,
-    readonly config: Pick<Config, 'isAddressLogged'>,
-  ) {}
-
-  readonly clientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (this.#refused.has(socket)) return
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-      ifStillIncomplete(socket, () => this.#refuseOnce(socket, error))
-    else this.#refuseOnce(socket, error)
+/** Creates the handler of Node's `clientError` event. */
+export function createClientErrorHandler(
+  parts: ClientErrorParts,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  return (error, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, error, parts)
+    else
+      afterReading(() => {
+        // Node checks its timers before it reads what arrived while the process was busy.
+        if (requestOn(socket) === undefined) refuse(socket, error, parts)
+      })
   }
+}
 
-  /** A CONNECT gets 400: this is no proxy. Node's default closes the connection without a response. */
-  readonly connect = (request: IncomingMessage, stream: Duplex): void => {
-    const socket = stream as Socket // always, on an HTTP server
-    closeAfter(request) // Node has given the parser away
-    socket.on('error', () => socket.destroy()) // Node has removed its own listener
-    afterResponses(socket, () => this.#respond(socket, malformed(), 'CONNECT'))
+function refuse(socket: Socket, error: NodeJS.ErrnoException, parts: ClientErrorParts): void {
+  // Writing into a response that has started would corrupt it.
+  const hasResponse = !socket.writable || responseOn(socket)?.headersSent
+  if (hasResponse || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
   }
+  const fault = clientFault(error, parts.contract)
+  // If the headers have arrived, Fastify has the request: its response has headers and a log line.
+  const incomplete = parts.lifetimes.incompleteOn(socket)
+  if (incomplete === undefined) respond(socket, fault, error.code, parts)
+  else incomplete.fail(fault)
+}
 
-  #refuseOnce(socket: Socket, error: NodeJS.ErrnoException): void {
-    if (this.#refused.has(socket)) return
-    this.#refused.add(socket)
-    // Earlier requests on the connection may still be running: their responses come first.
-    afterResponses(socket, () => {
-      // Writing into a response that has started would corrupt it.
-      if (!socket.writable || responseHasStarted(socket)) socket.destroy()
-      else this.#refuse(socket, error)
-    })
-  }
-
-  #refuse(socket: Socket, error: NodeJS.ErrnoException): void {
-    const fault = clientFault(error, this.contract)
-    // If the headers have arrived, Fastify has the request: its response has headers and a log line.
-    const incomplete = this.lifetimes.incompleteOn(socket)
-    if (incomplete === undefined) this.#respond(socket, fault, error.code)
-    else incomplete.fail(fault)
-  }
-
-  #respond(socket: Socket, fault: RequestError, reason: string | undefined): void {
-    const requestId = randomUUID()
-    const body = errorBody(fault, this.contract)
-    const address = this.config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
-    this.log.info({ requestId, status: body.status, address, reason }, 'request refused')
-    // Node would run a request that timed out if the rest of it were read.
-    const rest = body.code === 'request_timeout' ? 'unread' : 'discard'
-    lingeringClose(socket, lastResponse(requestId, body, this.contract), rest)
-  }
+function respond(
+  socket: Socket,
+  fault: RequestError,
+  reason: string | undefined,
+  { contract, log, config }: ClientErrorParts,
+): void {
+  const requestId = randomUUID()
+  const body = errorBody(fault, contract)
+  const address = config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
+  log.info({ requestId, status: body.status, address, reason }, 'request refused')
+  lingeringClose(socket, lastResponse(requestId, body, contract))
 }
 
 function lastResponse(

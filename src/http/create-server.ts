@@ -14,8 +14,8 @@ import type { Config } from '../config.js'
 import { afterReading } from '../lib/after-reading.js'
 import { type Contract, createRequestIdCheck, type ErrorHandler } from '../openapi/index.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
-import { ClientErrors } from './client-errors.js'
-import { closeAfterUpgrade, mustClose } from './connections.js'
+import { createClientErrorHandler } from './client-errors.js'
+import { mustClose } from './connections.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
@@ -35,7 +35,6 @@ export function createServer(
   lifetimes: Lifetimes,
 ): FastifyInstance {
   const handleError = createServiceErrorHandler(contract)
-  const clientErrors = new ClientErrors(contract, log, lifetimes, config)
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {
     if (isAborted) requestLog.requestAborted(request, reply)
@@ -50,20 +49,19 @@ export function createServer(
     // On close, requests in flight finish, and each response closes its connection.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: clientErrors.clientError,
+    clientErrorHandler: createClientErrorHandler({ contract, log, lifetimes, config }),
     frameworkErrors: createUnroutableHandler(handleError),
   })
-  configure(app.server, config, clientErrors)
+  configure(app.server, config)
   app.decorateRequest('reason', undefined)
   app.setErrorHandler(handleError)
   return app
 }
 
 // What Fastify has no option for.
-function configure(server: Server, { connectionsMax }: Config, { connect }: ClientErrors): void {
+function configure(server: Server, { connectionsMax }: Config): void {
   server.maxConnections = connectionsMax
   server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit; Node would drop headers beyond a count
-  server.on('connect', connect)
   boundPipelines(server)
 }
 
@@ -71,7 +69,7 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
   return {
     bodyLimit: limits.body,
     routerOptions: { maxParamLength: limits.url },
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: 0, // of the Lifetime
     keepAliveTimeout: keepAliveTimeoutMs,
     // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
     connectionTimeout: requestTimeoutMs + handlerTimeoutMs,
@@ -99,7 +97,6 @@ async function refuseUnroutable(
   reply: FastifyReply,
   handleError: ErrorHandler,
 ): Promise<void> {
-  closeAfterUpgrade(request.raw)
   setCommonHeaders(request, reply)
   closeIfAmbiguous(request.raw)
   let refusal = error

@@ -2,7 +2,6 @@
 
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/after-reading.js'
-import { closeAfterUpgrade } from './connections.js'
 
 /**
  * Defers each request to the next iteration of the event loop. Node emits a request before it has read the
@@ -11,10 +10,5 @@ import { closeAfterUpgrade } from './connections.js'
  * readable: peers that send again at once would keep it there for seconds.
  */
 export function deferRequests(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) =>
-    afterReading(() => {
-      closeAfterUpgrade(request.raw)
-      done()
-    }),
-  )
+  app.addHook('onRequest', (_request, _reply, done) => afterReading(done))
 }

@@ -1,7 +1,7 @@
 // Closing the server: which responses are the last of their connections, and which connections wait for none.
 
 import type { FastifyInstance } from 'fastify'
-import { closeUnusedConnections, mustClose, watchConnections } from './connections.js'
+import { closeWithoutRequest, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,12 +21,12 @@ export function addGracefulClose(app: FastifyInstance): () => boolean {
   app.decorate('announceClose', () => {
     closing = true
   })
-  let unused: ReturnType<typeof closeUnusedConnections> | undefined
+  let sweep: ReturnType<typeof closeWithoutRequest> | undefined
   app.addHook('preClose', async () => {
     closing = true
-    unused = closeUnusedConnections(open)
+    sweep = closeWithoutRequest(open)
   })
-  app.addHook('onClose', async () => unused?.stop())
+  app.addHook('onClose', async () => sweep?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {
     if (mustClose(request.raw) || closing) reply.header('Connection', 'close')
     done(null, payload)

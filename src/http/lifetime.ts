@@ -1,6 +1,7 @@
-// Tracks each request until it has its response, times out, or its connection closes. Fastify's own
-// handlerTimeout aborts an AbortController for every request, which costs as much as the rest of the routing;
-// its onResponse hook, like Node's `finish`, does not run when the connection was reset.
+// Tracks each request from its head until it has its response, times out, or its connection closes. Node's
+// requestTimeout is not checked while the server closes. Fastify's handlerTimeout aborts an AbortController for
+// every request, which costs as much as the rest of the routing; its onResponse hook, like Node's `finish`, does
+// not run when the connection was reset.
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -9,6 +10,7 @@ import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { RequestError } from '../openapi/index.js'
 import { hasArrived } from './connections.js'
+import { tooSlow } from './faults.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,6 +20,8 @@ declare module 'fastify' {
 }
 
 export interface Timeouts {
+  /** From the arrival of a head to that of the whole request. */
+  readonly requestTimeoutMs: number
   /** From the arrival of a whole request to its response. */
   readonly handlerTimeoutMs: number
   /** Of one statement. A request with less time left sends no more statements. */
@@ -33,6 +37,7 @@ const margin = 0.25
 /** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for it. */
 export class Lifetime implements Signal {
   #timer: NodeJS.Timeout | undefined
+  #hasArrived = false
   #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
 
@@ -41,14 +46,22 @@ export class Lifetime implements Signal {
     readonly timeouts: Timeouts,
     readonly onTimeout: (lifetime: Lifetime) => void,
   ) {
-    if (hasArrived(reply.request.raw)) this.start()
+    if (hasArrived(reply.request.raw)) this.arrive()
+    else this.#timer = setTimeout(onTimeout, timeouts.requestTimeoutMs, this).unref()
   }
 
-  /** Starts the timer, once. Until then a request that is still arriving has Node's timeout: 408. */
-  start(): void {
-    if (this.#timer !== undefined) return
+  /** Whether the request has arrived: then its handler has a time limit. */
+  get hasArrived(): boolean {
+    return this.#hasArrived
+  }
+
+  /** The whole request has arrived. */
+  arrive(): void {
+    if (this.#hasArrived) return
+    this.#hasArrived = true
     const { handlerTimeoutMs, statementTimeoutMs } = this.timeouts
     this.#lastStartMs = performance.now() + handlerTimeoutMs - statementTimeoutMs * (1 + margin)
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
   }
 
@@ -76,16 +89,14 @@ export class Lifetime implements Signal {
   }
 }
 
-/** The requests in flight, by connection. */
+/** The requests in flight: at most one of a connection. */
 export class Lifetimes {
-  readonly #bySocket = new WeakMap<Socket, Set<Lifetime>>()
+  readonly #bySocket = new WeakMap<Socket, Lifetime | undefined>()
   readonly #onEnd: OnEnd[] = []
 
   constructor(readonly timeouts: Timeouts) {}
 
-  /**
-   * Adds the hooks that track every request. A request without a response in time gets 503.
-   */
+  /** Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503. */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
     app.addHook('onRequest', (request, reply, done) => {
@@ -94,12 +105,12 @@ export class Lifetimes {
     })
     // The body has been read.
     app.addHook('preValidation', (request, _reply, done) => {
-      request.lifetime?.start()
+      request.lifetime?.arrive()
       done()
     })
     app.addHook('onResponse', (request, reply, done) => {
-      const { raw, lifetime } = request // no lifetime if its URL is malformed
-      if (lifetime !== undefined) this.#bySocket.get(raw.socket)?.delete(lifetime)
+      // Without a lifetime if its URL is malformed.
+      if (request.lifetime !== undefined) this.#bySocket.set(request.raw.socket, undefined)
       this.#end(request, reply, false)
       done()
     })
@@ -112,28 +123,31 @@ export class Lifetimes {
 
   /** The request that is still arriving on a connection, if its headers have. */
   incompleteOn(socket: Socket): Lifetime | undefined {
-    return [...(this.#bySocket.get(socket) ?? [])].find(({ reply }) => !reply.request.raw.complete)
+    const lifetime = this.#bySocket.get(socket)
+    return lifetime?.reply.request.raw.complete ? undefined : lifetime
   }
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    // The database's answer may have arrived and not been read yet: a request that is done must not get 503.
-    const timeOut = (late: Lifetime) => afterReading(() => late.fail(this.#timeoutError()))
-    const lifetime = new Lifetime(reply, this.timeouts, timeOut)
-    let inFlight = this.#bySocket.get(socket)
-    if (inFlight === undefined) {
-      inFlight = new Set()
-      this.#bySocket.set(socket, inFlight)
-      // The only event that covers every request of the connection, pipelined ones included.
-      socket.once('close', () => this.#abort(socket))
-    }
-    inFlight.add(lifetime)
+    const lifetime = new Lifetime(reply, this.timeouts, (late) => this.#timeOut(late))
+    // The only event that covers every request of the connection.
+    if (!this.#bySocket.has(socket)) socket.once('close', () => this.#abort(socket))
+    this.#bySocket.set(socket, lifetime)
     return lifetime
   }
 
+  // The rest of the request, or the database's answer, may have arrived and not been read yet.
+  #timeOut(late: Lifetime): void {
+    const { hasArrived } = late
+    afterReading(() => {
+      if (hasArrived) late.fail(this.#timeoutError())
+      else if (!late.reply.request.raw.complete) late.fail(tooSlow())
+    })
+  }
+
   #abort(socket: Socket): void {
-    const inFlight = this.#bySocket.get(socket) ?? []
+    const lifetime = this.#bySocket.get(socket)
     this.#bySocket.delete(socket)
-    for (const { reply } of inFlight) this.#end(reply.request, reply, true)
+    if (lifetime !== undefined) this.#end(lifetime.reply.request, lifetime.reply, true)
   }
 
   #end(request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { currentResponse, hasReceivedLast } from './connections.js'
+import { requestOn, responseOn } from './connections.js'
 
 type Parse = (bytes: Buffer) => void
 
@@ -41,7 +41,7 @@ class Pipeline {
 
   read(bytes: Buffer): void {
     let rest = bytes
-    while (rest.length > 0 && !hasReceivedLast(this.socket)) {
+    while (rest.length > 0 && this.socket.writable) {
       if (this.#mustWait()) {
         this.socket.pause()
         this.socket.unshift(rest)
@@ -58,7 +58,7 @@ class Pipeline {
   // Node's parser must get no bytes while Node has paused the socket, as it does for a peer that does not
   // read. Node resumes it itself. The property is missing from its types.
   #mustWait(): boolean {
-    const response = currentResponse(this.socket)
+    const response = responseOn(this.socket)
     if (!response?.req.complete) return (this.socket as Socket & { _paused?: boolean })._paused === true
     if (!this.#isWaiting) response.once('close', () => this.#resume())
     this.#isWaiting = true
@@ -71,7 +71,7 @@ class Pipeline {
   }
 
   #noteBody(): void {
-    const request = currentResponse(this.socket)?.req
+    const request = requestOn(this.socket)
     if (request === undefined || request.complete || request === this.#request) return
     this.#request = request
     this.#bytesLeft = Number(request.headers['content-length'] ?? 0)

@@ -1,27 +1,95 @@
 import { once } from 'node:events'
+import http from 'node:http'
 import net from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { closeUnusedConnections, unusedMs } from '../../../src/http/connections.js'
+import { beginMs, closeWithoutRequest } from '../../../src/http/connections.js'
+import { type Service, startService } from '../../fixtures/service.js'
+import { until } from '../../fixtures/until.js'
+import { prefix } from '../fixtures/facts.js'
 
-t.test('a shutdown closes connections that sent nothing, and none whose bytes wait to be read', async (t) => {
+// Both sides of a connection.
+async function connect({ app, origin }: Service): Promise<[client: net.Socket, accepted: net.Socket]> {
+  const accepted = once(app.server, 'connection')
+  const client = net.connect(Number(new URL(origin).port), '127.0.0.1')
+  const [socket] = await accepted
+  return [client, socket]
+}
+
+const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+// More than a close takes on a busy machine, and less than any time limit of a request.
+const closeMaxMs = 9_000
+
+t.test('a close does not wait for connections on which no request begins', async (t) => {
+  const parts = ['', 'G', '\r\n', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Half: ']
+  for (const before of ['', request]) {
+    for (const part of parts) {
+      const service = await startService(t)
+      const [client, accepted] = await connect(service)
+      if (before !== '') {
+        client.write(before)
+        await once(client, 'data')
+      }
+      client.write(part)
+      await until(() => accepted.bytesRead === before.length + part.length)
+      const ended = once(client.resume(), 'close')
+      const began = performance.now()
+      await service.app.close()
+      await ended
+      const ms = performance.now() - began
+      const title = `${JSON.stringify(part)} ${before === '' ? 'at first' : 'after a response'}`
+      t.ok(ms < closeMaxMs, `${title}: ${Math.round(ms)} ms`)
+    }
+  }
+})
+
+t.test('a request that is still arriving while the server closes is done, or gets 408', async (t) => {
+  const body = '{"name":"Rex","categoryId":1}'
+  for (const [rest, status] of [
+    [body.slice(5), 201],
+    ['', 408],
+  ] as const) {
+    const service = await startService(t, { env: { REQUEST_TIMEOUT_MS: status === 408 ? '300' : '120000' } })
+    const [socket] = await connect(service)
+    const received = text(socket)
+    const lines = [
+      'Host: x',
+      `Authorization: ${service.auth.authorization}`,
+      'Content-Type: application/json',
+    ]
+    const arrived = once(service.app.server, 'request')
+    socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${lines.join('\r\n')}\r\n`)
+    socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
+    await arrived
+    const closed = service.app.close()
+    await setTimeout(3 * beginMs)
+    socket.write(rest)
+    t.match(await received, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'))
+    await closed
+  }
+})
+
+t.test('a close spares a request that waits to be read by a busy process', async (t) => {
+  const server = http.createServer((_request, response) => response.end('served'))
   const open = new Set<net.Socket>()
-  const server = net.createServer((socket) => void open.add(socket.resume()))
+  server.on('connection', (socket) => open.add(socket))
   t.teardown(() => server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as net.AddressInfo
   const clients = [net.connect(port), net.connect(port)] as const
   while (open.size < clients.length) await once(server, 'connection')
-  const ended = clients.map((socket) => once(socket.resume(), 'close'))
+  const ended = once(clients[1].resume(), 'close')
 
-  const closing = closeUnusedConnections(open)
+  const closing = closeWithoutRequest(open)
   t.teardown(() => closing.stop())
-  await setTimeout(unusedMs) // both have been unused for that time
+  await setTimeout(beginMs) // both have been without a request for that time
   await setImmediate()
-  clients[0].write('GET')
-  const until = performance.now() + 2 * unusedMs
+  clients[0].write(request)
+  const until = performance.now() + 2 * beginMs
   while (performance.now() < until); // busy
-  await ended[1]
-  t.equal(clients[0].destroyed, false)
+  const [response] = await once(clients[0], 'data')
+  t.match(String(response), /^HTTP\/1.1 200 /)
+  await ended
   clients[0].destroy()
 })

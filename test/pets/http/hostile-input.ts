@@ -249,12 +249,12 @@ t.test('one connection', async (t) => {
       )
   })
 
-  t.test('cannot become a tunnel (CONNECT)', async (t) => {
-    const received = await sendRaw(
-      origin,
-      'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n',
-    )
-    refuses(t, responsesIn(received)[0], 400, 'CONNECT')
+  t.test('cannot become a tunnel: a CONNECT is closed after the responses to what precedes it', async (t) => {
+    const before = await count(service)
+    const tunnel = 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n'
+    const created = post(service, [length], rex)
+    t.strictSame(statuses(await sendRaw(origin, created + tunnel + created)), [201])
+    t.equal(await count(service), before + 1, 'and nothing behind it is run')
   })
 
   t.test('ignores Upgrade to another protocol', async (t) => {

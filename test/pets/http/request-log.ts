@@ -75,7 +75,6 @@ t.test('client addresses are logged only if configured', async (t) => {
       },
     })
     await send(`${service.base}/pets`, 'GET', { ...service.auth, ...forwarded })
-    await sendRaw(service.origin, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n')
     await sendRaw(service.origin, 'nonsense\r\n\r\n')
     const { port } = new URL(service.origin)
     const lines = [`Host: x`, `Authorization: ${service.auth.authorization}`, 'X-Forwarded-For: 203.0.113.9']
@@ -100,7 +99,7 @@ t.test('client addresses are logged only if configured', async (t) => {
     )
   t.strictSame(addressesOf(/^request$/, /^request refused$/, /^request aborted$/, /^connections refused/), [
     ['203.0.113.9'],
-    ['127.0.0.1', '127.0.0.1'],
+    ['127.0.0.1'],
     ['203.0.113.9'],
     ['127.0.0.1'],
   ])
