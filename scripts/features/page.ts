@@ -58,7 +58,7 @@ function wrapped(text: string): string {
   return lines.join('\n')
 }
 
-function row({ feature, section }: Tried, refused: readonly string[]): string {
+function row({ feature, section }: Pick<Feature, 'feature' | 'section'>, refused: readonly string[]): string {
   const lines = refused.map((line) => code(withoutPlace(line)))
   return `| ${escaped(feature)} | ${section ?? ''} | ${lines.join('<br>')} |`
 }
