@@ -16,10 +16,11 @@ import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'
 import { formatInteger } from './report.js'
 import { defaultConnections, type Environment } from './runner.js'
-import { baselines, nodeProgram } from './subjects.js'
+import { baselines, nodeProgram, serviceIn } from './subjects.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
-                     [--database-url URL] [--only NAME,NAME] [--loads NAME,NAME] [--out FOLDER]
+                     [--database-url URL] [--only NAME,NAME | --against FOLDER] [--loads NAME,NAME]
+                     [--out FOLDER]
 
   (none)        the service and the baselines, in interleaved rounds; about 25 minutes
   --quick       the same with short rounds; about 5 minutes
@@ -32,6 +33,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
 
   --database-url  a PostgreSQL server to use, in a temporary database; by default one is started
   --only          only these baselines: ${namesOf(baselines)}
+  --against       instead of the baselines, the built service of another checkout: before and after a change
   --loads         only these loads: ${namesOf(loads)}
   --out           folder for the results; default scripts/bench/results
   --help          print this help
@@ -42,6 +44,7 @@ installed too; \`this-node\` is the service on the Node that runs the bench.
 
 Examples:
   npm run bench -- --quick --only fastify-pg --loads get,create
+  npm run bench -- --against ../before --out /tmp/comparison
   npm run bench -- --sustained 60
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
@@ -71,7 +74,7 @@ function readFlags(args: readonly string[]) {
   const benches = { quick: no, redis: no, start: no, growth: no, overload: no, memory: no, sustained: text }
   return parseArgs({
     args: [...args],
-    options: { ...benches, 'database-url': text, only: text, loads: text, out },
+    options: { ...benches, 'database-url': text, only: text, against: text, loads: text, out },
   }).values
 }
 
@@ -84,7 +87,9 @@ function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
   if (flags.redis && !hasRedis) throw new OperatorError('redis-server is not in PATH.')
   const chosenLoads = choose('--loads', loads, flags.loads)
   if (flags.redis) return compareCounters(chosenLoads, flags.quick)
-  return compareSubjects(choose('--only', baselines, flags.only), chosenLoads, flags.quick)
+  const others =
+    flags.against === undefined ? choose('--only', baselines, flags.only) : [serviceIn(flags.against)]
+  return compareSubjects(others, chosenLoads, flags.quick)
 }
 
 function choose<Each extends Titled>(

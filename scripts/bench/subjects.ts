@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { hasEnded } from '../lib/child.js'
 import { freePort } from '../lib/port.js'
@@ -51,7 +52,11 @@ export function nodeProgram(): string {
   return existsSync(newest) ? newest : process.execPath
 }
 
-const serviceArguments = ['--enable-source-maps', path.join(projectRoot, 'dist/src/main.js')]
+const serviceArguments = argumentsIn(projectRoot)
+
+function argumentsIn(root: string): string[] {
+  return ['--enable-source-maps', path.join(root, 'dist/src/main.js')]
+}
 
 /** The service with all features on, logging to a file. */
 export const service: Subject = {
@@ -68,6 +73,17 @@ const thisNode: Subject = {
   title: `This service, Node ${process.versions.node}`,
   command: [process.execPath, ...serviceArguments],
   build: npmCi,
+}
+
+/**
+ * The service of another checkout, such as one of the commit before.
+ * @throws {OperatorError} if it has no build
+ */
+export function serviceIn(root: string): Subject {
+  const command = ['node', ...argumentsIn(path.resolve(root))] as const
+  if (!existsSync(command[2] as string))
+    throw new OperatorError(`${root} has no build: npm run build:server there`)
+  return { ...service, name: 'other', title: 'The service of the other checkout', command: [...command] }
 }
 
 /** The service on this Node, and the alternatives that people would choose instead. */
