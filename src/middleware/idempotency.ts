@@ -84,7 +84,7 @@ function apart(pool: ConnectionSource, keepHours: number): (call: Call) => Promi
 // transaction is usable again even if a statement has failed.
 async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedResponse> {
   const rollBack = sql.savepoint()
-  const response = await run(sql)
+  const response = await run(sql.independent())
   if (response.status >= 400) await rollBack()
   return response
 }

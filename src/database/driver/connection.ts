@@ -152,13 +152,19 @@ export class Connection implements HeldConnection {
   }
 
   sqlUntil(signal: Signal | undefined): Sql {
-    const { probes, observer } = this.lender
-    const send = (query: Query) => {
-      observe(query, observer)
+    return this.sqlBy((query) => {
       if (signal?.aborted) query.reject(abandoned())
       else this.send(query)
+    })
+  }
+
+  sqlBy(dispatch: (query: Query) => void): Sql {
+    const { probes, observer } = this.lender
+    const observed = (query: Query) => {
+      observe(query, observer)
+      dispatch(query)
     }
-    return createSql(this.#postgres, send, { probes })
+    return createSql(this.#postgres, observed, { probes })
   }
 
   // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB.

@@ -38,6 +38,8 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
    * that serves them all. A second call throws, as does any other statement.
    */
   share?(): Sql
+  /** Set within a transaction that the user of this tag does not know of: runs a part of it, or nothing. */
+  part?<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
   /** A JSON parameter of any type; postgres.js's own type excludes bigint. */
   json(value: NonNullable<unknown> | null): postgres.Parameter
 }
@@ -57,6 +59,10 @@ export interface ConnectionSource {
 export interface HeldConnection {
   /** Statements on this connection, none of which is sent once `signal` is aborted. */
   sqlUntil(signal: Signal | undefined): Sql
+  /** Statements on this connection, each sent by `dispatch`. */
+  sqlBy(dispatch: (query: Query) => void): Sql
+  /** Sends a statement behind those in flight. */
+  send(query: Query): void
   /** Closes the connection at once, whatever its state. */
   destroy(): void
 }

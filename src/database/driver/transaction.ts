@@ -3,9 +3,12 @@
 
 import { isOutdatedPlan } from '../unavailable.js'
 import { WorkSignal } from './connection.js'
+import { independentStatements } from './independent-statements.js'
 import type { ConnectionSource, HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
+  /** A tag for code that does not know of the transaction: see `independentStatements`. */
+  independent(): Sql
   /** Begins a part of the transaction. The returned function rolls it back, failed statements included. */
   savepoint(): () => Promise<void>
   /** Pipelines COMMIT behind a statement; the transaction fails if the statement does. */
@@ -18,8 +21,9 @@ export type TransactionSql = Sql & {
  * again after a rollback, as in `transact`.
  */
 export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const { pool, signal } = sql
-  return pool === undefined ? run(sql) : transactionsOn(pool, signal)(run)
+  const { pool, signal, part } = sql
+  if (pool !== undefined) return transactionsOn(pool, signal)(run)
+  return part === undefined ? run(sql) : part(run)
 }
 
 /** Returns a function that calls `run` in a transaction on a connection of a pool, as `transact` does. */
@@ -67,8 +71,9 @@ async function transactOnce<Result>(
     last = statement
   }
   const savepoint = () => beginPart(sql, held)
+  const independent = () => independentStatements(held, sql, work)
   try {
-    const result = await run(Object.assign(sql, { savepoint, commitAfter }))
+    const result = await run(Object.assign(sql, { independent, savepoint, commitAfter }))
     await Promise.all([last, commit(sql)])
     return result
   } catch (error) {
@@ -95,11 +100,11 @@ async function commit(sql: Sql): Promise<void> {
 function beginPart(sql: Sql, held: HeldConnection): () => Promise<void> {
   // Pipelined with the next statement. If it fails, so does COMMIT.
   sql
-    .unsafe('savepoint part')
+    .unsafe('savepoint whole')
     .execute()
     .catch(() => {})
   return async () => {
     // If the savepoint does not exist, the whole transaction is rolled back.
-    await sendAnyway(held, 'rollback to savepoint part').catch(() => {})
+    await sendAnyway(held, 'rollback to savepoint whole').catch(() => {})
   }
 }

@@ -183,3 +183,76 @@ t.test('of two deadlocked transactions, one fails as unavailable', async (t) => 
   t.match(failed[0], { reason: { code: '40P01' } })
   t.ok(isUnavailable((failed[0] as PromiseRejectedResult).reason))
 })
+
+t.test('for code that does not know of the transaction', async (t) => {
+  const { pool, admin } = await start(t)
+  const duplicate = { code: '23505' }
+  const add = (sql: Sql, id: number) => sql`insert into notes values (${id})`
+  // The same code on a pool, and on the tag of a transaction.
+  const alike = (title: string, run: (sql: Sql, t: Test) => Promise<unknown>, ids: readonly number[]) => {
+    for (const [where, runIn] of Object.entries({
+      'on a pool': (work: (sql: Sql) => Promise<unknown>) => work(pool.sql),
+      'in a transaction': (work: (sql: Sql) => Promise<unknown>) =>
+        transactOn(pool, undefined, (sql) => work(sql.independent())),
+    }))
+      t.test(`${title}, ${where}`, async (t) => {
+        await admin`truncate notes`
+        await admin`insert into notes values (1)`
+        await runIn((sql) => run(sql, t))
+        t.strictSame(await idsOf(admin), [1, ...ids])
+      })
+  }
+
+  alike(
+    'a statement that fails is undone alone',
+    async (sql, t) => {
+      await add(sql, 2)
+      await t.rejects(() => add(sql, 1), duplicate)
+      await add(sql, 3)
+    },
+    [2, 3],
+  )
+  alike(
+    'so is one of several that are sent at once',
+    async (sql, t) => {
+      const settled = await Promise.allSettled([add(sql, 2), add(sql, 1), add(sql, 3)])
+      t.match(settled, [{ status: 'fulfilled' }, { reason: duplicate }, { status: 'fulfilled' }])
+    },
+    [2, 3],
+  )
+  alike(
+    'a transaction within it is kept as a whole',
+    async (sql, t) => {
+      await add(sql, 2)
+      const failing = inTransaction(sql, async (sql) => {
+        await add(sql, 3)
+        await add(sql, 1)
+      })
+      await t.rejects(failing, duplicate)
+      t.equal(await inTransaction(sql, async (sql) => (await add(sql, 4)).count), 1)
+      await add(sql, 5)
+    },
+    [2, 4, 5],
+  )
+  alike(
+    'a transaction that ignores a failed statement rejects',
+    async (sql, t) => {
+      const ignoring = inTransaction(sql, async (sql) => {
+        await add(sql, 2)
+        await add(sql, 1).catch(() => {})
+      })
+      await t.rejects(ignoring)
+      await add(sql, 3)
+    },
+    [3],
+  )
+  alike(
+    'a transaction may use the tag from outside of it',
+    async (sql) =>
+      inTransaction(sql, async () => {
+        await add(sql, 2)
+        await inTransaction(sql, (sql) => add(sql, 3))
+      }),
+    [2, 3],
+  )
+})

@@ -498,6 +498,20 @@ t.test('the refusal of a handler is stored, and its statements are rolled back',
   t.equal(await countPets(service), 0)
 })
 
+t.test('a handler may go on after a failed statement, with a key as without one', async (t) => {
+  const createPet: Handlers['createPet'] = async (request, context) => {
+    const { sql } = context
+    await sql`insert into pets (name, category_id) values (null, 1)`.catch(() => {})
+    await inTransaction(sql, async (sql) => sql`select 1 / 0`).catch(() => {})
+    return handlers.createPet(request, context)
+  }
+  const service = await startService(t, { handlers: { ...handlers, createPet } })
+  t.equal((await service.call('POST', '/pets', { body: rexText })).status, 201)
+  t.equal((await create(service, 'goes-on')).status, 201)
+  t.equal((await create(service, 'goes-on')).headers.get('idempotent-replayed'), 'true')
+  t.equal(await countPets(service), 2)
+})
+
 t.test('an error of the service is not stored, and its statements are rolled back', async (t) => {
   let isBroken = true
   const createPet: Handlers['createPet'] = async (request, context) => {

@@ -1,0 +1,66 @@
+// Statements of a transaction for code that does not know of it, such as the handler of a request with an
+// `Idempotency-Key`: it may catch the failure of a statement and go on, as without a transaction.
+
+import { abandoned } from './connection.js'
+import type { HeldConnection, Query, Signal, Sql } from './sql.js'
+
+/**
+ * Returns a tag for statements in the transaction of `transaction` on `held`. Each waits for the one before, and
+ * one that fails is undone alone. `inTransaction` on the tag is a part of the transaction: all of its statements
+ * are kept, or none is. Nothing is sent once `signal` is aborted.
+ */
+export function independentStatements(held: HeldConnection, transaction: Sql, signal: Signal): Sql {
+  const inTurn = createQueue()
+  let isInPart = false
+  const send = (query: Query) => {
+    if (signal.aborted) query.reject(abandoned())
+    else held.send(query)
+  }
+  const sendAlone = async (query: Query) => {
+    const { release, rollBack } = await beginSavepoint(transaction, 'statement')
+    send(query)
+    await query.then(release, rollBack)
+  }
+  const runPart = async <Result>(run: (sql: Sql) => Promise<Result>): Promise<Result> => {
+    const { release, rollBack } = await beginSavepoint(transaction, 'part')
+    isInPart = true
+    try {
+      const result = await run(transaction)
+      await release()
+      return result
+    } catch (error) {
+      await rollBack()
+      throw error
+    } finally {
+      isInPart = false
+    }
+  }
+  // What is sent in a part belongs to it, by whichever tag: it would wait for itself.
+  const sql = held.sqlBy((query) => {
+    if (isInPart) send(query)
+    else inTurn(() => sendAlone(query)).catch(() => {}) // the connection is lost, as the next statement tells
+  })
+  const part: Sql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
+  return Object.assign(sql, { part })
+}
+
+// Runs one function after the other.
+function createQueue(): <Result>(run: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (run) => {
+    const result = last.then(run)
+    last = result.catch(() => {})
+    return result
+  }
+}
+
+// Resolves once it is sent, which postgres.js does in a microtask: the next statement is pipelined behind it.
+async function beginSavepoint(sql: Sql, name: string) {
+  const send = async (statement: string): Promise<void> => void (await sql.unsafe(statement))
+  send(`savepoint ${name}`).catch(() => {}) // if it fails, so does COMMIT
+  await null
+  return {
+    release: () => send(`release savepoint ${name}`),
+    rollBack: () => send(`rollback to savepoint ${name}`),
+  }
+}
