@@ -2,13 +2,12 @@
 
 import type { Logger } from 'pino'
 import type postgres from 'postgres'
-import { ConnectionShortage } from './connection-shortage.js'
 import type { Pools } from './database.js'
-import type { ConnectionHooks } from './driver/connection.js'
 import { Pool } from './driver/pool.js'
 import type { RootSql } from './driver/sql.js'
 import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
+import { isLoginRefused } from './unavailable.js'
 
 // Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection
 // covers the first's pauses. Writes are not: none waits for another's commit, or for its wait for a lock.
@@ -106,30 +105,78 @@ export function createPools(
 function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: () => readonly Pool[]) {
   const readTimeoutMs = timeoutMs + networkMarginMs
   const sizes = sizesOf(connections)
-  const shortage = new ConnectionShortage(pools, readTimeoutMs, log)
+  const shortage = new Shortage(pools, log)
   // If one connection is lost, the others likely are, too: no request should have to find out for each.
   const retireAll = () => retire(pools())
-  return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) =>
-    new Pool({
+  return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) => {
+    const pool: Pool = new Pool({
       // PgBouncer before 1.21 may switch sessions between pipelined statements.
       depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
       readTimeoutMs,
       ...(name === 'writes' && { trial: writeTrial }),
-      onstalled: (isStalled) => {
-        if (isStalled) log.warn({ pool: name }, 'database does not complete statements')
-        else log.info({ pool: name }, 'database completes statements again')
-      },
-      onunresponsive: retireAll,
       servers,
-      onrefused: (pool, error) => shortage.refused(pool, error),
-      onopened: (pool) => shortage.opened(pool),
-      make: (hooks: ConnectionHooks) =>
-        make({
-          ...connectionOptions(log, servers.isPooled, timeoutSettings(timeoutMs), requestSettings),
-          ...hooks,
-        }),
+      make: (hooks) => make({ ...requestOptions(log, servers.isPooled, timeoutMs), ...hooks }),
+      onstalled: (isStalled) => logStall(log, name, isStalled),
+      onunresponsive: retireAll,
+      onrefused: (error) => shortage.refused(pool, error),
+      onopened: () => shortage.opened(),
     })
+    return pool
+  }
+}
+
+function requestOptions(log: Logger, isPooled: boolean, timeoutMs: number) {
+  return connectionOptions(log, isPooled, timeoutSettings(timeoutMs), requestSettings)
+}
+
+function logStall(log: Logger, pool: keyof Pools, isStalled: boolean): void {
+  if (isStalled) log.warn({ pool }, 'database does not complete statements')
+  else log.info({ pool }, 'database completes statements again')
+}
+
+// While PostgreSQL refuses connections (max_connections, a role's connection limit), each pool keeps those that
+// it has, and one that has none gets one of the largest. The log says once that there are fewer, and once that
+// there are more than at any refusal.
+class Shortage {
+  #fewest = Number.POSITIVE_INFINITY
+
+  constructor(
+    readonly pools: () => readonly Pool[],
+    readonly log: Logger,
+  ) {}
+
+  /** Returns whether the pool should retry at once, because it has no connection and one may become free. */
+  refused(pool: Pool, error: unknown): boolean {
+    const connections = this.#open()
+    if (this.#fewest === Number.POSITIVE_INFINITY)
+      this.log.warn({ connections, reason: (error as Error).message }, 'database refuses connections')
+    const opening = sum(this.pools().map(({ counts }) => counts.opening))
+    this.#fewest = Math.min(this.#fewest, connections + opening)
+    return pool.counts.active === 0 && !isLoginRefused(error) && makeRoom(this.pools())
+  }
+
+  opened(): void {
+    const connections = this.#open()
+    if (connections <= this.#fewest) return
+    this.#fewest = Number.POSITIVE_INFINITY
+    this.log.info({ connections }, 'database accepts connections again')
+  }
+
+  #open(): number {
+    return sum(this.pools().map(({ counts }) => counts.active + counts.retiring + counts.givenUp))
+  }
+}
+
+// Makes the largest pool close a connection, unless it is its last. Returns whether any pool does so, or may.
+function makeRoom(pools: readonly Pool[]): boolean {
+  const [largest] = [...pools].sort((a, b) => b.counts.active - a.counts.active)
+  if (largest?.retireOne()) return true
+  return pools.some(({ counts }) => counts.retiring > 0 || counts.active + counts.opening > 1)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
 }
 
 function followReads(servers: ReadServers, log: Logger, reads: Pool): void {

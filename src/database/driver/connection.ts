@@ -29,12 +29,16 @@ export type MakeOne = (hooks: ConnectionHooks) => RootSql
 
 // Between looks at whether the server has sent something on a connection that was given up.
 const pollMs = 25
+// For the response to a cancel request.
+const cancelMs = 200
 
 export class Connection implements HeldConnection {
   /** The pool that lends this connection. */
   lender: Lender = { probes: new Set(), observer: undefined }
   /** Called when the connection is given up. */
-  ongivenup = (_connection: Connection) => {}
+  ongivenup = () => {}
+  /** Called when the server does not respond to the cancel request that follows. */
+  onunresponsive = () => {}
   /** Statements and transactions assigned to this connection. The pool counts them. */
   slotsInUse = 0
   /** No new work; the pool closes the connection when it is idle. */
@@ -49,8 +53,10 @@ export class Connection implements HeldConnection {
   readonly #cancel: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
   readonly #readTimer: NodeJS.Timeout
   #poll: NodeJS.Timeout | undefined
+  #cancelTimer: NodeJS.Timeout | undefined
   #backend: Query['state'] | undefined
   #socket: Socket | undefined
+  #bytesToOpen = 0
   #isClosed = false
 
   private constructor(
@@ -116,6 +122,7 @@ export class Connection implements HeldConnection {
     const rows = await query
     const [row] = rows
     this.#backend = rows.state as Query['state'] // its secret is missing from postgres.js's types
+    this.#bytesToOpen = this.#socket?.bytesRead ?? 0
     return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
@@ -123,8 +130,9 @@ export class Connection implements HeldConnection {
     return this.#isClosed
   }
 
+  /** Since it was opened. */
   get bytesRead(): number {
-    return this.#socket?.bytesRead ?? 0
+    return (this.#socket?.bytesRead ?? 0) - this.#bytesToOpen
   }
 
   /** Sends a statement behind those in flight: CONNECTION_CLOSED if it closes before the result. */
@@ -210,7 +218,8 @@ export class Connection implements HeldConnection {
     const { bytesRead } = this
     this.#poll = setInterval(() => this.bytesRead !== bytesRead && this.bury(), pollMs).unref()
     if (this.#backend !== undefined) this.#cancel({ active: true, state: this.#backend }).catch(() => {})
-    this.ongivenup(this)
+    this.#cancelTimer = setTimeout(() => this.onunresponsive(), cancelMs).unref()
+    this.ongivenup()
   }
 
   #checkResponsive(): void {
@@ -227,13 +236,15 @@ export class Connection implements HeldConnection {
     this.#isClosed = true
     clearTimeout(this.#readTimer)
     clearInterval(this.#poll)
+    clearTimeout(this.#cancelTimer)
     for (const query of this.#inFlight) query.reject(connectionClosed())
     if (this.#socket === undefined) void this.#postgres.end({ timeout: 0 })
     this.onclosed(this)
   }
 }
 
-interface Lender {
+/** What a connection is used for. */
+export interface Lender {
   readonly probes: Set<Probe>
   readonly observer: StatementObserver | undefined
 }

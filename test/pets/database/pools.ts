@@ -80,18 +80,68 @@ t.test('an instance serves with fewer connections than it may open', async (t) =
   })
 })
 
+const sleep = (sql: Sql) => sql`select pg_sleep(0.5)`.execute()
+
+function active({ keys, reads, writes }: Pools): number[] {
+  return [keys, reads, writes].map(({ counts }) => counts.active)
+}
+
 t.test('the write pool cedes a connection to each of the other pools', async (t) => {
   const admin = await createDatabase(t)
   const { pools } = await openAs(t, admin, 3)
-  const sleep = (sql: Sql) => sql`select pg_sleep(0.5)`
   await Promise.all(Array.from({ length: 3 }, () => sleep(pools.writes.sql)))
   const busy = Promise.all(Array.from({ length: 6 }, () => sleep(pools.writes.sql)))
   t.match(await pools.keys.sql`select 1 as one`, [{ one: 1 }])
   t.match(await pools.reads.sql`select 2 as two`, [{ two: 2 }])
   await busy
   t.match(await pools.writes.sql`select 3 as three`, [{ three: 3 }])
-  t.strictSame([pools.keys.count, pools.reads.count, pools.writes.count], [1, 1, 1])
+  t.strictSame(active(pools), [1, 1, 1])
 })
+
+t.test('a pool whose only connection is lost to another client gets one of the write pool', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role, log } = await openAs(t, admin, 4)
+  const keys = pools.keys.sql
+  const [row] = await keys<{ pid: number }[]>`select pg_backend_pid() as pid`
+  await pools.reads.sql`select 1`
+  await Promise.all([sleep(pools.writes.sql), sleep(pools.writes.sql)])
+  await until(() => pools.writes.counts.active === 2)
+  await admin`select pg_terminate_backend(${row?.pid ?? 0}, 10000)`
+  const { options } = pools.keys.options.make({ max: 1, onclose: () => {}, socket: undefined as never })
+  const other = connectTo(await readCluster(), admin.options.database, {
+    ...{ username: role, password: String(options.pass), max: 1 },
+  })
+  t.teardown(() => other.end())
+  await other`select 1`
+  t.match(await keys`select 1 as one`, [{ one: 1 }])
+  t.strictSame(active(pools), [1, 1, 1])
+  t.strictSame(refusals(log), ['database refuses connections'], 'there are no more than at the refusal')
+})
+
+for (const limit of [0, 1, 2])
+  t.test(
+    `with a limit of ${limit} a pool without a connection fails at once, and is served later`,
+    async (t) => {
+      const admin = await createDatabase(t)
+      const { pools, role, log } = await openAs(t, admin, limit)
+      const each = [pools.keys, pools.reads, pools.writes]
+      const codes = async () => {
+        const settled = await Promise.allSettled(each.map(({ sql }) => sql`select 1`.execute()))
+        return settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'served'))
+      }
+      for (let i = 0; i < 3; i++) {
+        const startedAt = performance.now()
+        const served = (await codes()).filter((code) => code === 'served')
+        t.equal(served.length, limit)
+        t.ok(performance.now() - startedAt < handlerTimeoutMs, 'before the request times out')
+      }
+      t.strictSame(refusals(log), ['database refuses connections'])
+      await admin.unsafe(`alter role ${role} connection limit 3`)
+      await until(async () => (await codes()).every((code) => code === 'served'))
+      await until(() => refusals(log).length === 2)
+      t.equal(refusals(log)[1], 'database accepts connections again')
+    },
+  )
 
 t.test('a role that may no longer log in', async (t) => {
   const admin = await createDatabase(t)

@@ -1,0 +1,260 @@
+// The connections of a pool: opens them on demand, replaces those that are lost, and tries whether a database
+// that completed nothing does so again.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { Servers } from '../servers.js'
+import { codedError, isConnectionRefused } from '../unavailable.js'
+import { Connection, type Lender, type MakeOne } from './connection.js'
+import { PoolState, type State } from './pool-state.js'
+
+export interface ConnectionsOptions {
+  readonly make: MakeOne
+  /** By default the one server that `make` connects to. */
+  readonly servers?: Servers
+  /** The most connections. They are opened on demand. */
+  readonly size: number
+  /** A connection with statements in flight is given up after so long without a byte. */
+  readonly readTimeoutMs: number
+  /** The statement that ends a stall. By default one that reads nothing. */
+  readonly trial?: string
+  /** Called when a stall begins and ends. */
+  readonly onstalled?: (isStalled: boolean) => void
+  /** Called when a given-up connection does not respond to a cancel request: others may be lost, too. */
+  readonly onunresponsive?: () => void
+  /** Called when PostgreSQL refuses a connection. Returns whether to retry, or queued statements may fail. */
+  readonly onrefused?: (error: unknown) => boolean
+  readonly onopened?: () => void
+}
+
+/** What uses the connections. */
+export interface ConnectionUser {
+  /** Called when a connection may be free. */
+  serve(): void
+  /** Rejects all that waits for a connection. */
+  fail(error: unknown): void
+  readonly lender: Lender
+}
+
+/** How many connections there are. */
+export interface Counts {
+  /** That take new work. */
+  readonly active: number
+  /** That close when their statements have ended. */
+  readonly retiring: number
+  /** That are given up, and close when their backends have ended. */
+  readonly givenUp: number
+  /** That are being opened. */
+  readonly opening: number
+}
+
+// Limits the rate of attempts at a server that is down, starting or read-only.
+const restMs = 100
+// After so long without a connection a parallel attempt may start.
+const patienceMs = 600
+
+export class Connections {
+  readonly #servers: Servers
+  readonly #state = new PoolState((current, before) => this.#entered(current, before))
+  readonly #all = new Set<Connection>()
+  #opening = 0
+  #resting = 0
+  #onTrial: Connection | undefined
+
+  constructor(
+    readonly options: ConnectionsOptions,
+    readonly user: ConnectionUser,
+  ) {
+    this.#servers = options.servers ?? new Servers()
+  }
+
+  get state(): State {
+    return this.#state.current
+  }
+
+  get isStalled(): boolean {
+    return this.#state.isStalled
+  }
+
+  get counts(): Counts {
+    const all = [...this.#all]
+    const active = all.filter((each) => !each.isRetiring).length
+    const givenUp = all.filter((each) => each.isGivenUp).length
+    return { active, retiring: all.length - active - givenUp, givenUp, opening: this.#opening }
+  }
+
+  /** The bytes received on each. */
+  get bytesRead(): ReadonlyMap<Connection, number> {
+    return new Map([...this.#all].map((each) => [each, each.bytesRead]))
+  }
+
+  /** The connection with the fewest statements, or undefined if all have `depth` of them. */
+  leastBusy(depth: number): Connection | undefined {
+    let best: Connection | undefined
+    for (const each of this.#all) {
+      if (each.isRetiring) continue
+      if (each.slotsInUse < (best?.slotsInUse ?? depth)) best = each
+    }
+    // This statement is pipelined behind others: open a connection for the next.
+    if (best !== undefined && best.slotsInUse > 0 && this.#inProgress === 0) this.#openIfPossible()
+    return best
+  }
+
+  /** Opens another connection if more statements wait than connections are being opened. */
+  openOnDemand(waiting: number): void {
+    if (this.isStalled || waiting > this.#inProgress) this.#openIfPossible()
+  }
+
+  /** Retires the least busy connection, but never the last. Returns whether it did. */
+  retireOne(): boolean {
+    const active = [...this.#all].filter((each) => !each.isRetiring)
+    const [leastBusy, ...others] = active.sort((a, b) => a.slotsInUse - b.slotsInUse)
+    if (leastBusy === undefined || others.length === 0) return false
+    this.#state.send('refused') // not replaced at once: it would take the place that was made
+    leastBusy.retire()
+    return true
+  }
+
+  /** Retires all connections. New ones are opened on demand. */
+  retireAll(): void {
+    for (const each of this.#all) each.retire()
+  }
+
+  /** Closes the connections after their statements, or the timeout. */
+  async end(timeoutSeconds: number): Promise<void> {
+    this.#state.send('ended')
+    this.#onTrial?.giveUp()
+    await Promise.all([...this.#all].map((each) => each.end(timeoutSeconds)))
+  }
+
+  #openIfPossible(): void {
+    if (this.isStalled ? this.#mayTry() : this.#mayOpen()) void this.#open()
+  }
+
+  get #inProgress(): number {
+    return this.#opening + this.#resting
+  }
+
+  // The first connection is opened alone: it shows whether the server is there.
+  #mayOpen(): boolean {
+    if (this.state === 'ended' || this.#all.size + this.#inProgress >= this.options.size) return false
+    return this.counts.active === 0 ? this.#inProgress === 0 : this.state !== 'refused'
+  }
+
+  // One at a time, and at most one more than `size`: the backends of those that were given up may still live.
+  #mayTry(): boolean {
+    return this.#inProgress === 0 && this.#onTrial === undefined && this.#all.size <= this.options.size
+  }
+
+  async #open(): Promise<void> {
+    const attempt = this.#startAttempt()
+    try {
+      await this.#add(await this.#connect(), attempt)
+    } catch (error) {
+      attempt.end()
+      if (!this.#isToBeRetried(error) && this.counts.active === 0) this.user.fail(error)
+      await this.#rest()
+    }
+    attempt.end()
+    this.user.serve()
+  }
+
+  async #connect(): Promise<Connection> {
+    const { make, readTimeoutMs, onunresponsive } = this.options
+    const onclosed = (closed: Connection) => this.#remove(closed)
+    const connection = await Connection.open(make, this.#servers, readTimeoutMs, onclosed)
+    connection.ongivenup = () => this.#state.send('gaveUp')
+    connection.onunresponsive = () => {
+      // A pooler limits the backends itself.
+      if (this.state === 'ended' || this.#servers.isPooled) connection.bury()
+      onunresponsive?.()
+    }
+    return connection
+  }
+
+  async #add(connection: Connection, attempt: Attempt): Promise<void> {
+    if (this.isStalled) {
+      attempt.end()
+      await this.#try(connection)
+    }
+    if (this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
+    else if (!connection.isClosed) this.#all.add(connection)
+    connection.lender = this.user.lender
+    this.options.onopened?.()
+  }
+
+  // Ends the stall if the connection responds to the trial.
+  async #try(connection: Connection): Promise<void> {
+    if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
+    this.#onTrial = connection
+    const { unsafe } = connection.sqlUntil(undefined)
+    await unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
+    this.#onTrial = undefined
+    if (connection.isGivenUp && !connection.isClosed) this.#all.add(connection)
+    if (connection.isGivenUp || connection.isClosed) throw stalled()
+    this.#state.send('completed')
+  }
+
+  #entered(current: State, before: State): void {
+    if (current === 'stalling') {
+      this.options.onstalled?.(true)
+      this.retireAll()
+      this.#openIfPossible()
+    } else if (current === 'stalled') this.user.fail(stalled())
+    else if (current === 'open' && before === 'refused') this.user.serve()
+    else if (current === 'open') this.#endStall()
+  }
+
+  // The backends of those that were given up no longer wait for what the trial would have waited for.
+  #endStall(): void {
+    for (const each of this.#all) if (each.isGivenUp) each.bury()
+    this.options.onstalled?.(false)
+  }
+
+  #isToBeRetried(error: unknown): boolean {
+    if (!isConnectionRefused(error)) return false
+    this.#state.send('refused')
+    return this.options.onrefused?.(error) === true
+  }
+
+  #remove(closed: Connection): void {
+    this.#all.delete(closed)
+    if (closed.isReadOnly) void this.#rest().then(() => this.user.serve())
+    if (this.isStalled) this.user.serve()
+  }
+
+  // Counts as an attempt for so long.
+  async #rest(): Promise<void> {
+    this.#resting++
+    await delay(restMs)
+    this.#resting--
+  }
+
+  // Counts an attempt as opening until it ends or has run for `patienceMs`. Its packets may be lost, so then
+  // another may start, at the next server; the first to connect serves.
+  #startAttempt(): Attempt {
+    this.#opening++
+    const [first] = this.#servers.inOrder()
+    let isCounted = true
+    const end = () => {
+      clearTimeout(timer)
+      if (isCounted) this.#opening--
+      isCounted = false
+    }
+    const timer = setTimeout(() => {
+      end()
+      this.#servers.skip(first)
+      this.user.serve()
+    }, patienceMs).unref()
+    return { end }
+  }
+}
+
+/** An attempt to open a connection. */
+interface Attempt {
+  end(): void
+}
+
+/** The error of a statement that was not sent because of a stall. */
+export function stalled(): Error {
+  return codedError('CONNECTION_STALLED', 'statement not sent: the database has not completed earlier ones')
+}
