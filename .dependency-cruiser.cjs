@@ -19,7 +19,7 @@ const place = (names) => `^src/(${names.join('|')})(/|[.]ts$)`
 // What the parts of the service declare of themselves, which tools and tests of contracts check, too. These
 // files import the engine alone.
 const declarations = [
-  '^src/auth/unauthorized[.]ts$',
+  '^src/auth/(plans|unauthorized)[.]ts$',
   '^src/http/(additions|faults|headers|health-paths)[.]ts$',
   '^src/rate-limit/headers[.]ts$',
 ]

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { Logger } from 'pino'
 import { Authentication, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
+import type { ServiceContract } from './auth/plans.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
@@ -24,15 +25,9 @@ import { RefusedConnections } from './http/refused-connections.js'
 import { selfReference } from './lib/relative-references.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
-import {
-  type Contract,
-  contractFiles,
-  documentation,
-  type ErrorHandler,
-  mount,
-  type Operation,
-} from './openapi/index.js'
+import { contractFiles, documentation, type ErrorHandler, mount, type Operation } from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
+import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
 import type { TracedParts } from './telemetry/tracing.js'
@@ -47,7 +42,7 @@ declare module 'fastify' {
 /** The dependencies of the application. */
 export interface AppParts {
   readonly config: Config
-  readonly contract: Contract
+  readonly contract: ServiceContract
   readonly pools: Pools
   readonly log: Logger
   readonly handlers: Handlers
@@ -90,7 +85,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
   await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
   contractFiles(app, contract, config.publicUrl)
-  documentation(app, contract)
+  const additions = additionsTo(contract)
+  documentation(app, contract, { additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
   const byName: Readonly<Record<string, Handlers[keyof Handlers] | undefined>> = handlers
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
@@ -101,7 +97,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // What wraps each handler, outermost first.
     around: [shed(loadShedder), idempotent(pools.writes, { keepHours, sharesTransactions })],
     context: (request, operation, sql) => contextOf(request, sql ?? sqlFor(operation, request.lifetime)),
-    additions: additionsTo(contract),
+    additions,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
 
@@ -128,7 +124,7 @@ async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Serv
   return addMetrics(app, parts)
 }
 
-function clientFinder(sql: Sql, contract: Contract): FindClient {
+function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
     return key && toClient(key, contract)

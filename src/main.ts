@@ -2,6 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
+import { readServiceContract } from './auth/plans.js'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
@@ -9,7 +10,7 @@ import { createLog, toggleDebugOnSignal } from './lib/log.js'
 import { explain, OperatorError } from './lib/operator-error.js'
 import { contractFile } from './lib/paths.js'
 import { Interrupted, listenForShutdown } from './lib/shutdown.js'
-import { readContract, warnOfSunsets } from './openapi/index.js'
+import { warnOfSunsets } from './openapi/index.js'
 import { checkDatabase } from './process/check-database.js'
 import { checkPorts } from './process/ports.js'
 import { serve } from './process/serve.js'
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel)
   for (const warning of [...config.misspelt, ...config.ignored]) process.stderr.write(`${warning}\n`)
   toggleDebugOnSignal(log, config.logLevel)
-  const contract = await readContract(contractFile)
+  const contract = await readServiceContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
   const sunsetWarnings = warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)

@@ -5,13 +5,13 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
+import { customPlan, readServiceContract } from '../../src/auth/plans.js'
 import { insertApiKey } from '../../src/database/api-keys.js'
 import type { RootSql } from '../../src/database/database.js'
 import { startEmbedded } from '../../src/database/embedded/embedded-server.js'
 import { migrate } from '../../src/database/migrate.js'
 import { unlessAborted } from '../../src/lib/abort.js'
 import { contractFile, migrationsFolder } from '../../src/lib/paths.js'
-import { customPlan, readContract } from '../../src/openapi/index.js'
 import { nameOf, parentOf } from '../faults/processes.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import type { Target } from './loads.js'
@@ -127,7 +127,7 @@ function externalServer(url: string): Server {
 /** Creates and returns an API key whose quotas are never used up. */
 export async function addKey(sql: RootSql): Promise<string> {
   const key = createApiKey()
-  const plan = customPlan(await readContract(contractFile)) ?? ''
+  const plan = customPlan(await readServiceContract(contractFile)) ?? ''
   const quotas = { plan, perMinute: quotaMax, perDay: quotaMax }
   await insertApiKey(sql, { name: 'bench', ...quotas, expiresAt: null, hash: hashApiKey(key) })
   return key

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { serviceExtensions } from '../../src/auth/plans.js'
 import { ContractError } from '../../src/openapi/index.js'
 import { type ReadText, readSource } from '../../src/openapi/tools.js'
 import type { Source } from './annotations.js'
@@ -54,9 +55,11 @@ async function readContract(
   when = '',
   readText?: ReadText,
 ): Promise<{ document: Node; locate: Source['locate'] }> {
-  const { document, locate } = await readSource(file, readText).catch((error) => {
-    throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
-  })
+  const { document, locate } = await readSource(file, readText, Object.keys(serviceExtensions)).catch(
+    (error) => {
+      throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
+    },
+  )
   if (isNode(document)) return { document, locate }
   throw new DiffError(`the contract${when} is not a mapping`)
 }

@@ -6,15 +6,10 @@ import type { FastifyBaseLogger, InjectOptions, LightMyRequestResponse } from 'f
 import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
+import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import { generateOperations } from '../../src/openapi/generate/index.js'
-import {
-  type Contract,
-  ContractError,
-  notImplemented,
-  type Operation,
-  readContract,
-} from '../../src/openapi/index.js'
+import { ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import { unsupportedSecurity } from '../../src/openapi/tools.js'
 import { checkContract } from '../generate/contract.js'
 import { readyServer } from '../generate/server.js'
@@ -172,7 +167,7 @@ export async function runCase(feature: Feature): Promise<Result> {
     return text ?? Promise.reject(new Error(file))
   }
   try {
-    const contract = await readContract('openapi.yaml', readText)
+    const contract = await readServiceContract('openapi.yaml', readText)
     return {
       outcomes: await runCalls(feature, contract),
       warnings: contract.warnings.map(({ text }) => text),
@@ -183,7 +178,7 @@ export async function runCase(feature: Feature): Promise<Result> {
   }
 }
 
-async function runCalls(feature: Feature, contract: Contract): Promise<Outcome[]> {
+async function runCalls(feature: Feature, contract: ServiceContract): Promise<Outcome[]> {
   let response: Node | undefined
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unsupportedSecurity(operation, contract) !== undefined

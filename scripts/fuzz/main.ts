@@ -6,11 +6,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { readServiceContract } from '../../src/auth/plans.js'
 import { runCommand, wholeNumber } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
-import { readContract } from '../../src/openapi/index.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 
@@ -41,7 +41,7 @@ const folder = path.join(projectRoot, 'scripts/fuzz')
 async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
   const generation = readGeneration(args)
   const schemathesis = findSchemathesis()
-  const contract = await readContract(contractFile)
+  const contract = await readServiceContract(contractFile)
   return inTemporaryDirectory(async (directory) => {
     const environment = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'error' }
     const service = await startService(environment)

@@ -3,15 +3,16 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths } from '../../src/http/health-paths.js'
-import { type Contract, ContractError, readContract } from '../../src/openapi/index.js'
+import { ContractError } from '../../src/openapi/index.js'
 import { type Problem, readSource, replacedPaths, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
 import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'
 
 export interface Checked {
-  readonly contract: Contract
+  readonly contract: ServiceContract
   /** Problems that do not keep the server from starting, a line each. */
   readonly warnings: readonly string[]
 }
@@ -20,7 +21,7 @@ export interface Checked {
  * Builds the server of a contract, and returns the problems that its stubs would cause once they are
  * implemented.
  */
-export type CheckServer = (contract: Contract) => Promise<readonly Problem[]>
+export type CheckServer = (contract: ServiceContract) => Promise<readonly Problem[]>
 
 /**
  * Reads and checks a contract and the files it refers to.
@@ -76,7 +77,7 @@ function lintDeep(file: string, error: unknown): Promise<LintResult> {
 }
 
 interface Read {
-  readonly contract: Contract
+  readonly contract: ServiceContract
   /** The warnings of the contract, a line each. */
   readonly noted: readonly string[]
   /** The problems that stubs would cause once they are implemented, a line each. */
@@ -84,7 +85,7 @@ interface Read {
 }
 
 async function readChecked(file: string, check: CheckServer): Promise<Read> {
-  const contract = await readContract(file)
+  const contract = await readServiceContract(file)
   const linesOf = async (problems: readonly Problem[]) => {
     if (problems.length === 0) return []
     const { locate } = await readSource(file)

@@ -2,10 +2,11 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { ServiceContract } from '../../src/auth/plans.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
-import { type Contract, ContractError } from '../../src/openapi/index.js'
+import { ContractError } from '../../src/openapi/index.js'
 import { byStatus, serverErrors, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
@@ -70,7 +71,7 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
   }
 }
 
-async function generatedDifferences(root: string, contract: Contract): Promise<Difference[]> {
+async function generatedDifferences(root: string, contract: ServiceContract): Promise<Difference[]> {
   const types = generateTypes(contract)
   const contents = new Map([
     ['types.ts', header + types],
@@ -89,7 +90,7 @@ async function generatedDifferences(root: string, contract: Contract): Promise<D
   ]
 }
 
-function handlerDifferences({ operations }: Contract, present: readonly string[]): Difference[] {
+function handlerDifferences({ operations }: ServiceContract, present: readonly string[]): Difference[] {
   const declared = [...operations.values()]
   const fileOf = (name: string) => `${handlersFolder}/${name}.ts`
   const missing = declared.filter(({ name }) => !present.includes(name))
@@ -113,7 +114,10 @@ async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> 
 }
 
 // What an edit removes from a response must not compile where a handler still returns it.
-function undeclaredResponses({ operations }: Contract, handlers: ReadonlyMap<string, string>): string[] {
+function undeclaredResponses(
+  { operations }: ServiceContract,
+  handlers: ReadonlyMap<string, string>,
+): string[] {
   return [...operations.values()].flatMap(({ name }) => {
     const text = handlers.get(name)
     if (text === undefined || isStubText(text) || declaresResponses(text, name)) return []
@@ -122,12 +126,12 @@ function undeclaredResponses({ operations }: Contract, handlers: ReadonlyMap<str
   })
 }
 
-function ownErrors(contract: Contract): ReadonlyMap<string, number> {
+function ownErrors(contract: ServiceContract): ReadonlyMap<string, number> {
   return serverErrors(contract, additionsTo(contract))
 }
 
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.
-function undeclaredRefusals(contract: Contract, handlers: ReadonlyMap<string, string>): string[] {
+function undeclaredRefusals(contract: ServiceContract, handlers: ReadonlyMap<string, string>): string[] {
   const { operations, errorStatuses, describesErrors } = contract
   if (!describesErrors) return []
   const own = ownErrors(contract)

@@ -1,6 +1,7 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { ServiceContract } from '../../src/auth/plans.js'
 import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import { type Problem, problemOf, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { buildServer } from '../lib/server.js'
@@ -12,7 +13,7 @@ import { buildServer } from '../lib/server.js'
  * @throws {ContractError} if startup would fail
  */
 export async function checkServer(
-  contract: Contract,
+  contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
 ): Promise<readonly Problem[]> {
   const build = async (isTried: (operation: Operation) => boolean) => {
@@ -36,7 +37,7 @@ export async function checkServer(
  * @throws {ContractError} if startup would fail
  */
 export async function readyServer(
-  contract: Contract,
+  contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
 ): Promise<FastifyInstance> {

@@ -5,10 +5,10 @@ import { randomUUID } from 'node:crypto'
 import { cp } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { fixedPlans, readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { runCommand, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { type Contract, fixedPlans, readContract } from '../../src/openapi/index.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, startService } from '../lib/service.js'
 import { startFutureService } from './future-service.js'
@@ -44,7 +44,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values
   const chosen = generators.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) throw new UsageError(`--only: no generator's name contains ${only}`)
-  const contract = await readContract(contractFile)
+  const contract = await readServiceContract(contractFile)
   let failures = 0
   await inTemporaryDirectory(async (directory) => {
     const own = { DATA_DIR: path.join(directory, 'data') }
@@ -80,7 +80,7 @@ async function main(args: readonly string[], interruption: AbortSignal): Promise
 }
 
 // An API key with a large quota, one with a small quota, and an idempotency key.
-async function makeKeys(contract: Contract, own: Environment): Promise<Environment> {
+async function makeKeys(contract: ServiceContract, own: Environment): Promise<Environment> {
   const create = (name: string, terms: readonly string[]) =>
     runKeys(['create', '--name', name, ...terms], own)
   const [fixed] = fixedPlans(contract)

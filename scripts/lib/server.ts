@@ -1,11 +1,11 @@
 // A server of any contract, without the parts of the service: for tools that examine a contract.
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { ServiceContract } from '../../src/auth/plans.js'
 import { missingKey } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/health-paths.js'
 import {
-  type Contract,
   contractFiles,
   documentation,
   errorHandler,
@@ -20,7 +20,7 @@ import {
  * @throws {ContractError} when startup of the service would fail
  */
 export async function buildServer(
-  contract: Contract,
+  contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
 ): Promise<FastifyInstance> {

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { customPlan, fixedPlans, type ServiceContract } from '../../src/auth/plans.js'
 import { projectRoot } from '../../src/lib/paths.js'
-import { type Contract, customPlan, fixedPlans } from '../../src/openapi/index.js'
 import { untilReady } from './child.js'
 
 export type Environment = Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ export async function runKeys(args: readonly string[], environment: Environment)
 }
 
 /** Arguments of `keys create` for ample quotas: of a custom plan, or of that with the highest daily quota. */
-export function openTerms(contract: Contract): string[] {
+export function openTerms(contract: ServiceContract): string[] {
   const custom = customPlan(contract)
   if (custom !== undefined) return ['--plan', custom, '--per-minute', '2000000000', '--per-day', '2000000000']
   const [widest] = [...fixedPlans(contract)].sort((one, other) => other.perDay - one.perDay)

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto'
 import { register } from 'node:module'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { readServiceContract } from '../../src/auth/plans.js'
 import { print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { readContract } from '../../src/openapi/index.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import { built, openTerms, runKeys } from '../lib/service.js'
 
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const { directory, remove } = await makeTemporaryDirectory()
   const environment = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'silent' }
   const base = await startInThisProcess(environment)
-  const terms = openTerms(await readContract(contractFile))
+  const terms = openTerms(await readServiceContract(contractFile))
   const key = await runKeys(['create', '--name', 'trace', ...terms], environment)
   for (const [kind, send] of Object.entries(requestsTo(base, key))) {
     const trace = await record(send)

@@ -4,7 +4,7 @@ import { type ClientKey, countPlans } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { unavailable } from '../middleware/unavailable.js'
-import type { Contract, Quotas } from '../openapi/index.js'
+import type { Quotas, ServiceContract } from './plans.js'
 
 /** A client with a valid key. */
 export interface Client {
@@ -25,7 +25,7 @@ export function toClient(key: ClientKey, limits: Limits): Client {
   return { keyId: String(key.id), plan: key.plan, quotas, expiresAt: key.expiresAt ?? undefined }
 }
 
-type Limits = Pick<Contract, 'hasRateLimits' | 'rateLimits'>
+type Limits = Pick<ServiceContract, 'hasRateLimits' | 'rateLimits'>
 
 function quotasOf(
   { plan, perMinute, perDay }: Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'>,

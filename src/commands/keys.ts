@@ -3,10 +3,16 @@
 // Standard output is the result alone: `create` prints only the key.
 
 import { pino } from 'pino'
+import {
+  customPlan,
+  fixedPlans,
+  type Quotas,
+  readServiceContract,
+  type ServiceContract,
+} from '../auth/plans.js'
 import { connect } from '../database/connect.js'
 import { unlessAborted } from '../lib/abort.js'
 import { contractFile } from '../lib/paths.js'
-import { type Contract, customPlan, fixedPlans, type Quotas, readContract } from '../openapi/index.js'
 import { readEnvironment, runCommand } from './command.js'
 import { readSubcommand } from './keys/subcommands.js'
 import { print } from './terminal.js'
@@ -41,13 +47,13 @@ Reads DATABASE_URL (by default the embedded database in DATA_DIR), and REDIS_URL
 Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `
 
-const contract = readContract(contractFile)
+const contract = readServiceContract(contractFile)
 const help = await contract.then(
   (read) => usage(plansOf(read), examplesOf(read)),
   () => usage('a plan of the contract', ''),
 )
 
-function plansOf({ rateLimits: { plans } }: Contract): string {
+function plansOf({ rateLimits: { plans } }: ServiceContract): string {
   const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${describe(quotas)}`)
   return `a plan of the contract${all.join('')}`
 }
@@ -58,7 +64,7 @@ function describe(quotas: Quotas | 'custom'): string {
   return Number.isFinite(perMinute) ? `${perMinute} requests per minute, ${perDay} per day` : 'unlimited'
 }
 
-function examplesOf(read: Contract): string {
+function examplesOf(read: ServiceContract): string {
   const create = 'npm run --silent keys -- create --name'
   const [fixed] = fixedPlans(read)
   const custom = customPlan(read)

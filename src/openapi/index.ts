@@ -1,12 +1,14 @@
 // The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance out.
 // README.md is its page; tools.ts is the door for programs that examine contracts.
 
-export type { Contract, Operation, Quotas, RateLimits } from './contract/contract.js'
+export type { Contract, Operation } from './contract/contract.js'
 export { ContractError } from './contract/contract-error.js'
-export { customPlan, fixedPlans } from './contract/plans.js'
+export type { ExtensionReader } from './contract/extensions.js'
+export type { ReadText } from './contract/files.js'
 export { readContract } from './contract/read.js'
 export { contractFiles } from './documents/contract-files.js'
 export { documentation } from './documents/page.js'
+export type { PageSection } from './documents/page-document.js'
 export { errorBody, RequestError } from './errors.js'
 export { mount } from './mount.js'
 export { notFoundHandler } from './not-found.js'

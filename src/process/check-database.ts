@@ -1,11 +1,11 @@
 // What a database must fulfil before this process serves from it.
 
 import { checkPlans } from '../auth/client.js'
+import type { ServiceContract } from '../auth/plans.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
 import { beginPatiently, type Patience } from '../database/locks.js'
 import { checkPooled } from '../database/roles.js'
-import type { Contract } from '../openapi/index.js'
 
 /**
  * Waits as long as startup may for locks that other sessions hold.
@@ -13,7 +13,7 @@ import type { Contract } from '../openapi/index.js'
  */
 export async function checkDatabase(
   database: Database,
-  contract: Contract,
+  contract: ServiceContract,
   { handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
   parts: Pick<Patience, 'log' | 'interruption'>,
 ): Promise<void> {

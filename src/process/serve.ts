@@ -7,17 +7,17 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { handlers } from '../../generated/handlers.js'
 import { buildApp } from '../app.js'
+import type { ServiceContract } from '../auth/plans.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
 import { unlessAborted } from '../lib/abort.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Shutdown } from '../lib/shutdown.js'
-import type { Contract } from '../openapi/index.js'
 import { explainListenError } from './ports.js'
 
 export interface ServeParts {
   readonly config: Config
-  readonly contract: Contract
+  readonly contract: ServiceContract
   readonly database: Database
   readonly log: Logger
   readonly shutdown: Shutdown

@@ -1,13 +1,13 @@
 // The message on the terminal at startup: where the service is, and how to call it.
 
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
+import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
-import { type Contract, customPlan, fixedPlans } from '../openapi/index.js'
 
 /** Returns the message. At an embedded database's first startup it creates a demo key, and shows it once. */
 export async function welcome(
-  contract: Contract,
+  contract: ServiceContract,
   { sql, embedded }: Database,
   origin: string,
 ): Promise<string> {
@@ -30,7 +30,7 @@ export async function welcome(
   return `${lines.join('\n')}\n`
 }
 
-async function demoKey(contract: Contract, sql: Database['sql']): Promise<string | undefined> {
+async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise<string | undefined> {
   const plan = fixedPlans(contract)[0]?.name
   if (plan === undefined) return undefined
   const key = createApiKey()
@@ -47,7 +47,7 @@ async function demoKey(contract: Contract, sql: Database['sql']): Promise<string
 }
 
 // An operation that curl can call without parameters.
-function firstPath({ operations }: Contract): string {
+function firstPath({ operations }: ServiceContract): string {
   const simple = [...operations.values()].find(({ method, path }) => method === 'GET' && !path.includes('{'))
   return simple?.path ?? '/'
 }

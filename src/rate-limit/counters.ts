@@ -4,9 +4,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Client } from '../auth/client.js'
+import type { ServiceContract } from '../auth/plans.js'
 import { elapsedMs } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import type { Contract } from '../openapi/index.js'
 import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
@@ -37,7 +37,7 @@ export interface Counters extends ClientCounter, LastCounts {
  */
 export async function createCounters(
   app: FastifyInstance,
-  { title, rateLimits }: Pick<Contract, 'title' | 'rateLimits'>,
+  { title, rateLimits }: Pick<ServiceContract, 'title' | 'rateLimits'>,
   config: RedisConfig,
   log: Logger,
 ): Promise<Counters> {

@@ -1,6 +1,7 @@
 // The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
 
-import { type Addition, type Contract, type RateLimits, RequestError } from '../openapi/index.js'
+import type { RateLimits, ServiceContract } from '../auth/plans.js'
+import { type Addition, RequestError } from '../openapi/index.js'
 
 /** The headers of a window that resets at a Unix time in seconds. */
 export function rateLimitHeaders(limit: number, remaining: number, resetsAt: number) {
@@ -31,7 +32,7 @@ export function tooMany({ code, reason, waitMs }: Wait): RequestError {
 const dayMs = 86_400_000
 
 /** What rate limits add, with their lowest and highest numbers; nothing without `x-rate-limits`. */
-export function rateLimitAdditions({ hasRateLimits, rateLimits }: Contract): readonly Addition[] {
+export function rateLimitAdditions({ hasRateLimits, rateLimits }: ServiceContract): readonly Addition[] {
   if (!hasRateLimits) return []
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]

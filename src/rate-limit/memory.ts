@@ -1,9 +1,9 @@
 // In-memory counters: the counts of one process.
 
 import type { Client } from '../auth/client.js'
+import type { Quotas, RateLimits } from '../auth/plans.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { Quotas, RateLimits } from '../openapi/index.js'
 import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,

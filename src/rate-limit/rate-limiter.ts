@@ -2,9 +2,9 @@
 // quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import type { RateLimits } from '../openapi/index.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany } from './headers.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'

@@ -4,8 +4,8 @@
 
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
+import type { RateLimits } from '../auth/plans.js'
 import { oncePerIteration } from '../lib/shared-calls.js'
-import type { RateLimits } from '../openapi/index.js'
 import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,

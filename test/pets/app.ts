@@ -1,9 +1,9 @@
 import t from 'tap'
 import { parse, parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
+import { readServiceContract } from '../../src/auth/plans.js'
 import { ApiError } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { readContract } from '../../src/openapi/index.js'
 import { problemsOf } from '../fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from '../fixtures/service.js'
 import { prefix } from './fixtures/facts.js'
@@ -32,7 +32,7 @@ t.test('the service apart from its operations', async (t) => {
     const document = parse(text, { intAsBigInt: true })
     t.match(document.openapi, /^3\.0\./)
     t.strictSame(await problemsOf(document), [])
-    const read = await readContract(contractFile, async () => text)
+    const read = await readServiceContract(contractFile, async () => text)
     t.strictSame(read.operations, contract.operations)
   })
 
@@ -216,7 +216,7 @@ t.test('errors have the media type that the contract declares', async (t) => {
     document.setIn([...place, 'application/problem+json'], json)
   }
   const service = await startService(t, {
-    contract: await readContract('pets.yaml', async () => String(document)),
+    contract: await readServiceContract('pets.yaml', async () => String(document)),
   })
   const typeOf = ({ headers }: { headers: Headers }) => headers.get('content-type')
   const problem = 'application/problem+json; charset=utf-8'

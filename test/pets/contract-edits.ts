@@ -9,8 +9,8 @@ import { parse } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../../scripts/generate/differences.js'
 import { buildServer } from '../../scripts/lib/server.js'
+import { readServiceContract } from '../../src/auth/plans.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { readContract } from '../../src/openapi/index.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { startEngine } from '../fixtures/engine.js'
 import { type ServiceProcess, startProcess } from '../fixtures/process.js'
@@ -407,7 +407,7 @@ for (const [title, rows] of [
 t.test('a removed operation is 405, and its path remains', async (t) => {
   const copy = copyProject(t)
   editContract(copy, (document) => document.deleteIn(createPet))
-  const { call } = await startEngine(t, await readContract(path.join(copy, file)), {}, buildServer)
+  const { call } = await startEngine(t, await readServiceContract(path.join(copy, file)), {}, buildServer)
   const { status, headers } = await call('POST', '/pets', { body: rex })
   t.match([status, headers.get('allow')], [405, 'GET, HEAD'])
 })
@@ -485,7 +485,7 @@ t.test('a broken contract stops generate and startup, each with one line', async
     else edit(copy, ...change)
     const place = /(^|\/)openapi\.yaml(:\d+:\d+)?[: ]/
     await t.rejects(findDifferences(copy), { name: 'ContractError', message: place }, title)
-    const start = readContract(path.join(copy, file)).then((contract) =>
+    const start = readServiceContract(path.join(copy, file)).then((contract) =>
       startEngine(t, contract, written, buildServer),
     )
     await t.rejects(start, { name: 'ContractError', message: problem }, title)

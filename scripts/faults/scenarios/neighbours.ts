@@ -1,8 +1,8 @@
 // Neighbours of the clients: callers without a valid key from the same address.
 
 import { createApiKey } from '../../../src/auth/api-key.js'
+import { readServiceContract } from '../../../src/auth/plans.js'
 import { contractFile } from '../../../src/lib/paths.js'
-import { readContract } from '../../../src/openapi/index.js'
 import { addKey } from '../../bench/database.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { timed, within, withService } from './parts.js'
@@ -16,7 +16,7 @@ const floodingCallers = 32
 export function floodWithoutKey(environment: Environment, forMs: number): Promise<Report> {
   const title = `a flood without a valid key from the address of the clients for ${forMs} ms`
   return withService(environment, title, {}, async ({ origin, ledger }) => {
-    const { anonymous } = (await readContract(contractFile)).rateLimits
+    const { anonymous } = (await readServiceContract(contractFile)).rateLimits
     let isOver = false
     const refused = new Map<number, number>()
     const flood = Array.from({ length: floodingCallers }, async (_, i) => {

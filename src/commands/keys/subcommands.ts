@@ -5,6 +5,7 @@ import { stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
+import type { ServiceContract } from '../../auth/plans.js'
 import {
   type ApiKey,
   insertApiKey,
@@ -14,7 +15,6 @@ import {
 } from '../../database/api-keys.js'
 import type { RootSql } from '../../database/database.js'
 import { OperatorError } from '../../lib/operator-error.js'
-import type { Contract } from '../../openapi/index.js'
 import { RedisCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'
@@ -30,7 +30,7 @@ export type Print = (text: string) => Promise<void>
  * Parses the arguments.
  * @throws {UsageError} when they are not a subcommand's
  */
-export function readSubcommand(args: readonly string[], contract: Contract): Subcommand {
+export function readSubcommand(args: readonly string[], contract: ServiceContract): Subcommand {
   const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
   const { json = false, ...terms } = values
   const [command, ...rest] = positionals
@@ -56,7 +56,7 @@ type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: strin
 
 type KeyTerms = Omit<NewApiKey, 'hash'>
 
-function newKey(values: Values, { rateLimits: { plans } }: Contract): KeyTerms {
+function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): KeyTerms {
   const { name = '', plan = '' } = values
   const quotas = plans.get(plan)
   if (!/^\P{Cc}{1,255}$/u.test(name))
@@ -128,7 +128,7 @@ function revoke(id: bigint, json: boolean): Subcommand {
   }
 }
 
-function show(id: bigint, contract: Contract, json: boolean): Subcommand {
+function show(id: bigint, contract: ServiceContract, json: boolean): Subcommand {
   return async (sql, print, redis) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
@@ -154,7 +154,7 @@ function toJson(value: unknown): string {
 // Reads the requests counted in the current minute and day.
 async function readUsage(
   client: Client,
-  { title, rateLimits }: Contract,
+  { title, rateLimits }: ServiceContract,
   redisUrl: string,
   config: RedisConfig,
 ): Promise<{ minute: number; day: number }> {

@@ -142,24 +142,6 @@ export interface Operation {
   readonly definition: Readonly<Record<string, unknown>>
 }
 
-/** Request quotas per minute and per day. */
-export interface Quotas {
-  readonly perMinute: number
-  readonly perDay: number
-}
-
-/** Rate limits (`x-rate-limits`). */
-export interface RateLimits {
-  /** Quotas by plan; `custom` if each key has its own. */
-  readonly plans: ReadonlyMap<string, Quotas | 'custom'>
-  /** Clients without a valid key, per IP address. */
-  readonly anonymous: { readonly perMinute: number }
-  /**
-   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`.
-   */
-  readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
-}
-
 /** Everything the server reads from the contract. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
@@ -187,9 +169,8 @@ export interface Contract {
    * it.
    */
   readonly describesErrors: boolean
-  /** Whether the document has `x-rate-limits`. */
-  readonly hasRateLimits: boolean
-  readonly rateLimits: RateLimits
+  /** Extensions of the document that the engine does not know: what the readers handed in made of each. */
+  readonly extensions: Readonly<Record<string, unknown>>
   /** How long the responses of idempotent operations are stored. */
   readonly idempotency: { readonly keepHours: number }
   /** Whether any schema uses `readOnly` or `writeOnly`. */

@@ -2,7 +2,6 @@
 // served.
 
 import { maxHeaderSize } from 'node:http'
-import type { RateLimits } from './contract.js'
 
 /** HTTP status by code of the errors that the engine itself sends. The `ErrorCode` of a contract replaces them. */
 export const ownErrorStatuses = {
@@ -27,10 +26,3 @@ export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, he
 
 /** Idempotency without `x-idempotency`. */
 export const defaultIdempotency = { keepHours: 24 }
-
-/** Rate limits without `x-rate-limits`: none. */
-export const unlimited: RateLimits = {
-  plans: new Map([['unlimited', { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }]]),
-  anonymous: { perMinute: Number.POSITIVE_INFINITY },
-  ban: { rejections: Number.POSITIVE_INFINITY, withinSeconds: 1, banSeconds: 1 },
-}

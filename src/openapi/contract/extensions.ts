@@ -1,16 +1,21 @@
-// The document's own extensions: `x-limits`, `x-rate-limits`, `x-idempotency` and `x-enumStatuses`, each with
-// a default.
+// The document's own extensions: `x-limits`, `x-idempotency` and `x-enumStatuses`, each with a default; and
+// those that others read.
 
-import type { Contract, Quotas, RateLimits } from './contract.js'
+import type { Contract } from './contract.js'
 import type { Problem } from './contract-error.js'
-import { defaultIdempotency, defaultLimits, ownErrorStatuses, unlimited } from './defaults.js'
-import type { Node, Reader } from './reader.js'
+import { defaultIdempotency, defaultLimits, ownErrorStatuses } from './defaults.js'
+import type { Reader } from './reader.js'
+
+/** The document's extensions that the engine reads. */
+export const ownExtensions = ['x-limits', 'x-idempotency'] as const
 
 /**
- * The extensions whose value is an object, in which a `$ref` is followed. All other extensions are left
- * alone.
+ * The extensions in which a `$ref` is followed. All others are left alone.
+ * @param others those of the document that have a reader of their own
  */
-export const knownExtensions = ['x-limits', 'x-idempotency', 'x-rate-limits', 'x-enumStatuses']
+export function knownExtensions(others: readonly string[]): readonly string[] {
+  return [...ownExtensions, 'x-enumStatuses', ...others]
+}
 
 // Below these, the server refuses every request: a path, a `Host` and a key are longer.
 const limitsMin = [
@@ -43,28 +48,27 @@ export function readIdempotency(reader: Reader): Contract['idempotency'] {
   return idempotency
 }
 
-/** `x-rate-limits`. */
-export function readRateLimits(reader: Reader): Pick<Contract, 'hasRateLimits' | 'rateLimits'> {
-  const given = reader.document['x-rate-limits']
-  if (given === undefined) return { hasRateLimits: false, rateLimits: unlimited }
-  const limits = reader.node(given)
-  reader.allowOnly('x-rate-limits', limits, ['plans', 'anonymous', 'ban'])
-  const anonymous = reader.positiveIntegers('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
-  const names = ['rejections', 'withinSeconds', 'banSeconds'] as const
-  const ban = reader.positiveIntegers('x-rate-limits: ban', limits.ban, names)
-  return {
-    hasRateLimits: true,
-    rateLimits: { plans: plansOf(reader, reader.node(limits.plans)), anonymous, ban },
-  }
+/**
+ * Reads an extension of the document that the engine does not know. It adds what is wrong to the reader, which
+ * knows the place.
+ */
+export type ExtensionReader<Value = unknown> = (value: unknown, reader: Reader) => Value
+
+/** By the names of the extensions. */
+export type ExtensionReaders = Readonly<Record<string, ExtensionReader>>
+
+/** What readers make of the extensions that a document has. */
+export type ReadBy<Readers extends ExtensionReaders> = {
+  readonly [Name in keyof Readers]?: ReturnType<Readers[Name]>
 }
 
-function plansOf(reader: Reader, plans: Node): RateLimits['plans'] {
-  for (const [name, plan] of Object.entries(plans)) {
-    if (plan !== 'custom')
-      reader.positiveIntegers(`x-rate-limits: plan ${name}`, plan, ['perMinute', 'perDay'])
-  }
-  if (Object.keys(plans).length === 0) reader.problem('x-rate-limits: plans must name at least one plan')
-  return new Map(Object.entries(plans)) as Map<string, Quotas | 'custom'>
+/** The extensions that others read. */
+export function readExtensions(reader: Reader, readers: ExtensionReaders): Readonly<Record<string, unknown>> {
+  const given = Object.entries(readers).filter(([name]) => reader.document[name] !== undefined)
+  const values = given.map(([name, read]) => {
+    return [name, reader.within([name], () => read(reader.document[name], reader))]
+  })
+  return Object.fromEntries(values)
 }
 
 /** The place of the schema of error codes. */

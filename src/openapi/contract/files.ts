@@ -57,11 +57,13 @@ export type ReadText = (file: string) => Promise<string>
 
 /**
  * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
+ * @param extensions those of the document, other than the engine's, in which a `$ref` is followed
  * @throws {ContractError} with each file that cannot be read or parsed, and each `$ref` that does not resolve
  */
 export async function readSource(
   file: string,
   readText: ReadText = (name) => readFile(name, 'utf8'),
+  extensions: readonly string[] = [],
 ): Promise<Source> {
   const texts = new Map<string, string>()
   const textOf = async (name: string) => {
@@ -70,13 +72,14 @@ export async function readSource(
     return text
   }
   const place = createPlace(texts)
+  const known = knownExtensions(extensions)
   const root = await textOf(path.resolve(file))
     .then(parseText)
     .catch(() => undefined) // $RefParser reports why
-  const isWhole = root !== undefined && isSelfContained(root)
+  const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
     ? root
-    : await bundled(path.resolve(file), textOf, isOpenApi30(root)).catch((error) => {
+    : await bundled(path.resolve(file), textOf, isOpenApi30(root), known).catch((error) => {
         throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
       })
   const [written = ''] = texts.values()
@@ -93,7 +96,12 @@ function textOfBundle(document: object): string {
 }
 
 // The document of a file and those that it refers to.
-async function bundled(file: string, textOf: ReadText, isOld: boolean): Promise<object> {
+async function bundled(
+  file: string,
+  textOf: ReadText,
+  isOld: boolean,
+  extensions: readonly string[],
+): Promise<object> {
   const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
@@ -103,7 +111,8 @@ async function bundled(file: string, textOf: ReadText, isOld: boolean): Promise<
     const value = parseText(String(data))
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
-    const parsed = { setAside, isOld, resolves: (ref: string) => resolvePointer(value, ref) !== undefined }
+    const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
+    const parsed = { setAside, isOld, extensions, resolves }
     return withoutForeign(value, parsed, { ...outermost, isMap })
   }
   const bundle = await new $RefParser().bundle(file, {
@@ -117,7 +126,7 @@ async function bundled(file: string, textOf: ReadText, isOld: boolean): Promise<
 
 // Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
 // report what is wrong.
-function isSelfContained(document: object): boolean {
+function isSelfContained(document: object, extensions: readonly string[]): boolean {
   const known = new Set<string>()
   const resolves = (ref: string) => {
     if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
@@ -129,7 +138,8 @@ function isSelfContained(document: object): boolean {
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
       return (
-        isUnknownExtension(key, context) || isInside(each, contextWithin(context, key, Array.isArray(value)))
+        isUnknownExtension(key, context, extensions) ||
+        isInside(each, contextWithin(context, key, Array.isArray(value), extensions))
       )
     })
   }
@@ -137,14 +147,19 @@ function isSelfContained(document: object): boolean {
 }
 
 // Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
-function contextWithin(context: Context, key: string, isItem = false): Context {
+function contextWithin(
+  context: Context,
+  key: string,
+  isItem: boolean,
+  extensions: readonly string[],
+): Context {
   const inner = contextIn(context, key, isItem)
-  return !context.isMap && knownExtensions.includes(key) ? { ...inner, isData: context.isData } : inner
+  return !context.isMap && extensions.includes(key) ? { ...inner, isData: context.isData } : inner
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, { isMap }: Context): boolean {
-  return !isMap && key.startsWith('x-') && !knownExtensions.includes(key)
+function isUnknownExtension(key: string, { isMap }: Context, extensions: readonly string[]): boolean {
+  return !isMap && key.startsWith('x-') && !extensions.includes(key)
 }
 
 // An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
@@ -265,6 +280,8 @@ interface ParsedFile {
   setAside(value: unknown): string
   /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
   readonly isOld: boolean
+  /** Those in which a `$ref` is followed. */
+  readonly extensions: readonly string[]
   resolves(ref: string): boolean
 }
 
@@ -275,8 +292,8 @@ function withoutForeign(value: unknown, file: ParsedFile, context: Context): unk
   if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
   const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
   return mapMembers(part, context, (each, _, key) => {
-    if (isUnknownExtension(key, context)) return file.setAside(each)
-    return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part)))
+    if (isUnknownExtension(key, context, file.extensions)) return file.setAside(each)
+    return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part), file.extensions))
   })
 }
 

@@ -7,7 +7,7 @@ import type { Contract, Operation, Schema } from './contract.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
-import { knownExtensions } from './extensions.js'
+import { ownExtensions } from './extensions.js'
 import { essence, isMediaType } from './media-types.js'
 import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
@@ -204,7 +204,7 @@ function schemesOf(reader: Reader): Contract['securitySchemes'] {
 
 // Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
-  const ofDocument = knownExtensions.filter((name) => name !== 'x-enumStatuses')
+  const ofDocument = [...ownExtensions, ...reader.extensions]
   const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor']
   const ofOperation = ['x-idempotent', ...ofDeprecated]
   for (const name of ofDocument)

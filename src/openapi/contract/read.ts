@@ -6,12 +6,14 @@ import type { Contract } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import {
+  type ExtensionReaders,
   errorCodePlace,
   knownExtensions,
+  type ReadBy,
   readErrorStatuses,
+  readExtensions,
   readIdempotency,
   readLimits,
-  readRateLimits,
 } from './extensions.js'
 import { type ReadText, readSource, type Source } from './files.js'
 import { addOmitted } from './omitted.js'
@@ -24,12 +26,17 @@ import { toOpenApi31 } from './upgrade.js'
 /**
  * Reads and checks the contract.
  * @param readText replaces reading files from disk
+ * @param readers of extensions that the engine does not know
  * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */
-export async function readContract(file: string, readText?: ReadText): Promise<Contract> {
-  const source = await readSource(file, readText)
-  const { problems, contract } = toContract(source)
-  if (problems.length === 0) return contract
+export async function readContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
+  file: string,
+  readText?: ReadText,
+  readers?: Readers,
+): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
+  const source = await readSource(file, readText, Object.keys(readers ?? {}))
+  const { problems, contract } = toContract(source, readers)
+  if (problems.length === 0) return contract as Contract & { readonly extensions: ReadBy<Readers> }
   throw new ContractError(problems.map(({ text, at }) => `${source.locate(at)}: ${text}`).join('\n'))
 }
 
@@ -39,22 +46,25 @@ const dialects = [
 ]
 
 /** The contract of a document, and its problems. With any problem, the contract must not be used. */
-export function toContract({ document: written, text }: Pick<Source, 'document' | 'text'>): {
-  readonly contract: Contract
-  readonly problems: readonly Problem[]
-} {
+export function toContract(
+  { document: written, text }: Pick<Source, 'document' | 'text'>,
+  readers: ExtensionReaders = {},
+): { readonly contract: Contract; readonly problems: readonly Problem[] } {
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
-  const reader = new Reader(specification)
+  const reader = new Reader(specification, Object.keys(readers))
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
   checkDocument(reader, nodeOf(document).openapi)
-  const contract = { document, text, specification, ...readDocument(reader) }
+  const contract = { document, text, specification, ...readDocument(reader, readers) }
   return { contract, problems: reader.problems }
 }
 
-function readDocument(reader: Reader): Omit<Contract, 'document' | 'text' | 'specification'> {
+function readDocument(
+  reader: Reader,
+  readers: ExtensionReaders,
+): Omit<Contract, 'document' | 'text' | 'specification'> {
   const specification = JSON.stringify(reader.document)
   checkReferences(reader, specification)
   const info = reader.node(reader.document.info)
@@ -67,7 +77,7 @@ function readDocument(reader: Reader): Omit<Contract, 'document' | 'text' | 'spe
     requestId: readRequestId(reader, mounted),
     errorType: errors.describesErrors ? errorTypeOf(mounted) : 'application/json',
     ...errors,
-    ...reader.within(['x-rate-limits'], () => readRateLimits(reader)),
+    extensions: readExtensions(reader, readers),
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     warnings: reader.warnings,
@@ -82,7 +92,8 @@ function checkDocument(reader: Reader, version: unknown): void {
       reader.problem(`openapi must be 3.0.x or 3.1.x, not ${shownValue(version)}`),
     )
   for (const name of Object.keys(reader.document)) {
-    for (const text of misspelt([name], knownExtensions)) reader.within([name], () => reader.problem(text))
+    for (const text of misspelt([name], knownExtensions(reader.extensions)))
+      reader.within([name], () => reader.problem(text))
   }
   const { jsonSchemaDialect: dialect = dialects[0] } = reader.document
   if (!dialects.includes(String(dialect)))

@@ -61,7 +61,11 @@ export class Reader {
   #at: Pointer = []
   #unsupported: string[] = []
 
-  constructor(document: object) {
+  /** @param extensions those of the document that the engine does not know, and others read */
+  constructor(
+    document: object,
+    readonly extensions: readonly string[] = [],
+  ) {
     this.document = document as Node
   }
 

@@ -1,16 +1,31 @@
-// The contract as `/docs` shows it, for people: its description gains tables of plans, limits, error codes
-// and deprecations, a deprecated operation its dates, a pattern is in words, and optional parameters lose
+// The contract as `/docs` shows it, for people: its description gains tables of limits, error codes and
+// deprecations, and those of other parts, a deprecated operation its dates, a pattern is in words, and optional parameters lose
 // their examples.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'
 import type { Node } from '../contract/reader.js'
+import { type Addition, serverErrors } from '../response/additions.js'
 import { ownServer } from './contract-files.js'
 
+/** A table of the page, with a sentence below it. Cells are Markdown. */
+export interface PageSection {
+  readonly title: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  readonly text: string
+}
+
+/** What other parts of the server have to say on the page. */
+export interface PageParts {
+  readonly sections?: readonly PageSection[]
+  readonly additions?: readonly Addition[]
+}
+
 /** Returns the contract's document, adapted to the page, as JSON. */
-export function pageDocument(contract: Contract): string {
+export function pageDocument(contract: Contract, parts: PageParts): string {
   const document = contract.document as Node & { readonly info: Node }
-  const description = [document.info.description ?? '', ...sections(contract)].join('\n\n')
+  const description = [document.info.description ?? '', ...sections(contract, parts)].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
   // names.
   const servers = [ownServer(contract)]
@@ -53,33 +68,21 @@ function shownOperation(id: string, { operations, prefix }: Contract): string {
   return `\`${method} ${prefix}${path}\`` // the contract has been checked
 }
 
-function sections(contract: Contract): readonly string[] {
+function sections(
+  contract: Contract,
+  { sections: others = [], additions = [] }: PageParts,
+): readonly string[] {
   const all = [...contract.operations.values()]
   return [
     '## OpenAPI document',
     '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
       '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
-    ...(contract.hasRateLimits ? quotas(contract.rateLimits) : []),
+    ...others.flatMap(({ title, head, rows, text }) => [`## ${title}`, table(head, rows), text]),
     '## Limits',
     table(['Request', 'Limit'], limits(all, contract)),
     '## Error codes',
-    table(['Code and status', 'Meaning'], errors(contract)),
+    table(['Code and status', 'Meaning'], errors(contract, additions)),
     ...deprecations(all, contract),
-  ]
-}
-
-function quotas({ plans, anonymous, ban }: Contract['rateLimits']): string[] {
-  const rows = [...plans].map(([name, quota]) =>
-    quota === 'custom'
-      ? [name, 'set per key', 'set per key']
-      : [name, count(quota.perMinute), count(quota.perDay)],
-  )
-  rows.push(['no valid key, per address', count(anonymous.perMinute), ''])
-  return [
-    '## Plans and quotas',
-    table(['Plan', 'Requests per minute', 'Requests per day'], rows),
-    `A key with more than ${count(ban.rejections)} rejected requests within ` +
-      `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
   ]
 }
 
@@ -96,10 +99,12 @@ function limits(
   return all.some(({ isIdempotent }) => isIdempotent) ? [...rows, stored] : rows
 }
 
-function errors({ errorStatuses, document }: Contract): string[][] {
-  const { components } = document as { components?: { schemas?: { ErrorCode?: Node } } }
+function errors(contract: Contract, additions: readonly Addition[]): string[][] {
+  const { errorStatuses, describesErrors } = contract
+  const statuses = describesErrors ? errorStatuses : serverErrors(contract, additions)
+  const { components } = contract.document as { components?: { schemas?: { ErrorCode?: Node } } }
   const meanings = (components?.schemas?.ErrorCode?.['x-enumDescriptions'] ?? {}) as Node
-  return [...errorStatuses].map(([code, status]) => [`\`${code}\` ${status}`, String(meanings[code] ?? '')])
+  return [...statuses].map(([code, status]) => [`\`${code}\` ${status}`, String(meanings[code] ?? '')])
 }
 
 function deprecations(all: readonly Operation[], contract: Contract): readonly string[] {

@@ -7,7 +7,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import type { Contract } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
-import { pageDocument } from './page-document.js'
+import { type PageParts, pageDocument } from './page-document.js'
 
 // Scalar uses inline styles and `data:` icons.
 const policy = [
@@ -23,9 +23,10 @@ const policy = [
 
 /**
  * Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence.
+ * @param parts the tables and the error codes of other parts of the server
  * @throws {OperatorError} if Scalar is not installed
  */
-export function documentation(app: FastifyInstance, contract: Contract): void {
+export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
   if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
@@ -36,7 +37,7 @@ export function documentation(app: FastifyInstance, contract: Contract): void {
   addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
   addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
   addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
-  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract, parts))
 }
 
 // Builds copy the folder to the same place.

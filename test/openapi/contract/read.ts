@@ -4,6 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { ownErrorStatuses } from '../../../src/openapi/contract/defaults.js'
+import type { ExtensionReader, ExtensionReaders } from '../../../src/openapi/contract/extensions.js'
 import { readContract, toContract } from '../../../src/openapi/contract/read.js'
 import { contractOf } from '../../fixtures/engine.js'
 
@@ -22,11 +23,6 @@ const document = {
   servers: [{ url: 'https://toys.example/v1' }],
   security: [{ apiKey: [] }],
   'x-limits': { bodyBytes: 65536, urlBytes: 8192, headerBytes: 16384 },
-  'x-rate-limits': {
-    plans: { free: { perMinute: 60, perDay: 1000 }, enterprise: 'custom' },
-    anonymous: { perMinute: 50 },
-    ban: { rejections: 200, withinSeconds: 60, banSeconds: 300 },
-  },
   'x-idempotency': { keepHours: 48 },
   paths: {
     '/toys': {
@@ -80,14 +76,46 @@ t.test('a contract is read completely', async (t) => {
   const contract = await contractOf(document)
   t.match(contract, { title: 'Toy Service', version: '1.2.3', prefix: '/v1', idempotency: { keepHours: 48 } })
   t.strictSame(contract.limits, { body: 65536, url: 8192, header: 16384 })
-  const { plans, ...others } = contract.rateLimits
-  t.strictSame({ plans: Object.fromEntries(plans), ...others }, document['x-rate-limits'])
   t.equal(contract.errorStatuses.get('not_here'), 404)
   t.match(contract.securitySchemes.get('apiKey'), { type: 'http', scheme: 'bearer' })
   t.match(contract.operations.get('listToys'), { name: 'listToys', method: 'GET', path: '/toys' })
   t.match(contract.operations.get('createToy'), { name: 'createToy', method: 'POST', path: '/toys' })
   t.match(contract.operations.get('getToy'), { name: 'getToy', method: 'GET', path: '/toys/{toyId}' })
 })
+
+const shelves: ExtensionReader<number> = (value, reader) => {
+  const { count } = reader.positiveIntegers('x-shelves', value, ['count'])
+  return count
+}
+
+t.test('an extension of others is read by the reader that is handed in', async (t) => {
+  const read = (files: Readonly<Record<string, string>>) => readFiles(files, { 'x-shelves': shelves })
+  const start = { openapi: '3.1.0', info: document.info, paths: {} }
+  const textOf = (more: object) => stringify({ ...start, ...more })
+  t.strictSame((await read({ 'openapi.yaml': textOf({}) })).extensions, {}, 'if the document has it')
+  const own = await read({ 'openapi.yaml': textOf({ 'x-shelves': { count: 3 } }) })
+  t.equal(own.extensions['x-shelves'], 3)
+  const elsewhere = { $ref: 'shelves.yaml' }
+  const split = await read({
+    'openapi.yaml': textOf({ 'x-shelves': elsewhere }),
+    'shelves.yaml': 'count: 4\n',
+  })
+  t.equal(split.extensions['x-shelves'], 4, 'in another file, too')
+})
+
+const refusedExtensions: [title: string, more: object, message: string][] = [
+  ['wrong', { 'x-shelves': { count: 0 } }, '5:1: x-shelves: count must be an integer above 0'],
+  ['misspelt', { 'x-shelve': {} }, '5:1: x-shelve is unknown: did you mean x-shelves?'],
+]
+for (const [title, more, message] of refusedExtensions) {
+  t.test(`one that is ${title} is refused with its place`, async (t) => {
+    const text = stringify({ openapi: '3.1.0', info: { title: 'T', version: '1' }, ...more, paths: {} })
+    await t.rejects(readFiles({ 'openapi.yaml': text }, { 'x-shelves': shelves }), {
+      name: 'ContractError',
+      message: `openapi.yaml:${message}`,
+    })
+  })
+}
 
 t.test('an operation is read with all it declares', async (t) => {
   const { operations } = await contractOf(document)
@@ -182,12 +210,13 @@ for (const [title, codes, statuses, problem] of ofCodes) {
 }
 
 // Reads files in memory, of which the first is the contract.
-function readFiles(files: Readonly<Record<string, string>>) {
+function readFiles(files: Readonly<Record<string, string>>, readers: ExtensionReaders = {}) {
   const [first = ''] = Object.keys(files)
-  return readContract(first, async (file) => {
+  const readText = async (file: string) => {
     const text = files[path.basename(file)]
     return text ?? Promise.reject(new Error(file))
-  })
+  }
+  return readContract(first, readText, readers)
 }
 
 const notContracts: [title: string, text: string, message: RegExp][] = [

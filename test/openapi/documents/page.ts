@@ -8,11 +8,6 @@ import { send } from '../../fixtures/send.js'
 const contract = await contractOf({
   info: { title: 'Toys <& "Games">', version: '1.0.0' },
   servers: [{ url: 'https://toys.example/v1' }],
-  'x-rate-limits': {
-    plans: { free: { perMinute: 60, perDay: 1000 }, enterprise: 'custom' },
-    anonymous: { perMinute: 60 },
-    ban: { rejections: 200, withinSeconds: 60, banSeconds: 300 },
-  },
   paths: {
     '/toys': {
       get: {
@@ -185,11 +180,10 @@ t.test('an asset is read and compressed once, unless that fails', async (t) => {
 })
 
 t.test(
-  'the page has tables of plans, errors and deprecations, and no examples for optional parameters',
+  'the page has tables of errors and deprecations, and no examples for optional parameters',
   async (t) => {
     const { body } = await send(`${origin}/docs/contract.json`)
     const { description } = body.info
-    t.match(description, '| free | 60 | 1,000 |')
     for (const [code, status] of contract.errorStatuses) t.match(description, `| \`${code}\` ${status} | `)
     t.match(description, '| `GET /v1/toys/{id}` | 2026-11-20 | 2030-12-05 | `GET /v1/toys` |')
     t.notMatch(description, /x-|listToys/, 'no names that only the document explains')

@@ -5,10 +5,10 @@ import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
 import { clientTable } from '../../../scripts/generate/client.js'
+import { readServiceContract } from '../../../src/auth/plans.js'
 import { buildClient } from '../../../src/client/client.js'
 import { writeParameters } from '../../../src/client/parameters.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
-import { readContract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { contract, startService } from '../../fixtures/service.js'
 
@@ -84,7 +84,7 @@ t.test('parameters reach the handler unchanged', async (t) => {
     document.setIn(['paths', path], document.createNode({ get }))
   }
   const file = path.join(temporaryDirectory(t, { 'openapi.yaml': document.toString() }), 'openapi.yaml')
-  const wider = await readContract(file)
+  const wider = await readServiceContract(file)
   const requests: Record<string, Record<string, unknown>>[] = []
   const take = async (request: (typeof requests)[number]) => {
     requests.push(request)

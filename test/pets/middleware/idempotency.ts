@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
+import { readServiceContract } from '../../../src/auth/plans.js'
 import { batched } from '../../../src/database/batch.js'
 import type { Sql } from '../../../src/database/database.js'
 import { inTransaction } from '../../../src/database/driver/transaction.js'
@@ -10,12 +11,7 @@ import { insertPet } from '../../../src/handlers/pets/pets.js'
 import { contractFile } from '../../../src/lib/paths.js'
 import { idempotent } from '../../../src/middleware/idempotency.js'
 import { purgeResponses } from '../../../src/middleware/stored-responses.js'
-import {
-  type Around,
-  type Operation,
-  readContract,
-  type SerializedResponse,
-} from '../../../src/openapi/index.js'
+import type { Around, Operation, SerializedResponse } from '../../../src/openapi/index.js'
 import { startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import {
@@ -390,7 +386,7 @@ t.test('every declared parameter is part of what makes a request the same, as it
     { name: 'tags', in: 'query', explode: false, schema: { type: 'array', items: { type: 'string' } } },
   ]
   for (const each of parameters) document.addIn([...post, 'parameters'], document.createNode(each))
-  const edited = await readContract(contractFile, async () => document.toString())
+  const edited = await readServiceContract(contractFile, async () => document.toString())
   const service = await startService(t, { contract: edited, handlers })
   const same = { 'x-tenant': '9007199254740993', cookie: 'region=eu', 'idempotency-key': 'parameters' }
   const ask = (query: string, headers = {}) =>
@@ -425,7 +421,7 @@ t.test('headers that are not strings are stored as they are sent', async (t) => 
     const response = await handlers.createPet(request, context)
     return { ...response, headers: { ...response.headers, 'X-Total': total, 'X-Ids': [1n, total] } } as never // not in the generated types
   }
-  const edited = await readContract(contractFile, async () => document.toString())
+  const edited = await readServiceContract(contractFile, async () => document.toString())
   const service = await startService(t, { contract: edited, handlers: { ...handlers, createPet } })
   for (const replayed of [null, 'true']) {
     const { status, headers } = await create(service, 'headers')

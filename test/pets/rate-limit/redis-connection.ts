@@ -9,9 +9,9 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../../scripts/lib/port.js'
 import { type RedisServer, redisCli, untilOneReplies } from '../../../scripts/lib/redis.js'
 import type { Client } from '../../../src/auth/client.js'
+import type { ServiceContract } from '../../../src/auth/plans.js'
 import { OperatorError } from '../../../src/lib/operator-error.js'
 import { projectRoot } from '../../../src/lib/paths.js'
-import type { Contract } from '../../../src/openapi/index.js'
 import { type Counters, createCounters } from '../../../src/rate-limit/counters.js'
 import { RedisConnection } from '../../../src/rate-limit/redis-connection.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -461,7 +461,7 @@ t.test('closing the connection during a probe ends the probing', { skip: redisIs
 async function startInstance(
   t: Test,
   redisUrl: string,
-  of: Pick<Contract, 'title' | 'rateLimits'> = contract,
+  of: Pick<ServiceContract, 'title' | 'rateLimits'> = contract,
 ) {
   const app = Fastify()
   t.teardown(() => app.close())

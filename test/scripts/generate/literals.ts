@@ -7,9 +7,9 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import { contractOf, type Feature, readFeatures } from '../../../scripts/features/features.js'
 import { readyServer } from '../../../scripts/generate/server.js'
+import { readServiceContract } from '../../../src/auth/plans.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { generateTypes } from '../../../src/openapi/generate/index.js'
-import { readContract } from '../../../src/openapi/index.js'
 
 // Required, as generate does: an import takes a second.
 const ts: typeof import('typescript') = createRequire(import.meta.url)('typescript')
@@ -41,7 +41,7 @@ function literalOf(value: unknown): string {
 
 async function rowOf(feature: Feature): Promise<Row> {
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
-  const contract = await readContract('openapi.yaml', async (file) => texts[path.basename(file)] ?? '')
+  const contract = await readServiceContract('openapi.yaml', async (file) => texts[path.basename(file)] ?? '')
   let received: { readonly body: unknown } | undefined
   const app = await readyServer(contract, () => async (request: { readonly body: unknown }) => {
     received = request

@@ -5,9 +5,9 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../../scripts/generate/differences.js'
+import { readServiceContract } from '../../../../src/auth/plans.js'
 import { contractFile } from '../../../../src/lib/paths.js'
 import { generateOperations } from '../../../../src/openapi/generate/index.js'
-import { readContract } from '../../../../src/openapi/index.js'
 import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
 
 // In place of `components:`, the line before which it goes.
@@ -342,7 +342,7 @@ paths:
   /a: { post: { operationId: a, responses: { '204': { description: Done } } } }
 `
   const importsOf = async (text: string) => {
-    const contract = await readContract(contractFile, async () => text)
+    const contract = await readServiceContract(contractFile, async () => text)
     return /^import .*/m.exec(generateOperations(contract))?.[0]
   }
   t.equal(await importsOf(bare), undefined)

@@ -1,0 +1,29 @@
+// The table of plans and quotas on the documentation page.
+
+import type { ServiceContract } from '../auth/plans.js'
+import type { PageSection } from '../openapi/index.js'
+
+/** The plans of the contract; nothing without `x-rate-limits`. */
+export function planSections({ hasRateLimits, rateLimits }: ServiceContract): readonly PageSection[] {
+  if (!hasRateLimits) return []
+  const { plans, anonymous, ban } = rateLimits
+  const rows = [...plans].map(([name, quota]) =>
+    quota === 'custom'
+      ? [name, 'set per key', 'set per key']
+      : [name, count(quota.perMinute), count(quota.perDay)],
+  )
+  return [
+    {
+      title: 'Plans and quotas',
+      head: ['Plan', 'Requests per minute', 'Requests per day'],
+      rows: [...rows, ['no valid key, per address', count(anonymous.perMinute), '']],
+      text:
+        `A key with more than ${count(ban.rejections)} rejected requests within ` +
+        `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+    },
+  ]
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}
