@@ -10,6 +10,12 @@ export function selfReference(url: string): string {
   return reference(path.slice(path.lastIndexOf('/') + 1))
 }
 
+/** The reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for `/api`. */
+export function referenceFrom(url: string, below: string): string {
+  const self = selfReference(url)
+  return self === '.' ? below : `${self}/${below}`
+}
+
 /** The reference from one path of the contract to another: `../pets` from `/pets/{petId}` to `/pets`. */
 export function referenceTo(path: string, from: string): string {
   const depth = from.split('/').length - 2

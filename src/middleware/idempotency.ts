@@ -11,7 +11,13 @@ import { abandoned } from '../database/driver/connection.js'
 import type { ConnectionSource, Signal } from '../database/driver/sql.js'
 import { type TransactionSql, transactionsOn } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
+import {
+  type Around,
+  type Operation,
+  RequestError,
+  requestParts,
+  type SerializedResponse,
+} from '../openapi/index.js'
 import { inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
   type Claim,
@@ -177,9 +183,10 @@ function outsideUrl({ parameters }: Operation): Operation['parameters'] {
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written. If another version hashed something else, a repetition gets 422: nothing is done twice.
 function fingerprintOf(id: string, request: FastifyRequest, parameters: Operation['parameters']): string {
-  const { params, query, headers, cookies = {}, mediaType, body } = request
+  const { mediaType } = request
+  const { params, query, headers, cookies, body } = requestParts(request)
   const others = parameters.map(({ name, in: location }) => {
-    const values: Record<string, unknown> = location === 'cookie' ? { ...cookies } : headers
+    const values = Object(location === 'cookie' ? cookies : headers)
     return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
   })
   const type = body === undefined ? undefined : mediaType?.toLowerCase()

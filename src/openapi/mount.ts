@@ -23,6 +23,7 @@ import { placeOfFault } from './fault-place.js'
 import { glueSpecification } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
 import { createParameterReader } from './request/parameter-styles.js'
+import { decorateRequests } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
   checkMediaType,
@@ -64,6 +65,8 @@ type Problems = Map<string, Problem>
 type Shared<Resource> = MountParts<Resource> &
   ReturnType<typeof createCompilers> & {
     readonly problems: Problems
+    /** Of all operations, percent-decoded: that of the application, and that of the contract. */
+    readonly prefix: string
     readonly refuseUnknown: (request: FastifyRequest) => never
   }
 
@@ -79,12 +82,13 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
       ...createCompilers(contract),
       problems: new Map<string, Problem>(),
       refuseUnknown: notFoundHandler(scope, contract),
+      // An application may mount a contract under a prefix of its own.
+      prefix: scope.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
     }
     scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract))
-    scope.decorateRequest('cookies', undefined)
-    scope.decorateRequest('readErrors', undefined)
+    decorateRequests(scope)
     readBodiesAsBytes(scope, contract)
-    for (const operation of contract.operations.values()) checkIsFree(scope, operation, contract)
+    for (const operation of contract.operations.values()) checkIsFree(scope, operation, shared)
     await scope.register(glue, {
       specification: glueSpecification(contract),
       prefix: decodeURI(contract.prefix),
@@ -109,11 +113,17 @@ function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void
 }
 
 // Fastify's own error does not name the operation.
-function checkIsFree(app: FastifyInstance, operation: Operation, { prefix }: Contract): void {
-  const url = decodeURI(prefix) + operation.route
+function checkIsFree(
+  app: FastifyInstance,
+  operation: Operation,
+  { prefix }: Pick<Shared<never>, 'prefix'>,
+): void {
+  const url = prefix + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
   const { id, method } = operation
-  throw new ContractError([problemOf(operation, `${id}: ${method} ${url} is a path of the service's own`)])
+  throw new ContractError([
+    problemOf(operation, `${id}: ${method} ${url} is a route of the application already`),
+  ])
 }
 
 function createCompilers({ specification }: Contract) {
@@ -175,11 +185,9 @@ function implemented<Resource>(
   first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
-  const { contract, compile } = shared
+  const { contract, prefix, compile } = shared
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
-  const readParameters = collect(operation, shared, () =>
-    createParameterReader(operation, contract.prefix, compile),
-  )
+  const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
   const checkType: Check = (request) => checkMediaType(request, operation)
   const parse: Check = (request) => parseBody(request, operation)
   return {

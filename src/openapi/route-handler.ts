@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from './contract/contract.js'
 import { errorBody, RequestError } from './errors.js'
+import { type RequestParts, requestParts } from './request/request-parts.js'
 import {
   createSerializer,
   type HandlerResponse,
@@ -26,17 +27,7 @@ export type Respond<Resource> = (
 export type Around<Resource> = (respond: Respond<Resource>, operation: Operation) => Respond<Resource>
 
 /** Any handler, its types erased. */
-export type AnyHandler = (request: HandlerRequest, context: unknown) => Promise<HandlerResponse>
-
-/** The parts of a request, as the contract describes them. */
-export interface HandlerRequest {
-  readonly params: unknown
-  readonly query: unknown
-  /** Names in lower case. */
-  readonly headers: unknown
-  readonly cookies: unknown
-  readonly body: unknown
-}
+export type AnyHandler = (request: RequestParts, context: unknown) => Promise<HandlerResponse>
 
 export interface RouteHandlerParts<Resource> {
   readonly contract: Contract
@@ -57,8 +48,7 @@ export function createRouteHandler<Resource>(
   const serialize = createSerializer(operation, check, isExact)
 
   const run: Respond<Resource> = async (request, reply, resource) => {
-    const { params, query, headers, cookies = {}, body } = request
-    const returned = handler({ params, query, headers, cookies, body }, context(request, operation, resource))
+    const returned = handler(requestParts(request), context(request, operation, resource))
     const response = serialize(
       reply,
       await returned.catch((error) => responseOfError(error, check, contract)),

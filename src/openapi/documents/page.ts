@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { OperatorError } from '../../lib/operator-error.js'
+import { referenceFrom } from '../../lib/relative-references.js'
 import type { Contract } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
@@ -27,7 +28,8 @@ const policy = [
  * @throws {OperatorError} if Scalar is not installed
  */
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
-  if (operationAt('/', contract) === undefined) app.get('/', async (_, reply) => reply.redirect('docs'))
+  if (operationAt('/', contract) === undefined)
+    app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,

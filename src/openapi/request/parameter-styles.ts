@@ -12,15 +12,9 @@ import { RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
+import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
-import { type CompileValidator, noteErrors, type RequestPart } from './request-validation.js'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The cookies that the operation declares. */
-    cookies?: object | undefined
-  }
-}
+import { type CompileValidator, noteErrors } from './request-validation.js'
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
@@ -81,7 +75,8 @@ const locations: readonly Location[] = [
       () =>
       ({ headers }) =>
         readPairs(headers.cookie ?? '', ';', (text) => text.trim()),
-    values: (request) => Object.assign(request, { cookies: Object.create(null) as Values }).cookies,
+    values: (request) =>
+      Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
   },
 ]
 
@@ -89,6 +84,7 @@ const locations: readonly Location[] = [
  * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed.
  * Undefined if the operation has only simple parameters, which Fastify parses correctly. Fastify validates
  * the others, but not cookies and JSON, whose validators are compiled here.
+ * @param prefix of the operation's path in the URL: that of the application, and that of the contract
  */
 export function createParameterReader(
   operation: Operation,

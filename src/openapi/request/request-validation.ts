@@ -21,13 +21,7 @@ import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Errors in parts that could not be read, so that their schemas cannot find them. */
-    readErrors: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
-  }
-}
+import { type RequestPart, readErrors } from './request-parts.js'
 
 const parts = [
   { name: 'path', httpPart: 'params' },
@@ -36,9 +30,6 @@ const parts = [
   { name: 'cookie', httpPart: 'cookies' },
   { name: 'body', httpPart: 'body' },
 ] as const
-
-/** Fastify's name for a part of a request. */
-export type RequestPart = (typeof parts)[number]['httpPart']
 
 /** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
 export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => ValidateFunction
@@ -57,10 +48,10 @@ export function createValidatorCompiler(document: object): CompileValidator {
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
     const exact = compilable(schema)
-    // Proxies and browsers add headers and cookies. The contract declares all other parameters.
-    if (httpPart === 'cookies') return compileParameters(exact)
-    if (httpPart === 'headers') return compileParameters(withLowerCaseNames(exact))
-    return compileParameters({ ...exact, additionalProperties: false })
+    // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
+    // contract declares all of a query.
+    if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
+    return compileParameters(httpPart === 'headers' ? withLowerCaseNames(exact) : exact)
   }
 }
 
@@ -150,7 +141,7 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
 
 /** Adds the errors of a part that could not be read, for checkRequest to report. */
 export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
-  if (errors.length > 0) request.readErrors = { ...request.readErrors, [part]: errors }
+  if (errors.length > 0) request[readErrors] = { ...request[readErrors], [part]: errors }
 }
 
 /**
@@ -159,13 +150,13 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
-  const isRead = request.validationError === undefined && request.readErrors === undefined
+  const isRead = request.validationError === undefined && request[readErrors] === undefined
   const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
-    const known = [...(request.readErrors?.[httpPart] ?? []), ...repeated]
+    const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
     const invalid = exceptFor(errorsOf(request, httpPart), known)
     const errors = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     return describeViolations(
@@ -199,6 +190,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
 }
 
 function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
+  if (httpPart === 'cookies') return [] // validated when they are read
   const validate = validatorOf(request, httpPart)
   const data = httpPart === 'querystring' ? request.query : request[httpPart]
   return validate === undefined || validate(data) ? [] : (validate.errors ?? [])

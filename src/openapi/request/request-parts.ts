@@ -1,0 +1,41 @@
+// What the engine keeps on a request. Its keys are symbols: a plugin may have put something else under a name,
+// as @fastify/cookie does under `cookies`.
+
+import type { ErrorObject } from 'ajv'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/** The cookies that the operation declares. */
+export const readCookies: unique symbol = Symbol('openapi.cookies')
+/** Errors in parts that could not be read, so that their schemas cannot find them. */
+export const readErrors: unique symbol = Symbol('openapi.readErrors')
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [readCookies]: object | undefined
+    [readErrors]: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
+  }
+}
+
+/** Fastify's name for a part of a request; it has none for cookies. */
+export type RequestPart = 'params' | 'querystring' | 'headers' | 'cookies' | 'body'
+
+/** The parts of a request, as the contract describes them. */
+export interface RequestParts {
+  readonly params: unknown
+  readonly query: unknown
+  /** Names in lower case. */
+  readonly headers: unknown
+  readonly cookies: unknown
+  readonly body: unknown
+}
+
+/** Gives all requests of an instance the same shape, which is fast. */
+export function decorateRequests(app: FastifyInstance): void {
+  for (const key of [readCookies, readErrors]) app.decorateRequest(key, undefined)
+}
+
+/** The parts of a request that has been validated, as handlers receive them. */
+export function requestParts(request: FastifyRequest): RequestParts {
+  const { params, query, headers, body } = request
+  return { params, query, headers, cookies: request[readCookies] ?? {}, body }
+}
