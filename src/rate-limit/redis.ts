@@ -80,11 +80,30 @@ type AdmitReply = readonly [
   day: number,
   dayTtl: number,
 ]
+type CountReply = readonly [current: number, ttl: number]
 
 interface Scripts {
-  admitClient(...args: Arguments): Promise<AdmitReply>
-  rejectClient(...args: Arguments): Promise<[ban: number, banTtl: number]>
-  countAddress(...args: Arguments): Promise<[current: number, ttl: number]>
+  admitClient(...args: Arguments): Promise<unknown>
+  rejectClient(...args: Arguments): Promise<unknown>
+  countAddress(...args: Arguments): Promise<unknown>
+}
+
+const any = Number.MAX_SAFE_INTEGER
+
+/**
+ * Checks what a script replied: whole numbers from 0 to these maxima. A proxy, or another server at the address,
+ * may reply with anything, which counts as a failure of Redis.
+ */
+function checkReply<Reply extends readonly number[]>(
+  reply: unknown,
+  maxima: { readonly [Index in keyof Reply]: number },
+): Reply {
+  const isValid =
+    Array.isArray(reply) &&
+    reply.length === maxima.length &&
+    maxima.every((max, i) => Number.isSafeInteger(reply[i]) && reply[i] >= 0 && reply[i] <= max)
+  if (!isValid) throw new Error('redis replied with something other than the counts of a script')
+  return reply as readonly number[] as Reply
 }
 
 interface CountCall {
@@ -116,19 +135,22 @@ export class RedisCounter implements ClientCounter, AddressStore {
 
   /** Reads a client's windows without counting a request. */
   async read(client: Client): Promise<ClientWindows> {
-    return windowsOf(client, await this.#redis.admitClient(...this.#admitArguments(client, 0, undefined)), 1)
+    const reply = await this.#redis.admitClient(...this.#admitArguments(client, 0, undefined))
+    return windowsOf(client, this.#checkAdmitted(reply, 0), 1)
   }
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
     const keys = [key('rejections', keyId), key('ban', keyId)]
     const lengths = [rejections, withinSeconds * 1000, banSeconds * 1000]
-    const [ban, ttl] = await this.#redis.rejectClient(...keys, ...lengths)
+    const reply = await this.#redis.rejectClient(...keys, ...lengths)
+    const [ban, ttl] = checkReply<CountReply>(reply, [any, banSeconds * 1000])
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
   async increment(network: string, windowMs: number): Promise<StoredWindow> {
-    const [current, ttl] = await this.#redis.countAddress(`address:{${network}}`, windowMs)
+    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs)
+    const [current, ttl] = checkReply<CountReply>(reply, [any, windowMs])
     return { current, ttl: ttl + lastMs }
   }
 
@@ -144,28 +166,42 @@ export class RedisCounter implements ClientCounter, AddressStore {
     )
     const results = new Map<CountCall, ClientWindows | Error>()
     for (const [i, [client, same]] of [...byClient].entries()) {
-      const [error, reply] = replies[i] as [Error | null, AdmitReply]
+      const outcome = this.#outcomeOf(replies[i] as Reply, same.length) // one for each client
       for (const [index, call] of same.entries())
-        results.set(call, error ?? windowsOf(client, reply, index + 1))
+        results.set(call, outcome instanceof Error ? outcome : windowsOf(client, outcome, index + 1))
     }
     return calls.map((call) => results.get(call) as ClientWindows | Error)
   }
 
+  #outcomeOf([error, reply]: Reply, requests: number): AdmitReply | Error {
+    if (error !== null) return error
+    try {
+      return this.#checkAdmitted(reply, requests)
+    } catch (invalid) {
+      return invalid as Error
+    }
+  }
+
+  #checkAdmitted(reply: unknown, requests: number): AdmitReply {
+    const banMs = this.rules.banSeconds * 1000
+    return checkReply<AdmitReply>(reply, [requests, any, banMs, any, minuteMs, any, dayMs])
+  }
+
   // An explicit pipeline is one write, and unlike the automatic one does not wait for the previous. A cluster
   // rejects one whose slots are on several servers or being moved; single calls are redirected to their slot.
-  async #admitAll(calls: readonly Arguments[]): Promise<[Error | null, AdmitReply?][]> {
+  async #admitAll(calls: readonly Arguments[]): Promise<Reply[]> {
     if (this.#redis.isCluster)
       return Promise.all(
         calls.map((call) =>
           this.#redis.admitClient(...call).then(
-            (reply): [null, AdmitReply] => [null, reply],
-            (error): [Error] => [error],
+            (reply): Reply => [null, reply],
+            (error): Reply => [error],
           ),
         ),
       )
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
     for (const call of calls) void pipeline.admitClient(...call)
-    return (await pipeline.exec()) as [Error | null, AdmitReply?][]
+    return (await pipeline.exec()) ?? []
   }
 
   #admitArguments({ keyId, quotas }: Client, requests: number, known: KnownWindows | undefined): Arguments {
@@ -179,6 +215,7 @@ export class RedisCounter implements ClientCounter, AddressStore {
 }
 
 type Arguments = (string | number)[]
+type Reply = [error: Error | null, reply?: unknown]
 
 // A Redis key lives through the whole of its last millisecond.
 const lastMs = 1

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { Redis } from 'ioredis'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Client } from '../../src/auth/client.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { RedisCounter } from '../../src/rate-limit/redis.js'
@@ -133,6 +135,31 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     ])
   })
 
+  const integers = (...numbers: number[]) =>
+    `*${numbers.length}\r\n${numbers.map((n) => `:${n}\r\n`).join('')}`
+  for (const [title, reply] of [
+    ['a text', '+OK\r\n'],
+    ['nothing', '*-1\r\n'],
+    ['fewer numbers', integers(1)],
+    ['more numbers', integers(...Array(8).fill(0))],
+    ['texts', `*7\r\n${'$1\r\n0\r\n'.repeat(7)}`],
+    ['a negative time', integers(1, 0, 0, 1, -1, 1, 1)],
+    ['a time beyond its window', integers(1, 0, 0, 1, 10 ** 9, 1, 1)],
+    ['more admissions than requests', integers(2, 0, 0, 1, 1, 1, 1)],
+  ] as const)
+    t.test(`a reply of ${title} is a failure of Redis, and no count`, async (t) => {
+      const counter = new RedisCounter(await connectTo(t, reply), rules)
+      const client = clientOf(title, 10, 10)
+      const calls: readonly (() => Promise<unknown>)[] = [
+        () => counter.count(client),
+        () => counter.read(client),
+        () => counter.reject(client),
+        () => counter.increment('192.0.2.1', 60_000),
+      ]
+      const failure = { message: /something other than the counts of a script/ }
+      for (const call of calls) await t.rejects(call(), failure)
+    })
+
   t.test('all requests fail when Redis is unavailable', async (t) => {
     await server.kill()
     const [first, second] = [clientOf('first', 10, 10), clientOf('second', 10, 10)]
@@ -149,6 +176,19 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })
 })
+
+/** A connection to a server that replies to every command with this text. */
+async function connectTo(t: Test, reply: string): Promise<Redis> {
+  const server = createServer((socket) => socket.on('data', () => socket.write(reply)))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const redis = new Redis(port, { enableReadyCheck: false, disableClientInfo: true, retryStrategy: null })
+  t.teardown(() => {
+    redis.disconnect()
+    server.close()
+  })
+  return redis
+}
 
 function clientOf(keyId: string, perMinute: number, perDay: number): Client {
   return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }
