@@ -3,6 +3,8 @@
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { healthPaths, healthPathsOf } from '../http/health-paths.js'
+import { boundPipelines } from '../http/pipelining.js'
+import { singleFlight } from '../lib/shared-calls.js'
 import type { Contract } from '../openapi/index.js'
 
 /** A response to `/healthz` or `/readyz`, whose body is JSON. */
@@ -23,13 +25,14 @@ export function healthOf(app: FastifyInstance, contract: Contract): GetHealth {
   }
 }
 
-/** Creates the server, which does not listen yet. */
+/** Creates the server, which does not listen yet. Scrapes that arrive together share one collection. */
 export function createMetricsServer(
   metrics: { readonly contentType: string; metrics(): Promise<string> },
   health: GetHealth,
   log: FastifyBaseLogger,
 ): Server {
-  return createServer(async (request, response) => {
+  const collect = singleFlight(() => metrics.metrics())
+  const server = createServer(async (request, response) => {
     const { method, url = '' } = request
     if (method === 'GET' && (url === healthPaths.live || url === healthPaths.ready)) {
       const { status, body } = await health(url).catch(() => ({ status: 503, body: '' }))
@@ -40,9 +43,11 @@ export function createMetricsServer(
       response.writeHead(404).end()
       return
     }
-    const text = await metrics.metrics().catch((err) => log.error({ err }, 'cannot collect metrics'))
+    const text = await collect().catch((err) => log.error({ err }, 'cannot collect metrics'))
     response.writeHead(text === undefined ? 500 : 200, { 'Content-Type': metrics.contentType }).end(text)
   })
+  boundPipelines(server)
+  return server
 }
 
 /** Closes the server and its connections. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../../src/database/database.js'
 import { stopClocks } from '../../fixtures/clocks.js'
@@ -16,6 +16,8 @@ import {
   startService,
   testConfig,
 } from '../../fixtures/service.js'
+import { until } from '../../fixtures/until.js'
+import { countStatements } from '../fixtures/count.js'
 import { customPlan, prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 
@@ -240,6 +242,28 @@ t.test('the service port has no metrics, and the metrics port has only metrics a
   for (const path of ['/healthz', '/readyz'])
     t.strictSame((await send(metrics + path)).body, (await send(origin + path)).body)
   t.match(await service.stop(), { code: 0 })
+})
+
+t.test('scrapes that arrive together share a collection, and those of a connection wait', async (t) => {
+  const sql = await createDatabase(t)
+  const pools = await openPools(t, sql)
+  const { metrics, app } = await startMeasured(t, {}, { sql, pools })
+  const statements = countStatements(pools.reads)
+  const together = await Promise.all(Array.from({ length: 20 }, () => send(metrics)))
+  t.ok(together.every(({ status }) => status === 200))
+  t.ok(statements.count < 20, `${statements.count} statements for 20 scrapes`)
+
+  const server = app.metricsServer as Server
+  let received = 0
+  server.on('request', () => received++)
+  const { hostname, port } = new URL(metrics)
+  const socket = connect(Number(port), hostname)
+  t.teardown(() => socket.destroy())
+  socket.pause()
+  socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500))
+  await until(() => received > 0)
+  await send(metrics)
+  t.ok(received < 100, `${received} of 500 unread scrapes were begun`)
 })
 
 t.test('without METRICS_PORT nothing is measured', async (t) => {
