@@ -34,6 +34,7 @@ async function main(): Promise<void> {
   const log = createLog(config.logLevel)
   for (const warning of [...config.misspelt, ...config.ignored]) process.stderr.write(`${warning}\n`)
   toggleDebugOnSignal(log, config.logLevel)
+  refuseDebugger(log)
   const contract = await readServiceContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
   const sunsetWarnings = warnOfSunsets(contract, log)
@@ -53,6 +54,11 @@ async function main(): Promise<void> {
     await database.close(forced)
   }
   log.info('stopped')
+}
+
+// Node would open its debugger, with which every user of the machine could run code in this process.
+function refuseDebugger(log: Logger): void {
+  process.on('SIGUSR1', () => log.warn('SIGUSR1 has no effect; SIGUSR2 changes the log level'))
 }
 
 function logStop(log: Logger, reason: unknown): void {

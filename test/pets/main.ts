@@ -333,6 +333,15 @@ async function sendHalf(t: Test, service: ServiceProcess): Promise<void> {
   t.match(String(chunk), /^HTTP\/1.1 100 /)
 }
 
+t.test('SIGUSR1 opens no debugger, and ends no request', async (t) => {
+  const service = await startProcess(t, { DATA_DIR: sharedDir })
+  service.child.kill('SIGUSR1')
+  await service.logged('SIGUSR1 has no effect; SIGUSR2 changes the log level')
+  const { code, stderr } = await service.stop()
+  t.equal(code, 0)
+  t.notMatch(stderr, /debugger/i)
+})
+
 t.test('SHUTDOWN_TIMEOUT_MS limits a shutdown', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_TIMEOUT_MS: '300' })
   const sql = await joinDatabase(t, sharedDir)
