@@ -12,6 +12,7 @@ import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { malformed } from './faults.js'
 import { setCommonHeaders } from './headers.js'
+import { hasMalformedTarget } from './request-target.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -46,12 +47,13 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorateRequest('rateLimitRefusal', undefined)
 
   const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
-    if (!request.is404) request.matched = request.routeOptions
+    const isMalformed = hasMalformedTarget(request)
+    if (!isMalformed && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
     const isAmbiguous = closeIfAmbiguous(request.raw)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
     return thenMaybe(admission.admit(request, reply), () => {
-      if (isAmbiguous) throw malformed()
+      if (isAmbiguous || isMalformed) throw malformed()
       if (request.matched === undefined) refuseUnknown(request)
     })
   }
@@ -110,9 +112,9 @@ class Admission {
 }
 
 // By route, because a path can be encoded in several ways; by path if there is no route.
-function isCounted({ url, matched }: FastifyRequest, { prefix }: Contract): boolean {
+function isCounted({ originalUrl, matched }: FastifyRequest, { prefix }: Contract): boolean {
   if (matched?.url !== undefined) return matched.config.operation !== undefined
-  const path = requestPath(url)
+  const path = requestPath(originalUrl)
   return path === prefix || path.startsWith(`${prefix}/`)
 }
 

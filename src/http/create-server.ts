@@ -2,25 +2,17 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
-import { afterReading } from '../lib/after-reading.js'
-import { type Contract, createRequestIdCheck, type ErrorHandler } from '../openapi/index.js'
-import { closeIfAmbiguous } from './ambiguous-requests.js'
+import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
-import { mustClose } from './connections.js'
 import { createServiceErrorHandler } from './error-handler.js'
-import { setCommonHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
+import { toOriginForm } from './request-target.js'
 
 // A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
@@ -34,7 +26,6 @@ export function createServer(
   log: Logger,
   lifetimes: Lifetimes,
 ): FastifyInstance {
-  const handleError = createServiceErrorHandler(contract)
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {
     if (isAborted) requestLog.requestAborted(request, reply)
@@ -50,11 +41,11 @@ export function createServer(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler({ contract, log, lifetimes, config }),
-    frameworkErrors: createUnroutableHandler(handleError),
+    rewriteUrl: toOriginForm,
   })
   configure(app.server, config)
   app.decorateRequest('reason', undefined)
-  app.setErrorHandler(handleError)
+  app.setErrorHandler(createServiceErrorHandler(contract))
   return app
 }
 
@@ -68,7 +59,7 @@ function configure(server: Server, { connectionsMax }: Config): void {
 function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config, { limits }: Contract) {
   return {
     bodyLimit: limits.body,
-    routerOptions: { maxParamLength: limits.url },
+    routerOptions: { maxParamLength: limits.header }, // none is longer; the engine limits the whole URL
     requestTimeout: 0, // of the Lifetime
     keepAliveTimeout: keepAliveTimeoutMs,
     // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
@@ -80,38 +71,6 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
       requireHostHeader: false, // checked at admission, whose 400 has the error body
     },
   }
-}
-
-function createUnroutableHandler(handleError: ErrorHandler): ErrorHandler {
-  return (error, request, reply) =>
-    void refuseUnroutable(error, request, reply, handleError).catch((err) => {
-      request.log.error({ err }, 'request failed') // an unhandled rejection would stop the process
-      request.raw.socket.destroy()
-    })
-}
-
-// Responds to a request with a malformed URL, for which Fastify runs no hooks: does what they would do.
-async function refuseUnroutable(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  handleError: ErrorHandler,
-): Promise<void> {
-  setCommonHeaders(request, reply)
-  closeIfAmbiguous(request.raw)
-  let refusal = error
-  try {
-    await request.server.admission.admit(request, reply)
-  } catch (admissionError) {
-    refusal = admissionError
-  }
-  await new Promise<void>(afterReading)
-  if (!request.raw.socket.writable) {
-    reply.hijack() // the rest was malformed, and that response is sent
-    return
-  }
-  if (mustClose(request.raw)) reply.header('Connection', 'close')
-  handleError(refusal, request, reply)
 }
 
 // The client's id if the contract's pattern allows it and it contains no API key, else a new one.

@@ -109,8 +109,7 @@ export class Lifetimes {
       done()
     })
     app.addHook('onResponse', (request, reply, done) => {
-      // Without a lifetime if its URL is malformed.
-      if (request.lifetime !== undefined) this.#bySocket.set(request.raw.socket, undefined)
+      this.#bySocket.set(request.raw.socket, undefined)
       this.#end(request, reply, false)
       done()
     })

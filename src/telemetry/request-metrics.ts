@@ -21,8 +21,7 @@ const aborted = 'aborted'
 export function measureRequests(registry: Registry, lifetimes: Lifetimes): void {
   const observers = [observeTimes(registry), observeRefusals(registry), observeDeprecated(registry)]
   lifetimes.onEnd((request, reply) => {
-    // `matched` is also undefined for a URL that cannot be routed.
-    const operation = request.matched?.config?.operation
+    const operation = request.matched?.config.operation
     for (const observe of observers) observe(request, reply, operation)
   })
 }

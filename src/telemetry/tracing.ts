@@ -64,7 +64,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
   })
   lifetimes.onEnd((request, reply) => {
     const span = spans.get(request)
-    if (span === undefined || request.matched?.config?.isProbe) return
+    if (span === undefined || request.matched?.config.isProbe) return
     describe(span, request, reply.sent ? reply.statusCode : undefined)
     if (config.isAddressLogged) span.setAttribute('client.address', clientAddress(request))
     span.end()
