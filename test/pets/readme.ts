@@ -7,6 +7,7 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { documentation } from '../../src/openapi/index.js'
+import { planSections } from '../../src/rate-limit/page-section.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
 import { startRegistry } from '../fixtures/registry.js'
@@ -102,7 +103,7 @@ t.test('docs/reference.md lists every environment variable, and README.md some o
 
 t.test('docs/using-the-api.md has the tables of /docs, which are those of the contract', async (t) => {
   const app = Fastify()
-  documentation(app, contract)
+  documentation(app, contract, { sections: planSections(contract) })
   const { description } = (await app.inject('/docs/contract.json')).json().info
   const page = readPage('docs/using-the-api.md')
   for (const heading of ['Plans and quotas', 'Limits', 'Error codes', 'Deprecated operations']) {
