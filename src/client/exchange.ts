@@ -4,6 +4,7 @@ import { startTimer } from './clock.js'
 import { ApiError } from './error.js'
 import { readError } from './error-response.js'
 import type { Settings } from './options.js'
+import { receive } from './receive.js'
 import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
@@ -58,8 +59,8 @@ async function send(
   const cancelTimer = startTimer(timeoutMs, () => controller.abort())
   try {
     const redirect = isSafe(request) ? 'follow' : 'manual'
-    const response = await fetch(new Request(request.clone(), { signal: controller.signal, redirect }))
-    const body = await response.arrayBuffer()
+    const attempt = new Request(request.clone(), { signal: controller.signal, redirect })
+    const { response, body } = await receive(fetch, attempt, controller.signal)
     const copy = copyOf(response, body, request.url)
     return response.ok ? copy : readError(operation, copy, body)
   } catch (cause) {

@@ -1,5 +1,7 @@
 // Failures of the network and of servers, each produced by a small server.
 
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
 import type { ApiError } from '../../src/client/error.js'
@@ -38,7 +40,59 @@ t.test('a time limit beyond that of setTimeout does not end at once', async (t) 
 
 t.test('the time limit includes the body', async (t) => {
   const url = await listen(t, (_, response) => void response.write('['))
-  await t.rejects(exchange(new Request(url), get, optionsOf([], { timeoutMs: 50 })), { code: 'timeout' })
+  await t.rejects(exchange(new Request(url), post, optionsOf([], { timeoutMs: 50 })), { code: 'timeout' })
+})
+
+// Each would wait for ever: a test that hangs fails.
+const endings: [
+  title: string,
+  end: (controller: AbortController) => Partial<ExchangeOptions>,
+  code: string,
+][] = [
+  ['the time limit ends', () => ({ timeoutMs: 200 }), 'timeout'],
+  [
+    'an abort ends',
+    (controller) => {
+      setTimeout(() => controller.abort(), 200)
+      return {}
+    },
+    'aborted',
+  ],
+]
+
+for (const [title, end, code] of endings) {
+  t.test(`${title} a stalled body after a garbage collection, with its connection`, async (t) => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    let closed: Promise<unknown> | undefined
+    const url = await listen(t, (request, response) => {
+      closed = new Promise((resolve) => request.socket.once('close', resolve))
+      response.write('[')
+    })
+    const controller = new AbortController()
+    const collecting = setInterval(collect, 20)
+    t.teardown(() => clearInterval(collecting))
+    const request = new Request(url, { method: 'POST', signal: controller.signal })
+    await t.rejects(exchange(request, post, optionsOf([], end(controller))), { code })
+    await closed
+  })
+
+  t.test(`${title} a call whose fetch ignores signals`, async (t) => {
+    const silent = new Promise<Response>(() => {})
+    const stalled = new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))
+    for (const answer of [silent, stalled]) {
+      const controller = new AbortController()
+      const request = new Request('http://a/', { method: 'POST', signal: controller.signal })
+      const options = { fetch: async () => answer, ...end(controller) }
+      await t.rejects(exchange(request, post, optionsOf([], options)), { code })
+    }
+  })
+}
+
+t.test('a body without streams is read whole', async (t) => {
+  const answer = Object.defineProperty(new Response('[1]'), 'body', { value: undefined })
+  const options = optionsOf([], { fetch: async () => answer })
+  t.equal(await (await exchange(new Request('http://a/'), get, options)).text(), '[1]')
 })
 
 t.test('a call can be aborted while the server handles it', async (t) => {

@@ -1,0 +1,57 @@
+// A response with its whole body, or the abort of a signal, whatever `fetch` makes of that signal: Node's holds
+// the one of a Request weakly, and a garbage collection after the header loses it. Another may know none.
+
+/** A response, with its body, which can no longer be read from it. */
+export interface Received {
+  readonly response: Response
+  readonly body: ArrayBuffer
+}
+
+/** Sends a request, and rejects with the signal's reason once that is aborted. */
+export function receive(
+  fetch: (request: Request) => Promise<Response>,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Received> {
+  const received = fetch(request).then(async (response) => {
+    return { response, body: await readBody(response, signal) }
+  })
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    received.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+// The signal ends the body, too: otherwise its connection would stay open.
+async function readBody(response: Response, signal: AbortSignal): Promise<ArrayBuffer> {
+  const reader = response.body?.getReader?.()
+  if (reader === undefined) return response.arrayBuffer() // no body, or no stream in this platform
+  const cancel = () => void reader.cancel(signal.reason).catch(() => {})
+  signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  try {
+    return join(await chunksOf(reader))
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+async function chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = []
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return chunks
+    chunks.push(value)
+  }
+}
+
+function join(chunks: readonly Uint8Array[]): ArrayBuffer {
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, end)
+    end += chunk.length
+  }
+  return whole.buffer
+}
