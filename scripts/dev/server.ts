@@ -23,7 +23,7 @@ export class Server {
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({
       exec: path.join(projectRoot, 'src/main.ts'),
-      execArgv: ['--import', 'tsx', '--import', new URL('./server-signals.ts', import.meta.url).href],
+      execArgv: ['--import', 'tsx', '--import', path.join(projectRoot, 'scripts/dev/server-signals.ts')],
       args: [],
       cwd: projectRoot,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
+import { projectRoot } from '../../src/lib/paths.js'
 import { diffContracts } from '../diff/contract.js'
 
 /** The effect of an edit on clients. */
@@ -35,7 +36,7 @@ interface Row {
  * @throws {Error} if a replaced text is not in the contract exactly once
  */
 export async function readEdits(): Promise<Edit[]> {
-  const text = await readFile(path.join(import.meta.dirname, 'edits.yaml'), 'utf8')
+  const text = await readFile(path.join(projectRoot, 'scripts/diff-comparison/edits.yaml'), 'utf8')
   const { contract, edits } = parse(text) as { contract: string; edits: Row[] }
   return edits.map(({ what, is, from = '', to = '', edit = [[from, to]] }) => {
     const after = edit.reduce((document, [from, to]) => replaceOnce(document, from, to, what), contract)

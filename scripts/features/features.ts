@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { generateOperations } from '../../src/openapi/generate/index.js'
 import { ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import { unsupportedSecurity } from '../../src/openapi/tools.js'
@@ -84,7 +85,7 @@ export interface Result {
   readonly warnings?: readonly string[]
 }
 
-const featuresFile = path.join(import.meta.dirname, 'features.yaml')
+const featuresFile = path.join(projectRoot, 'scripts/features/features.yaml')
 
 /** Reads features.yaml, or another file of its form. */
 export async function readFeatures(file = featuresFile): Promise<Feature[]> {

@@ -62,7 +62,7 @@ function alike(texts: readonly string[], consequence = ''): string[] {
 const execArgv = [...process.execArgv, '--stack-size=6000']
 
 async function lintBeside(file: string): Promise<LintResult> {
-  const child = fork(fileURLToPath(new URL('./lint-process.ts', import.meta.url)), [file], { execArgv })
+  const child = fork(fileURLToPath(import.meta.resolve('./lint-process.js')), [file], { execArgv })
   const exited = once(child, 'exit').then(() => [
     { refusal: 'the lint process failed: see its output above' },
   ])

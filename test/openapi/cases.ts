@@ -4,8 +4,9 @@ import path from 'node:path'
 import t from 'tap'
 import { expectedOf, readFeatures, runCase } from '../../scripts/features/features.js'
 import { withoutPlace } from '../../scripts/features/page.js'
+import { projectRoot } from '../../src/lib/paths.js'
 
-for (const each of await readFeatures(path.join(import.meta.dirname, 'cases.yaml'))) {
+for (const each of await readFeatures(path.join(projectRoot, 'test/openapi/cases.yaml'))) {
   t.test(`${each.area}: ${each.feature}`, async (t) => {
     const { refused, outcomes, warnings } = await runCase(each)
     t.equal(refused?.map(withoutPlace).join('\n'), each.refused)

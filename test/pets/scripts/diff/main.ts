@@ -42,7 +42,9 @@ interface Tables {
   readonly schemas: readonly Readonly<Record<'before' | 'after' | 'sent' | 'read', string>>[]
 }
 
-const tables: Tables = parse(readFileSync(path.join(import.meta.dirname, 'edits.yaml'), 'utf8'))
+const tables: Tables = parse(
+  readFileSync(path.join(projectRoot, 'test/pets/scripts/diff/edits.yaml'), 'utf8'),
+)
 const rows = tables.edits.map(({ title, edits, lines }) => {
   const whole = edits.map(
     ([from, to]): Edit => [from.replace(/^OPERATION (\w+)$/, (_, id) => operation(id)), to],

@@ -1,0 +1,20 @@
+// Every test is run, by one suite.
+
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { projectRoot } from '../src/lib/paths.js'
+import { suiteNames, suiteOf, testFiles } from './fixtures/suites.js'
+
+t.test('every test file belongs to a suite', async (t) => {
+  t.strictSame(
+    testFiles().filter((file) => suiteOf(file) === undefined),
+    [],
+  )
+})
+
+t.test('each suite has a process', async (t) => {
+  const names = readdirSync(path.join(projectRoot, 'test/suites'), { recursive: true, encoding: 'utf8' })
+  const programs = names.filter((name) => name.endsWith('.mjs')).map((name) => name.replace('.mjs', ''))
+  t.strictSame(programs.sort(), [...suiteNames].sort())
+})
