@@ -2,7 +2,7 @@
 // nothing.
 
 import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../../src/commands/command.js'
+import { runProcess, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
@@ -39,4 +39,4 @@ Next steps: docs/adopting.md
   return 0
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../../src/commands/command.js'
+import { runProcess, type Surroundings, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
@@ -50,7 +50,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 `
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+async function main(args: readonly string[], { interruption }: Surroundings): Promise<undefined> {
   const flags = readFlags(args)
   const { name, title, rows, run } = chooseBench(flags)
   await withEnvironment(flags['database-url'], rows, interruption, async (environment) => {
@@ -146,4 +146,4 @@ function machine({ version }: BenchDatabase): string {
   ].join(' ')
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

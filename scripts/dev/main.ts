@@ -2,7 +2,7 @@
 // what is left to do. If anything is wrong with an edit, the last good server keeps running.
 
 import { parseArgs } from 'node:util'
-import { runCommand } from '../../src/commands/command.js'
+import { runProcess, type Surroundings } from '../../src/commands/command.js'
 import { readConfig } from '../../src/config.js'
 import { untilAborted } from '../../src/lib/abort.js'
 import { projectRoot } from '../../src/lib/paths.js'
@@ -31,7 +31,7 @@ It reads the same environment variables as npm start.
 Exit codes: 0 stopped, 1 cannot run, 2 wrong usage.
 `
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
+async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   parseArgs({ args: [...args], options: {} })
   readConfig(process.env) // report an invalid configuration once, not at every restart
   const project = new Project(interruption)
@@ -53,4 +53,4 @@ async function followEdits(project: Project): Promise<void> {
   for await (const burst of bursts) await project.follow(burst)
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

@@ -1,7 +1,7 @@
 // Injects faults into real processes under load, and checks the guarantees of docs/faults.md.
 
 import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../../src/commands/command.js'
+import { runProcess, type Surroundings, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
@@ -75,7 +75,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],
 ]
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
+async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   const chosen = chooseScenarios(args)
   const environment = await Environment.open(documentedBounds, manyClients, interruption)
   let violated = 0
@@ -108,4 +108,4 @@ async function report({ title, figures, violations }: Report): Promise<number> {
   return violations.length
 }
 
-runCommand(usage + scenarios.map(([name]) => `  ${name}\n`).join(''), main)
+runProcess(usage + scenarios.map(([name]) => `  ${name}\n`).join(''), main)

@@ -4,7 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { runCommand } from '../../src/commands/command.js'
+import { runProcess } from '../../src/commands/command.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { readFeatures, runFeature } from './features.js'
 import { toPage } from './page.js'
@@ -35,4 +35,4 @@ async function main(args: readonly string[]): Promise<number> {
   return 0
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

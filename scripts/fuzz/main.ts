@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readServiceContract } from '../../src/auth/plans.js'
-import { runCommand, wholeNumber } from '../../src/commands/command.js'
+import { runProcess, type Surroundings, wholeNumber } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
@@ -38,7 +38,7 @@ Exit codes: 0 no failures, 1 failures, 2 wrong usage, 130 interrupted.
 
 const folder = path.join(projectRoot, 'scripts/fuzz')
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
+async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   const generation = readGeneration(args)
   const schemathesis = findSchemathesis()
   const contract = await readServiceContract(contractFile)
@@ -99,4 +99,4 @@ async function run(
   return code ?? 1
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

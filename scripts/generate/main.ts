@@ -3,7 +3,7 @@
 // without a handler. `--check` writes nothing and fails if anything differs.
 
 import { parseArgs } from 'node:util'
-import { runCommand } from '../../src/commands/command.js'
+import { runProcess } from '../../src/commands/command.js'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { sunsets } from '../../src/openapi/tools.js'
@@ -47,4 +47,4 @@ async function main(args: readonly string[]): Promise<number> {
   return files.length + past.length > 0 ? 1 : 0
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

@@ -6,7 +6,7 @@ import { cp } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { fixedPlans, readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
-import { runCommand, UsageError } from '../../src/commands/command.js'
+import { runProcess, type Surroundings, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
@@ -40,7 +40,7 @@ const options = {
 // Long, because a step may download dependencies.
 const stepTimeoutMs = 300_000
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<number> {
+async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values
   const chosen = generators.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) throw new UsageError(`--only: no generator's name contains ${only}`)
@@ -109,4 +109,4 @@ async function run(
   return { failed: false, text }
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

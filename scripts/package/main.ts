@@ -2,7 +2,7 @@
 
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { runCommand, UsageError } from '../../src/commands/command.js'
+import { runProcess, UsageError } from '../../src/commands/command.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { buildClient } from './client.js'
 import { buildEngine } from './engine.js'
@@ -29,4 +29,4 @@ async function main(args: readonly string[]): Promise<number> {
   return problems.length > 0 ? 1 : 0
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

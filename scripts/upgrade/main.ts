@@ -6,7 +6,7 @@ import { readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
-import { readEnvironment, runCommand } from '../../src/commands/command.js'
+import { readEnvironment, runProcess, type Surroundings } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
 import { installed } from '../../src/database/embedded/binaries.js'
 import { defaultDirectory } from '../../src/database/embedded/data-directory.js'
@@ -29,9 +29,9 @@ Exit codes: 0 done, or nothing to do; 1 failure with the reason, and nothing cha
 
 const log = pino({ level: 'silent' })
 
-async function main(args: readonly string[], interruption: AbortSignal): Promise<undefined> {
+async function main(args: readonly string[], { env, interruption }: Surroundings): Promise<undefined> {
   parseArgs({ args: [...args] })
-  const dataDir = path.resolve(readEnvironment().dataDir ?? (await defaultDirectory()))
+  const dataDir = path.resolve(readEnvironment({ env }).dataDir ?? (await defaultDirectory()))
   const { version } = await installed()
   const from = await majorOf(path.join(dataDir, 'postgresql'))
   if (from === version.replace(/\..*/, '')) {
@@ -93,4 +93,4 @@ async function withServer<T>(start: () => Promise<Server>, act: (server: Server)
   }
 }
 
-runCommand(usage, main)
+runProcess(usage, main)

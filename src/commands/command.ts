@@ -1,9 +1,11 @@
 // Shared by all commands: help, exit codes, interruption.
 
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { type Config, readConfig } from '../config.js'
 import { explain, OperatorError } from '../lib/operator-error.js'
 import { Interrupted, listenForShutdown } from '../lib/shutdown.js'
-import { print } from './terminal.js'
+import { print, type Stream } from './terminal.js'
 
 /** Wrong arguments: the usage is printed before the message. */
 export class UsageError extends OperatorError {
@@ -25,42 +27,63 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
  * database, or create no role, and exit 0.
  * @throws {OperatorError} naming every invalid or misspelt variable
  */
-export function readEnvironment(): Config {
-  const config = readConfig(process.env)
+export function readEnvironment({ env }: Pick<Surroundings, 'env'>): Config {
+  const config = readConfig(env)
   if (config.misspelt.length > 0) throw new OperatorError(config.misspelt.join('\n'))
   return config
 }
 
-/**
- * A command: resolves with its exit code, by default 0. When `interruption` is aborted it cleans up, for at
- * most `cleanupTimeoutMs`, and rejects.
- */
-export type Command = (args: readonly string[], interruption: AbortSignal) => Promise<number | undefined>
+/** What a command has of its process. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdout: Stream
+  readonly stderr: Stream
+  /** When it is aborted, the command cleans up, for at most `cleanupTimeoutMs`, and rejects. */
+  readonly interruption: AbortSignal
+}
+
+/** A command: resolves with its exit code, by default 0. */
+export type Command = (args: readonly string[], surroundings: Surroundings) => Promise<number | undefined>
 
 const cleanupTimeoutMs = 20_000
 
 /**
- * Runs the process as a command. The exit code is the command's own, 1 for an error, 2 for a `UsageError`, or
+ * Runs a command, and resolves with the exit code: the command's own, 1 for an error, 2 for a `UsageError`, or
  * 128 plus the number of the signal that interrupted it. `--help` prints the usage.
  */
-export function runCommand(usage: string, command: Command): void {
-  const { requested } = listenForShutdown()
-  process.stderr.on('error', () => {}) // go on if the reader of standard error has gone
-  const end = (error: Error) => {
-    const { reason } = requested
-    process.stderr.write(messageOf(error instanceof OperatorError ? error : (reason ?? error), usage))
-    process.exit(reason instanceof Interrupted ? reason.exitCode : isUsageError(error) ? 2 : 1)
+export async function runCommand(
+  usage: string,
+  command: Command,
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> {
+  const { stdout, stderr, interruption } = surroundings
+  const fail = (error: Error) => {
+    const { reason } = interruption
+    stderr.write(messageOf(error instanceof OperatorError ? error : (reason ?? error), usage))
+    return reason instanceof Interrupted ? reason.exitCode : isUsageError(error) ? 2 : 1
   }
-  requested.addEventListener('abort', () => setTimeout(end, cleanupTimeoutMs, requested.reason))
-  const args = process.argv.slice(2)
   const isHelp = args.includes('--help') || args.includes('-h')
-  const run = isHelp ? print(usage) : command(args, requested)
-  run.then((code) => {
-    const { aborted, reason } = requested
-    if (aborted && !(reason instanceof Interrupted)) end(reason)
-    process.exitCode = code ?? 0
-    if (aborted) process.exit() // the command may have left something open
-  }, end)
+  try {
+    const code = await (isHelp ? print(usage, stdout) : command(args, surroundings))
+    const { aborted, reason } = interruption
+    return aborted && !(reason instanceof Interrupted) ? fail(reason) : (code ?? 0)
+  } catch (error) {
+    return fail(error as Error) // what else is thrown has no message
+  }
+}
+
+/** Runs the process as a command. */
+export async function runProcess(usage: string, command: Command): Promise<void> {
+  const { env, stdout, stderr, argv } = process
+  const { requested: interruption } = listenForShutdown()
+  stderr.on('error', () => {}) // go on if its reader has gone
+  const cleaned = once(interruption, 'abort').then(() => setTimeout(cleanupTimeoutMs))
+  const late = cleaned.then(() => Promise.reject(interruption.reason))
+  const inTime: Command = (...given) => Promise.race([command(...given), late])
+  process.exitCode = await runCommand(usage, inTime, argv.slice(2), { env, stdout, stderr, interruption })
+  // The command may have left something open.
+  if (process.exitCode !== 0 || interruption.aborted) process.exit()
 }
 
 function messageOf(error: Error, usage: string): string {

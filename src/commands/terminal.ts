@@ -3,12 +3,15 @@
 import { styleText } from 'node:util'
 import { OperatorError } from '../lib/operator-error.js'
 
+/** Standard output or standard error, or what stands for them in a test. */
+export type Stream = NodeJS.WritableStream &
+  Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>
+
 /**
  * Writes to standard output. A closed pipe, as of `head`, is no error.
  * @throws {OperatorError} when it cannot be written, as on a full disk
  */
-export async function print(text: string): Promise<void> {
-  const { stdout } = process
+export async function print(text: string, stdout: Stream = process.stdout): Promise<undefined> {
   const ignore = () => {} // the write's callback gets the error, too
   stdout.on('error', ignore)
   const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
@@ -17,6 +20,7 @@ export async function print(text: string): Promise<void> {
   if (!error) stdout.off('error', ignore)
   else if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED')
     throw new OperatorError(`Cannot write to standard output: ${error.message}`)
+  return undefined
 }
 
 export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green'
@@ -24,8 +28,8 @@ export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green'
 export type Paint = (style: Style, text: string) => string
 
 /** Returns a function that styles text for a stream, or leaves it plain: a file, a pipe, NO_COLOR. */
-export function paintFor(stream: Pick<NodeJS.WriteStream, 'isTTY' | 'hasColors'>): Paint {
-  const isColoured = stream.isTTY && stream.hasColors()
+export function paintFor(stream: Pick<Stream, 'isTTY' | 'hasColors'>): Paint {
+  const isColoured = stream.isTTY && stream.hasColors?.()
   // By default styleText validates process.stdout, whatever the stream.
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text)
 }

@@ -18,13 +18,12 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { RedisCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'
-import { UsageError, wholeNumber } from '../command.js'
-import { paintFor, table } from '../terminal.js'
+import { type Surroundings, UsageError, wholeNumber } from '../command.js'
+import { paintFor, print, type Stream, table } from '../terminal.js'
 
-export type Subcommand = (sql: RootSql, print: Print, redis: RedisConfig) => Promise<void>
+export type Subcommand = (sql: RootSql, streams: Streams, redis: RedisConfig) => Promise<void>
 
-/** Writes to standard output; rejects if that fails. */
-export type Print = (text: string) => Promise<void>
+type Streams = Pick<Surroundings, 'stdout' | 'stderr'>
 
 /**
  * Parses the arguments.
@@ -98,21 +97,22 @@ function expiry(text: string): Date {
 }
 
 function create(terms: KeyTerms, json: boolean): Subcommand {
-  return async (sql, print) => {
+  return async (sql, { stdout, stderr }) => {
     const key = createApiKey()
     await sql.begin(async (transaction) => {
       const id = await insertApiKey(transaction, { ...terms, hash: hashApiKey(key) })
-      if (!json) process.stderr.write(`Key ${id} of plan ${terms.plan}, shown only once:\n`)
+      if (!json) stderr.write(`Key ${id} of plan ${terms.plan}, shown only once:\n`)
       // Before the commit: a key that could not be printed is not stored.
-      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`)
+      await print(json ? toJson({ id, key, ...terms }) : `${key}\n`, stdout)
     })
   }
 }
 
 function list(json: boolean): Subcommand {
-  return async (sql, print) => {
+  return async (sql, { stdout }) => {
     const keys = await listApiKeys(sql)
-    await print(json ? toJson(keys.map((key) => ({ ...key, state: state(key) }))) : keyTable(keys))
+    const text = () => toJson(keys.map((key) => ({ ...key, state: state(key) })))
+    await print(json ? text() : keyTable(keys, stdout), stdout)
   }
 }
 
@@ -122,14 +122,14 @@ function readId(text = ''): bigint {
 }
 
 function revoke(id: bigint, json: boolean): Subcommand {
-  return async (sql, print) => {
+  return async (sql, { stdout }) => {
     if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
-    await print(json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`)
+    await print(json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`, stdout)
   }
 }
 
 function show(id: bigint, contract: ServiceContract, json: boolean): Subcommand {
-  return async (sql, print, redis) => {
+  return async (sql, { stdout }, redis) => {
     const key = (await listApiKeys(sql)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, contract)
@@ -138,11 +138,11 @@ function show(id: bigint, contract: ServiceContract, json: boolean): Subcommand 
     const { quotas } = client
     const amount = (name: 'minute' | 'day') =>
       used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
-    const text = `${keyTable([key])}
+    const text = `${keyTable([key], stdout)}
 Per minute  ${quotas.perMinute}, used: ${amount('minute')}
 Per day     ${quotas.perDay}, used: ${amount('day')}
 `
-    await print(json ? toJson({ ...key, state: state(key), quotas, used }) : text)
+    await print(json ? toJson({ ...key, state: state(key), quotas, used }) : text, stdout)
   }
 }
 
@@ -172,7 +172,7 @@ async function readUsage(
 
 const quiet = pino({ level: 'silent' })
 
-function keyTable(keys: readonly ApiKey[]): string {
+function keyTable(keys: readonly ApiKey[], stdout: Stream): string {
   if (keys.length === 0) return 'There are no keys yet.\n'
   const rows = keys.map((key) => [
     String(key.id),
@@ -182,7 +182,6 @@ function keyTable(keys: readonly ApiKey[]): string {
     iso(key.expiresAt),
     { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
   ])
-  const { stdout } = process
   return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(stdout), stdout.columns)
 }
 

@@ -1,11 +1,13 @@
 import { readdir } from 'node:fs/promises'
+import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { readSubcommand } from '../../../src/commands/keys/subcommands.js'
 import type { RootSql } from '../../../src/database/database.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
-import { runProgram, startProcess, temporaryDirectory } from '../../fixtures/process.js'
+import { startProcess, temporaryDirectory } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { contract, send, startService, testConfig } from '../../fixtures/service.js'
+import { callCommand } from '../fixtures/command.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
 
 const usageErrors: [string, string[], RegExp][] = [
@@ -65,16 +67,16 @@ for (const [title, args, message] of usageErrors) {
 
 t.test('wrong usage exits with 2, and creates no database', async (t) => {
   const dataDir = await temporaryDirectory(t)
-  const ended = await runProgram('src/commands/keys.ts', ['revoke', 'x'], { DATA_DIR: dataDir })
+  const ended = await callCommand('keys', ['revoke', 'x'], { DATA_DIR: dataDir })
   t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n\n.*"x" is not a key ID.*\n$/ })
   t.strictSame(await readdir(dataDir), [])
 })
 
 // Runs a subcommand and returns its output.
 async function run(args: readonly string[], sql: RootSql, env = {}): Promise<string> {
-  const printed: string[] = []
-  await readSubcommand(args, contract)(sql, async (text) => void printed.push(text), testConfig(env))
-  return printed.join('')
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  await readSubcommand(args, contract)(sql, { stdout, stderr }, testConfig(env))
+  return String(stdout.read() ?? '')
 }
 
 t.test('keys are created, listed and revoked while the service runs', async (t) => {
@@ -148,15 +150,11 @@ t.test(
 
 t.test('keys are created while the service does not run', async (t) => {
   const env = { DATA_DIR: dataDirectory(t) }
-  t.match(await runProgram('src/commands/keys.ts', ['list'], env), {
+  t.match(await callCommand('keys', ['list'], env), {
     code: 0,
     stdout: 'There are no keys yet.\n',
   })
-  const made = await runProgram(
-    'src/commands/keys.ts',
-    ['create', '--name', 'early', '--plan', fixedPlan.name],
-    env,
-  )
+  const made = await callCommand('keys', ['create', '--name', 'early', '--plan', fixedPlan.name], env)
   const service = await startProcess(t, env)
   t.notMatch(service.welcome, /ask_/, 'the service creates no demo key if there are keys')
   const answer = await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` })

@@ -7,6 +7,7 @@ import { runProgram, startProcess, startProgram } from '../../fixtures/process.j
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, send } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
+import { callCommand, startCommand } from '../fixtures/command.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { holdKeys, holdMigrations } from '../fixtures/locks.js'
 
@@ -26,28 +27,24 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   // As for a service that is to find the primary of two.
   const two = service.DATABASE_URL.replace(/:(\d+)\//, ':$1,standby.example:5432/')
   const owner = { DATABASE_URL: ownerUrl, SERVICE_DATABASE_URL: two }
-  const first = await runProgram('src/commands/migrate.ts', [], owner)
+  const first = await callCommand('migrate', [], owner)
   t.match(first, { code: 0, stdout: /0001-pets\.sql[\s\S]*may read and write rows/ })
   t.notMatch(first.stdout + first.stderr, /it's|it%27s/, 'without its password')
   t.after(async () => {
     await sql`drop owned by ${sql(role)}`
     await sql`drop role ${sql(role)}`
   })
-  t.match(
-    await runProgram('src/commands/migrate.ts', [], owner),
-    { code: 0, stderr: '' },
-    'a second run changes nothing',
-  )
+  t.match(await callCommand('migrate', [], owner), { code: 0, stderr: '' }, 'a second run changes nothing')
 
   const [before, rotated] = [await passwordOf(sql, role), new URL(serviceUrl)]
   rotated.password = 'another'
   const rotation = { ...owner, SERVICE_DATABASE_URL: rotated.href }
-  t.match(await runProgram('src/commands/migrate.ts', [], rotation), { code: 0, stderr: '' })
+  t.match(await callCommand('migrate', [], rotation), { code: 0, stderr: '' })
   t.not(await passwordOf(sql, role), before, 'the password of the existing role changes')
-  await runProgram('src/commands/migrate.ts', [], owner)
+  await callCommand('migrate', [], owner)
 
   const { base, stop } = await startProcess(t, service)
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], service)
+  const made = await callCommand('keys', ['create', '--name', 'x', ...ampleTerms], service)
   t.equal(made.code, 0, made.stderr)
   const headers = { authorization: `Bearer ${made.stdout.trim()}` }
   const create = (own = {}) =>
@@ -56,7 +53,7 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   t.match(await create({ 'idempotency-key': 'a' }), { status: 201 })
   t.match(await send(`${base}/pets`, 'GET', headers), { status: 200, body: [{ id: 1 }, { id: 2 }] })
   t.match(await send(new URL('/readyz', base).href), { status: 200 })
-  t.match(await runProgram('src/commands/keys.ts', ['revoke', '1'], service), { code: 0 })
+  t.match(await callCommand('keys', ['revoke', '1'], service), { code: 0 })
   await stop()
 
   const limited = postgres(service.DATABASE_URL, { max: 1, fetch_types: false, onnotice: () => {} })
@@ -113,7 +110,7 @@ t.test('a rejected login fails at once, with advice', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const refused = new URL(url)
   refused.username = `nobody_${randomBytes(4).toString('hex')}`
-  const { code, stdout, stderr } = await runProgram('src/commands/migrate.ts', [], {
+  const { code, stdout, stderr } = await callCommand('migrate', [], {
     DATABASE_URL: refused.href,
     START_TIMEOUT_MS: '600000',
   })
@@ -125,8 +122,7 @@ t.test('while another session migrates', async (t) => {
   const sql = await createDatabase(t)
   await sql`delete from schema_migrations`
   const { url } = await startDatabaseProxy(t, sql)
-  const start = (program: string, START_TIMEOUT_MS: string) =>
-    startProgram(t, `src/${program}.ts`, [], { DATABASE_URL: url, START_TIMEOUT_MS, PORT: '0' })
+  const envOf = (START_TIMEOUT_MS: string) => ({ DATABASE_URL: url, START_TIMEOUT_MS, PORT: '0' })
   const sessions = async () =>
     (
       await sql`
@@ -137,27 +133,34 @@ t.test('while another session migrates', async (t) => {
   const [row] = await sql`
     select pid from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`
 
-  for (const program of ['main', 'commands/migrate']) {
-    t.test(`${program} ends after START_TIMEOUT_MS, and names the session`, async (t) => {
-      const { code, stderr } = await start(program, '2000').ended
-      t.equal(code, 1)
-      const reason = `A lock was not released within START_TIMEOUT_MS: process ${row?.pid} \\(postgres\\.js, idle in transaction, .+\\) holds ExclusiveLock on advisory\n$`
-      t.match(stderr, new RegExp(`^(startup failed: )?${reason}`))
-    })
+  const reason = `A lock was not released within START_TIMEOUT_MS: process ${row?.pid} \\(postgres\\.js, idle in transaction, .+\\) holds ExclusiveLock on advisory\n$`
 
-    t.test(`${program} ends at once when interrupted, and its session when it is killed`, async (t) => {
-      for (const [signal, code] of [
-        ['SIGTERM', 143],
-        ['SIGKILL', null],
-      ] as const) {
-        const { child, ended } = start(program, '600000')
-        await holder.someoneWaits()
-        child.kill(signal)
-        t.equal((await ended).code, code)
-        await until(async () => (await sessions()) === 0)
-      }
-    })
-  }
+  t.test('the service and `migrate` end after START_TIMEOUT_MS, and name the session', async (t) => {
+    const env = envOf('2000')
+    for (const ended of [runProgram('src/main.ts', [], env), callCommand('migrate', [], env)])
+      t.match(await ended, { code: 1, stderr: new RegExp(`^(startup failed: )?${reason}`) })
+  })
+
+  t.test('`migrate` ends at once when it is interrupted', async (t) => {
+    const { interrupt, ended } = startCommand('migrate', [], envOf('600000'))
+    await holder.someoneWaits()
+    interrupt('SIGTERM')
+    t.equal((await ended).code, 143)
+    await until(async () => (await sessions()) === 0)
+  })
+
+  t.test('the service does, too, and its session when it is killed', async (t) => {
+    for (const [signal, code] of [
+      ['SIGTERM', 143],
+      ['SIGKILL', null],
+    ] as const) {
+      const { child, ended } = startProgram(t, 'src/main.ts', [], envOf('600000'))
+      await holder.someoneWaits()
+      child.kill(signal)
+      t.equal((await ended).code, code)
+      await until(async () => (await sessions()) === 0)
+    }
+  })
 })
 
 t.test(
@@ -181,7 +184,7 @@ t.test('an error of the database is reported without a stack', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const env = { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://pg_service:x@127.0.0.1/x' }
   const stderr = 'The database reports: role name "pg_service" is reserved\n'
-  t.match(await runProgram('src/commands/migrate.ts', [], env), { code: 1, stderr })
+  t.match(await callCommand('migrate', [], env), { code: 1, stderr })
 })
 
 t.test('wrong usage fails with what is expected', async (t) => {
@@ -197,6 +200,6 @@ t.test('wrong usage fails with what is expected', async (t) => {
     [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'x' }, /^SERVICE_DATABASE_URL must be a valid URL/, 1],
   ]
   for (const [env, message, code] of cases) {
-    t.match(await runProgram('src/commands/migrate.ts', [], env), { code, stderr: message })
+    t.match(await callCommand('migrate', [], env), { code, stderr: message })
   }
 })

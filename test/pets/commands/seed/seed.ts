@@ -4,8 +4,9 @@ import t, { type Test } from 'tap'
 import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../../fixtures/cluster.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
-import { runProgram, startProcess, startProgram, temporaryDirectory } from '../../../fixtures/process.js'
+import { startProcess, startProgram, temporaryDirectory } from '../../../fixtures/process.js'
 import { send } from '../../../fixtures/service.js'
+import { callCommand, startCommand } from '../../fixtures/command.js'
 import { ampleTerms, pageMax } from '../../fixtures/facts.js'
 import { holdInserts, holdPets } from '../../fixtures/locks.js'
 
@@ -23,7 +24,7 @@ t.test('wrong usage changes nothing, prints the usage and exits with 2', async (
   const env = { DATA_DIR: await temporaryDirectory(t) }
   await Promise.all(
     usageErrors.map(async ([title, args, message]) => {
-      const ended = await runProgram('src/commands/seed/seed.ts', args, env)
+      const ended = await callCommand('seed', args, env)
       t.match(ended, { code: 2, stdout: '', stderr: message }, title)
       t.match(ended.stderr, /Examples:/)
     }),
@@ -34,7 +35,7 @@ t.test('wrong usage changes nothing, prints the usage and exits with 2', async (
 async function openDatabase(t: Test) {
   const dataDir = dataDirectory(t)
   const env = { DATA_DIR: dataDir }
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
+  const made = await callCommand('keys', ['create', '--name', 'x', ...ampleTerms], env)
   const server = await startEmbedded(dataDir, silent)
   const sql = postgres({ ...server.connection, max: 2, onnotice: () => {} })
   t.teardown(async () => {
@@ -42,7 +43,7 @@ async function openDatabase(t: Test) {
     await server.stop()
   })
   const count = async () => (await sql`select count(*)::int as count from pets`)[0]?.count
-  const seed = (...args: string[]) => runProgram('src/commands/seed/seed.ts', args, env)
+  const seed = (...args: string[]) => callCommand('seed', args, env)
   return { env, sql, count, seed, authorization: `Bearer ${made.stdout.trim()}` }
 }
 
@@ -106,24 +107,37 @@ t.test('a locked table is reported with the session that locks it, and nothing i
   for (const hold of [holdPets, holdInserts]) {
     const holder = await hold(sql)
     const run = (START_TIMEOUT_MS: string) =>
-      startProgram(t, 'src/commands/seed/seed.ts', ['--count', '5'], { ...env, START_TIMEOUT_MS })
+      startCommand('seed', ['--count', '5'], { ...env, START_TIMEOUT_MS })
     const reason =
       /"waiting for a lock .*\nA lock was not released .* process \d+ \(postgres\.js, .* on pets\n$/
     t.match(await run('2000').ended, { code: 1, stdout: '', stderr: reason })
 
     const interrupted = run('600000')
-    await once(interrupted.child.stderr as NodeJS.ReadableStream, 'data')
-    interrupted.child.kill('SIGINT')
+    await once(interrupted.stderr, 'data')
+    interrupted.interrupt()
     t.match(await interrupted.ended, { code: 130, stderr: /Interrupted: nothing was added\.\n$/ })
     await holder.release()
   }
   t.equal(await count(), 0)
 })
 
+// Animals after the first tenth wait for a lock that the test holds.
+async function holdHalf(t: Test) {
+  const { env, sql, count } = await openDatabase(t)
+  await sql.unsafe(`
+    create function wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+    create trigger wait before insert on pets for each row when (new.id > 15000) execute function wait()`)
+  const session = await sql.reserve()
+  await session`select pg_advisory_lock(1)`
+  session.release()
+  return { env, args: ['--count', '100000'], sql, count }
+}
+
 t.test('a crash of the database half-way is reported in one sentence', async (t) => {
-  const { env, sql } = await openDatabase(t)
-  const { child, ended } = startProgram(t, 'src/commands/seed/seed.ts', ['--count', '5000000', '--json'], env)
-  await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth
+  const { env, args, sql } = await holdHalf(t)
+  const { child, ended } = startProgram(t, 'src/commands/seed/seed.ts', args, env)
+  await once(child.stderr as NodeJS.ReadableStream, 'data')
   const [row] = await sql`select pid from pg_stat_activity where backend_type = 'walwriter'`
   process.kill(row?.pid, 'SIGKILL')
   const { code, stdout, stderr } = await ended
@@ -133,10 +147,11 @@ t.test('a crash of the database half-way is reported in one sentence', async (t)
 })
 
 t.test('an interrupted seed adds nothing', async (t) => {
-  const { env, count } = await openDatabase(t)
-  const { child, ended } = startProgram(t, 'src/commands/seed/seed.ts', ['--count', '5000000'], env)
-  await once(child.stderr as NodeJS.ReadableStream, 'data') // its first tenth
-  child.kill('SIGINT')
+  const { env, args, sql, count } = await holdHalf(t)
+  const { stderr, interrupt, ended } = startCommand('seed', args, env)
+  await once(stderr, 'data')
+  interrupt()
+  await sql`select pg_advisory_unlock_all()`
   t.match(await ended, { code: 130, stdout: '', stderr: /Interrupted: nothing was added\.\n$/ })
   t.equal(await count(), 0)
 })

@@ -1,0 +1,91 @@
+// Creates, lists, shows and revokes API keys in the service's database, whether the service runs or not.
+// Standard output is the result alone: `create` prints only the key.
+
+import { pino } from 'pino'
+import {
+  customPlan,
+  fixedPlans,
+  type Quotas,
+  readServiceContract,
+  type ServiceContract,
+} from '../../auth/plans.js'
+import { connect } from '../../database/connect.js'
+import { unlessAborted } from '../../lib/abort.js'
+import { contractFile } from '../../lib/paths.js'
+import { readEnvironment, type Surroundings } from '../command.js'
+import { print } from '../terminal.js'
+import { readSubcommand } from './subcommands.js'
+
+const usageOf = (
+  plans: string,
+  examples: string,
+) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
+       keys list [--json]
+       keys show ID [--json]
+       keys revoke ID [--json]
+
+  create   creates a key and prints it; it cannot be shown again
+    --name        name of the client, 1 to 255 characters
+    --plan        ${plans}
+    --expires     date or time of expiry: 2027-01-31, or 2027-01-31T12:00:00Z
+    --per-minute  requests per minute \\ both required for a plan with custom
+    --per-day     requests per day    / quotas, and not allowed for others
+  list     lists all keys, without their secrets
+  show     shows a key with its quotas and, with REDIS_URL, its usage
+  revoke   revokes a key permanently, on every running instance within a second
+
+  --json   prints JSON
+  --help   prints this help
+
+Examples:
+${examples}  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
+  npm run --silent keys -- revoke 7
+
+Reads DATABASE_URL (by default the embedded database in DATA_DIR), and REDIS_URL for the usage in show.
+
+Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
+`
+
+const contract = readServiceContract(contractFile)
+export const usage = await contract.then(
+  (read) => usageOf(plansOf(read), examplesOf(read)),
+  () => usageOf('a plan of the contract', ''),
+)
+
+function plansOf({ rateLimits: { plans } }: ServiceContract): string {
+  const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${describe(quotas)}`)
+  return `a plan of the contract${all.join('')}`
+}
+
+function describe(quotas: Quotas | 'custom'): string {
+  if (quotas === 'custom') return 'custom quotas for each key'
+  const { perMinute, perDay } = quotas
+  return Number.isFinite(perMinute) ? `${perMinute} requests per minute, ${perDay} per day` : 'unlimited'
+}
+
+function examplesOf(read: ServiceContract): string {
+  const create = 'npm run --silent keys -- create --name'
+  const [fixed] = fixedPlans(read)
+  const custom = customPlan(read)
+  const web = fixed === undefined ? '' : `  ${create} "Web shop" --plan ${fixed.name}\n`
+  const big =
+    custom === undefined
+      ? ''
+      : `  ${create} "Big shop" --plan ${custom} --per-minute 5000 --per-day 2000000\n`
+  return web + big
+}
+
+/** The command `keys`. */
+export async function keys(args: readonly string[], surroundings: Surroundings): Promise<undefined> {
+  const { stdout, stderr, interruption } = surroundings
+  if (args[0] === 'help') return print(usage, stdout)
+  const config = readEnvironment(surroundings)
+  const subcommand = readSubcommand(args, await contract)
+  const log = pino({ level: 'warn' }, stderr)
+  const database = await connect(config, log, interruption)
+  try {
+    await unlessAborted(subcommand(database.sql, surroundings, config), interruption)
+  } finally {
+    await database.close(interruption)
+  }
+}

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { runProgram } from '../../fixtures/process.js'
+
+const usage = /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 /
+
+t.test('a tool rejects unknown options with its usage before anything is done', async (t) => {
+  for (const name of ['generate', 'dev', 'fuzz', 'faults', 'bench']) {
+    const ended = await runProgram(`scripts/${name}/main.ts`, ['--nonsense'], {})
+    t.match(ended, { code: 2, stdout: '', stderr: usage }, name)
+    t.match(ended.stderr, /\n\n.*--nonsense.*\n$/, 'with the message at the end')
+    t.notMatch(ended.stderr, /\n +at /, 'without a stack')
+  }
+})
