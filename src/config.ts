@@ -100,18 +100,18 @@ function ignoredIn(environment: Environment): string[] {
 function createReader(environment: Environment) {
   const problems: string[] = []
   const names: string[] = []
-  const read = <T>(name: string, fallback: T, parse: (text: string) => T | Problem): T => {
+  const read = <T>(name: string, fallback: T, parse: (text: string) => T | Misconfiguration): T => {
     names.push(name)
     const text = environment[name]?.trim()
     if (text === undefined || text === '') return fallback
     const value = parse(text)
-    if (!(value instanceof Problem)) return value
+    if (!(value instanceof Misconfiguration)) return value
     // A URL may contain a password, and a header a key.
     const isSecret = /_(URL|ENDPOINT|HEADERS)$/.test(name)
     problems.push(`${name} ${value.message}${isSecret ? '' : `, got ${JSON.stringify(text)}`}`)
     return fallback
   }
-  const optional = <T>(name: string, parse: (text: string) => T | Problem) =>
+  const optional = <T>(name: string, parse: (text: string) => T | Misconfiguration) =>
     read<T | undefined>(name, undefined, parse)
   return { read, optional, problems, names }
 }
@@ -159,29 +159,31 @@ function readVariables(
   }
 }
 
-class Problem {
+class Misconfiguration {
   constructor(readonly message: string) {}
 }
 
 function integerBetween(min: number, max: number) {
-  return (text: string): number | Problem => {
+  return (text: string): number | Misconfiguration => {
     const value = Number(text)
     return /^\d+$/.test(text) && value >= min && value <= max
       ? value
-      : new Problem(`must be an integer from ${min} to ${max}`)
+      : new Misconfiguration(`must be an integer from ${min} to ${max}`)
   }
 }
 
 function oneOf(values: readonly string[]) {
-  return (text: string): string | Problem =>
-    values.includes(text) ? text : new Problem(`must be one of ${values.join(', ')}`)
+  return (text: string): string | Misconfiguration =>
+    values.includes(text) ? text : new Misconfiguration(`must be one of ${values.join(', ')}`)
 }
 
 // An @ or # behind the host is of a password, of which the rest would be taken for a host, and logged.
-function httpUrl(text: string): string | Problem {
+function httpUrl(text: string): string | Misconfiguration {
   return /^https?:\/\/[^/?#]+[^@#]*$/.test(text) && URL.canParse(text)
     ? text
-    : new Problem('must be the http or https URL of an OTLP collector, such as http://localhost:4318')
+    : new Misconfiguration(
+        'must be the http or https URL of an OTLP collector, such as http://localhost:4318',
+      )
 }
 
 // Variables that OpenTelemetry reads itself, neither reporting nor honouring a wrong value: exports would
@@ -196,7 +198,7 @@ const openTelemetryVariables: readonly [name: string, parse: (text: string) => u
 ]
 
 // In the form of W3C Baggage, section 3.3.1, as OpenTelemetry reads it.
-function otlpHeaders(text: string): string | Problem {
+function otlpHeaders(text: string): string | Misconfiguration {
   try {
     for (const pair of text.split(',').filter((each) => each.trim() !== '')) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]+)/.exec(pair.trim()) ?? []
@@ -205,74 +207,75 @@ function otlpHeaders(text: string): string | Problem {
     }
     return text
   } catch {
-    return new Problem('must be HTTP headers, such as api-key=secret,x-tenant=shop, percent-encoded')
+    return new Misconfiguration('must be HTTP headers, such as api-key=secret,x-tenant=shop, percent-encoded')
   }
 }
 
 // Paths are appended to it.
-function publicUrl(text: string): string | Problem {
+function publicUrl(text: string): string | Misconfiguration {
   const isPlain = /^https?:\/\/[^?#@]+$/.test(text) && URL.canParse(text)
   return isPlain
     ? text.replace(/\/+$/, '')
-    : new Problem('must be an http or https URL without a query, such as https://store.example/v1')
+    : new Misconfiguration('must be an http or https URL without a query, such as https://store.example/v1')
 }
 
-function postgresUrl(text: string): string | Problem {
+function postgresUrl(text: string): string | Misconfiguration {
   try {
     readPostgresUrl(text)
     return text
   } catch (error) {
-    return new Problem((error as Error).message)
+    return new Misconfiguration((error as Error).message)
   }
 }
 
 function loginUrlWith(servicePassword: string | undefined) {
-  return (text: string): string | Problem => {
+  return (text: string): string | Misconfiguration => {
     const url = postgresUrl(text)
-    if (url instanceof Problem) return url
+    if (url instanceof Misconfiguration) return url
     const { username, password } = readPostgresUrl(url)
     return username && (password || servicePassword)
       ? url
-      : new Problem('must have a user and a password, which SERVICE_PASSWORD can hold')
+      : new Misconfiguration('must have a user and a password, which SERVICE_PASSWORD can hold')
   }
 }
 
 // Any server serves reads, and the servers of DATABASE_URL stand in when none does.
 function readUrlFor(databaseUrl: string | undefined) {
-  return (text: string): string | Problem => {
-    if (!databaseUrl?.trim()) return new Problem('requires DATABASE_URL')
-    if (/[?&]target_session_attrs=/.test(text)) return new Problem('must not contain target_session_attrs')
+  return (text: string): string | Misconfiguration => {
+    if (!databaseUrl?.trim()) return new Misconfiguration('requires DATABASE_URL')
+    if (/[?&]target_session_attrs=/.test(text))
+      return new Misconfiguration('must not contain target_session_attrs')
     return postgresUrl(text)
   }
 }
 
-function redisUrl(text: string): string | Problem {
+function redisUrl(text: string): string | Misconfiguration {
   return readRedisUrl(text) !== undefined
     ? text
-    : new Problem(
+    : new Misconfiguration(
         'must be redis://host:6379/0, redis+cluster://host:6379,host:6379 or ' +
           'redis+sentinel://host:26379,host:26379/master/0 (rediss for TLS)',
       )
 }
 
-function proxies(text: string): boolean | string[] | Problem {
+function proxies(text: string): boolean | string[] | Misconfiguration {
   if (text === 'true' || text === 'false') return text === 'true'
   const addresses = text.split(',').map((each) => each.trim())
   return addresses.every(isNetwork)
     ? addresses
-    : new Problem(
+    : new Misconfiguration(
         'must be true, false, or comma-separated addresses and networks, such as 10.0.0.0/8,loopback',
       )
 }
 
 // As browsers serialize them in `Origin` (RFC 6454, section 6.2); another form would match no request.
-function origins(text: string): readonly string[] | Problem {
+function origins(text: string): readonly string[] | Misconfiguration {
   const given = text.split(',').map((each) => each.trim())
   return given.every(
     (each) => /^https?:[^*]+$/.test(each) && URL.canParse(each) && new URL(each).origin === each,
   )
     ? given
-    : new Problem(
+    : new Misconfiguration(
         'must be comma-separated origins in lower case, without a path or a default port, ' +
           'such as https://shop.example,http://localhost:5173',
       )

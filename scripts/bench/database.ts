@@ -74,7 +74,7 @@ async function prepare(admin: RootSql, sql: RootSql, name: string, rows: number)
   return { key, keys, version: row?.version ?? '', serverPid: serverOf(row?.pid) }
 }
 
-interface Server {
+interface DatabaseServer {
   connect(database: string | undefined): RootSql
   envOf(database: string): Record<string, string>
   stop(): Promise<void>
@@ -87,7 +87,7 @@ const options = {
   onnotice: () => {},
 }
 
-async function embeddedServer(interruption: AbortSignal): Promise<Server> {
+async function embeddedServer(interruption: AbortSignal): Promise<DatabaseServer> {
   const { directory, remove } = await makeTemporaryDirectory()
   const log = pino({ level: 'silent' })
   const server = await startEmbedded(directory, log, interruption).catch(async (error) => {
@@ -111,7 +111,7 @@ async function embeddedServer(interruption: AbortSignal): Promise<Server> {
   }
 }
 
-function externalServer(url: string): Server {
+function externalServer(url: string): DatabaseServer {
   const urlOf = (database: string | undefined) => {
     const target = new URL(url)
     if (database !== undefined) target.pathname = `/${database}`

@@ -10,7 +10,7 @@ import { diffContracts } from '../diff/contract.js'
 import type { Node } from '../diff/node.js'
 import { lineOf } from '../diff/report.js'
 import { countErrors, report, reportDetails } from './report.js'
-import { Server } from './server.js'
+import { ServerProcess } from './server.js'
 import { checkTypes } from './types.js'
 import { isContractFile } from './watch.js'
 
@@ -18,7 +18,7 @@ import { isContractFile } from './watch.js'
 const crashRestartsMax = 3
 
 export class Project {
-  readonly server = new Server((how) => void this.#enqueue(() => this.#restartCrashed(how)))
+  readonly server = new ServerProcess((how) => void this.#enqueue(() => this.#restartCrashed(how)))
   /** Whether the running server has the current files. */
   #isServed = false
   #mustGenerate = true

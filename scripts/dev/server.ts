@@ -13,7 +13,7 @@ import { projectRoot } from '../../src/lib/paths.js'
 // Longer than src/main.ts waits for its database by default.
 const startTimeoutMs = 60_000
 
-export class Server {
+export class ServerProcess {
   #running: Worker | undefined
   #isStopping = false
 
@@ -46,7 +46,7 @@ export class Server {
     worker.once('exit', (code, signal) => {
       if (this.#running !== worker) return
       this.#running = undefined
-      if (!this.#isStopping) this.onCrash(describe(code, signal))
+      if (!this.#isStopping) this.onCrash(exitText(code, signal))
     })
     if (previous !== undefined) await stopWorker(previous)
     return undefined
@@ -64,7 +64,7 @@ async function untilListening(worker: Worker): Promise<string | undefined> {
   const timeout = `not listening after ${startTimeoutMs / 1_000} s`
   const failure = await Promise.race([
     once(worker, 'listening').then(() => undefined),
-    once(worker, 'exit').then(([code, signal]) => describe(code, signal)),
+    once(worker, 'exit').then(([code, signal]) => exitText(code, signal)),
     delay(startTimeoutMs, timeout, { ref: false }),
   ])
   if (failure === timeout) worker.process.kill('SIGKILL')
@@ -78,6 +78,6 @@ async function stopWorker(worker: Worker): Promise<void> {
   await exit
 }
 
-function describe(code: number | null, signal: string | null): string {
+function exitText(code: number | null, signal: string | null): string {
   return signal ?? `exit code ${code}`
 }

@@ -20,7 +20,7 @@ function compareUnclaimed(spot: Spot, parent: Path, key: string): void {
   const pair = pairOf(before, after)
   if (pair && pair.before.$ref === pair.after.$ref) compareDocumentation({ ...spot, ...pair }, at)
   // Claimed, since it may have been merged into several schemas.
-  else report({ ...spot, ...placeOf(parent), at }, 'patch', describe(key, before, after), key)
+  else report({ ...spot, ...placeOf(parent), at }, 'patch', changeText(key, before, after), key)
 }
 
 // Whether a mapping, or the one it refers to, is claimed as a whole or by all of its keys.
@@ -60,7 +60,7 @@ function placeOf([part = '', second, third, ...rest]: Path): Pick<Spot, 'place' 
 }
 
 // Shows values only if they fit on the line.
-function describe(key: string, before: unknown, after: unknown): string {
+function changeText(key: string, before: unknown, after: unknown): string {
   if ([before, after].every(isShort)) return describeChange(key, before, after)
   if (before === undefined) return `${key} added`
   return `${key} ${after === undefined ? 'removed' : 'changed'}`

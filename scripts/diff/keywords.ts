@@ -37,12 +37,12 @@ function compareTypes(schema: Spot): void {
   // An added, removed or changed enum implies the change of type and is reported itself.
   const [hadEnum, hasEnum] = [before.enum !== undefined, after.enum !== undefined]
   const isImplied = (hadEnum || !effects.has('widens')) && (hasEnum || !effects.has('narrows'))
-  const what = describeChange('type', describe(before.type), describe(after.type))
+  const what = describeChange('type', typeText(before.type), typeText(after.type))
   if (isImplied) claim(schema, 'type')
   else reportEffect(schema, [...effects], what, 'type')
 }
 
-function describe(type: unknown): unknown {
+function typeText(type: unknown): unknown {
   return Array.isArray(type) ? type.join('|') : type
 }
 

@@ -46,7 +46,7 @@ export function compareSecurity(operation: Spot): void {
   const root = { ...operation, ...operation.comparison.documents }
   const before = alternativesOf(root.before, operation.before, renamedSchemes(schemesOf(root)))
   const after = alternativesOf(root.after, operation.after)
-  const [was, is] = [describe(before), describe(after)]
+  const [was, is] = [alternativesText(before), alternativesText(after)]
   if (was === is) return
   const bump = before.every((alternative) => suffices(alternative, after)) ? 'minor' : 'major'
   report(operation, bump, `security ${was} -> ${is}`, 'security')
@@ -83,7 +83,7 @@ function suffices(credentials: readonly string[], alternatives: readonly (readon
   return alternatives.some((required) => required.every((one) => credentials.includes(one)))
 }
 
-function describe(alternatives: readonly (readonly string[])[]): string {
+function alternativesText(alternatives: readonly (readonly string[])[]): string {
   return alternatives
     .map((required) => required.join(' and ') || 'none')
     .sort()

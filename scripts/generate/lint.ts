@@ -11,7 +11,7 @@ import {
 } from '@redocly/openapi-core'
 import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
-import { contextIn, dataFields, outermost, pathParameterNames, readSource } from '../../src/openapi/tools.js'
+import { dataFields, nestingIn, outermost, pathParameterNames, readSource } from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
 import { summarizeByKind } from './summarize.js'
 
@@ -136,10 +136,10 @@ function isInPath(message: string): boolean {
 
 // The fields and keywords that a pointer passes, without the names in maps, such as a header's.
 function fieldsOf(pointer: string): string[] {
-  let context = outermost
+  let nesting = outermost
   return pointer.split('/').filter((key) => {
-    const isField = !context.isMap
-    context = contextIn(context, key)
+    const isField = !nesting.isMap
+    nesting = nestingIn(nesting, key)
     return isField
   })
 }

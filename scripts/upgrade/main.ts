@@ -82,9 +82,12 @@ async function move(
   }
 }
 
-type Server = Awaited<ReturnType<typeof startEmbedded>>
+type EmbeddedServer = Awaited<ReturnType<typeof startEmbedded>>
 
-async function withServer<T>(start: () => Promise<Server>, act: (server: Server) => Promise<T>): Promise<T> {
+async function withServer<T>(
+  start: () => Promise<EmbeddedServer>,
+  act: (server: EmbeddedServer) => Promise<T>,
+): Promise<T> {
   const server = await start()
   try {
     return await act(server)

@@ -81,7 +81,7 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
     clock,
     fetch: (request) => (send ?? fetch)(request), // browsers refuse their fetch as a method of another object
-    onRetry: onRetry ?? ((retry) => retry.waitMs >= longWaitMs && tell(describe(retry))),
+    onRetry: onRetry ?? ((retry) => retry.waitMs >= longWaitMs && tell(retryNotice(retry))),
     warnIfDeprecated: createDeprecationWarner(tell),
   }
 }
@@ -139,6 +139,6 @@ function authorization(key: unknown): { readonly Authorization: string } {
   throw new TypeError('key must be a string of printable ASCII characters without spaces')
 }
 
-function describe({ operation, waitMs, error }: Retry): string {
+function retryNotice({ operation, waitMs, error }: Retry): string {
   return `${operation} waits ${Math.ceil(waitMs / 1000)} s before it is sent again: ${error.message}`
 }

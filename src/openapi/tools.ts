@@ -10,10 +10,10 @@ export { hasOtherThanText } from './contract/discriminator.js'
 export { type ReadText, readSource } from './contract/files.js'
 export {
   type AnySchema,
-  type Context,
-  contextIn,
   dataFields,
   mapMembers,
+  type Nesting,
+  nestingIn,
   outermost,
   pathItemFields,
   referenceFields,

@@ -65,7 +65,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
   lifetimes.onEnd((request, reply) => {
     const span = spans.get(request)
     if (span === undefined || request.matched?.config.isProbe) return
-    describe(span, request, reply.sent ? reply.statusCode : undefined)
+    setAttributes(span, request, reply.sent ? reply.statusCode : undefined)
     if (config.isAddressLogged) span.setAttribute('client.address', clientAddress(request))
     span.end()
   })
@@ -78,7 +78,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
 }
 
 // The semantic conventions for HTTP, except `url.path`: a URL as sent may contain a key.
-function describe(span: Span, { method, matched }: FastifyRequest, status: number | undefined): void {
+function setAttributes(span: Span, { method, matched }: FastifyRequest, status: number | undefined): void {
   const route = matched?.url
   if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
   span.setAttributes({ 'http.request.method': method, 'url.scheme': 'http' })

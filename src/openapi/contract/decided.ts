@@ -7,8 +7,8 @@ import type { Pointer, Problem } from './contract-error.js'
 import { decideParameter, decideStatuses } from './decided-operations.js'
 import { withMapping } from './discriminator.js'
 import {
-  type Context,
   mapMembers,
+  type Nesting,
   outermost,
   pathItemFields,
   referenceFields,
@@ -21,7 +21,7 @@ import { isOpenApi30 } from './upgrade.js'
 /** A part of a document that describes a value, or nothing. */
 interface Part {
   readonly at: Pointer
-  readonly context: Context
+  readonly nesting: Nesting
   /** Whether schemas around it already say the type of the same value. */
   readonly isTyped: boolean
   /** Whether it only decides if other schemas apply. */
@@ -41,25 +41,25 @@ export function withDecisions(document: object): {
   const isOld = isOpenApi30(document)
   const reader = new Reader(document)
   const read = (value: unknown, part: Part): unknown => {
-    const { at, context } = part
-    if (context.isData || typeof value !== 'object' || value === null) return value
+    const { at, nesting } = part
+    if (nesting.isData || typeof value !== 'object' || value === null) return value
     const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
     const own = decideMap(value, part, note) ?? decide(reader, value as Node, part, isOld, note)
     isChanged ||= own !== value
-    return mapMembers(own, context, (each, inner, key) => read(each, within(part, own, key, inner)))
+    return mapMembers(own, nesting, (each, inner, key) => read(each, within(part, own, key, inner)))
   }
-  const copy = read(document, { at: [], context: outermost, isTyped: false, isCondition: false })
+  const copy = read(document, { at: [], nesting: outermost, isTyped: false, isCondition: false })
   return { document: isChanged ? (copy as object) : document, decided }
 }
 
 function within(
-  { at, context, isTyped, isCondition }: Part,
+  { at, nesting, isTyped, isCondition }: Part,
   value: object,
   key: string,
-  inner: Context,
+  inner: Nesting,
 ): Part {
-  const part = { at: [...at, key], context: inner }
-  if (context.isMap || Array.isArray(value)) return { ...part, isTyped, isCondition }
+  const part = { at: [...at, key], nesting: inner }
+  if (nesting.isMap || Array.isArray(value)) return { ...part, isTyped, isCondition }
   const keyword = schemaKeywords.get(key)
   if (keyword === undefined || keyword.appliesTo === 'nothing')
     return { ...part, isTyped: false, isCondition: false }
@@ -74,15 +74,15 @@ function within(
 const sayType = ['type', 'const', 'enum']
 
 // Undefined for what is no map or array.
-function decideMap(value: object, { at, context }: Part, note: (text: string) => void): object | undefined {
-  if (!context.isMap) return Array.isArray(value) ? value : undefined
-  return context.of === 'responses' ? decideStatuses(value as Node, at, note) : value
+function decideMap(value: object, { at, nesting }: Part, note: (text: string) => void): object | undefined {
+  if (!nesting.isMap) return Array.isArray(value) ? value : undefined
+  return nesting.of === 'responses' ? decideStatuses(value as Node, at, note) : value
 }
 
 function decide(reader: Reader, node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
   if (typeof node.$ref === 'string')
-    return withDefault(reader, withoutSiblings(node, part.context, isOld, note), isOld)
-  if (part.context.of === 'parameters') return decideParameter(reader, node, note)
+    return withDefault(reader, withoutSiblings(node, part.nesting, isOld, note), isOld)
+  if (part.nesting.of === 'parameters') return decideParameter(reader, node, note)
   const { schema: mapped, ignored } = withMapping(reader, node, pointerTo(part.at))
   for (const text of ignored) note(`${text}: it is ignored`)
   const schema = withDefault(reader, mapped, isOld)
@@ -127,7 +127,7 @@ function impliedBy(node: Node, type: string, keywords: readonly string[]) {
 }
 
 // OpenAPI 3.0.3, section 4.7.23, and 3.1.1, section 4.8.23. A path item may have fields beside its `$ref`.
-function withoutSiblings(node: Node, { of }: Context, isOld: boolean, note: (text: string) => void): Node {
+function withoutSiblings(node: Node, { of }: Nesting, isOld: boolean, note: (text: string) => void): Node {
   if (pathItemFields.has(of) || !(isOld || referenceFields.has(of))) return node
   const ignored = Object.keys(node).filter((key) => !/^(\$ref|summary|description|x-.*)$/.test(key))
   if (ignored.length === 0) return node

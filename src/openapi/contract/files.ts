@@ -27,9 +27,9 @@ import { withWrittenRefs } from './discriminator.js'
 import { formProblem } from './document-form.js'
 import { knownExtensions } from './extensions.js'
 import {
-  type Context,
-  contextIn,
   mapMembers,
+  type Nesting,
+  nestingIn,
   outermost,
   pathItemFields,
   referenceFields,
@@ -132,14 +132,14 @@ function isSelfContained(document: object, extensions: readonly string[]): boole
     if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isInside = (value: unknown, context: Context): boolean => {
+  const isInside = (value: unknown, nesting: Nesting): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (context.isData && isPlainData(value, resolves)) return true
+    if (nesting.isData && isPlainData(value, resolves)) return true
     return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return !context.isMap && resolves(each)
+      if (key === '$ref' && typeof each === 'string') return !nesting.isMap && resolves(each)
       return (
-        isUnknownExtension(key, context, extensions) ||
-        isInside(each, contextWithin(context, key, Array.isArray(value), extensions))
+        isUnknownExtension(key, nesting, extensions) ||
+        isInside(each, nestingWithin(nesting, key, Array.isArray(value), extensions))
       )
     })
   }
@@ -147,18 +147,18 @@ function isSelfContained(document: object, extensions: readonly string[]): boole
 }
 
 // Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
-function contextWithin(
-  context: Context,
+function nestingWithin(
+  nesting: Nesting,
   key: string,
   isItem: boolean,
   extensions: readonly string[],
-): Context {
-  const inner = contextIn(context, key, isItem)
-  return !context.isMap && extensions.includes(key) ? { ...inner, isData: context.isData } : inner
+): Nesting {
+  const inner = nestingIn(nesting, key, isItem)
+  return !nesting.isMap && extensions.includes(key) ? { ...inner, isData: nesting.isData } : inner
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, { isMap }: Context, extensions: readonly string[]): boolean {
+function isUnknownExtension(key: string, { isMap }: Nesting, extensions: readonly string[]): boolean {
   return !isMap && key.startsWith('x-') && !extensions.includes(key)
 }
 
@@ -262,13 +262,13 @@ const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
 
 // The keyword that a value is in, by the nodes around it.
 function exactKeywordIn(around: readonly unknown[]): string | undefined {
-  let context = outermost
+  let nesting = outermost
   for (const each of around) {
-    if (isSeq(each)) context = contextIn(context, '', true)
+    if (isSeq(each)) nesting = nestingIn(nesting, '', true)
     if (!isPair(each)) continue
     const name = String(each.key)
-    if (!context.isMap && !context.isData && exactKeywords.includes(name)) return name
-    context = contextIn(context, name)
+    if (!nesting.isMap && !nesting.isData && exactKeywords.includes(name)) return name
+    nesting = nestingIn(nesting, name)
   }
   return undefined
 }
@@ -286,14 +286,14 @@ interface ParsedFile {
 }
 
 // Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
-function withoutForeign(value: unknown, file: ParsedFile, context: Context): unknown {
+function withoutForeign(value: unknown, file: ParsedFile, nesting: Nesting): unknown {
   if (typeof value !== 'object' || value === null) return value
-  const { of, isMap, isData } = context
+  const { of, isMap, isData } = nesting
   if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
   const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
-  return mapMembers(part, context, (each, _, key) => {
-    if (isUnknownExtension(key, context, file.extensions)) return file.setAside(each)
-    return withoutForeign(each, file, contextWithin(context, key, Array.isArray(part), file.extensions))
+  return mapMembers(part, nesting, (each, _, key) => {
+    if (isUnknownExtension(key, nesting, file.extensions)) return file.setAside(each)
+    return withoutForeign(each, file, nestingWithin(nesting, key, Array.isArray(part), file.extensions))
   })
 }
 
@@ -313,13 +313,13 @@ function completed(
   value: unknown,
   bundle: object,
   foreign: readonly unknown[],
-  context = outermost,
+  nesting = outermost,
 ): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
   if (typeof value !== 'object' || value === null) return value
-  const { $ref } = context.isMap ? nodeOf(value) : {}
-  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, context)
-  return mapMembers(value, context, (each, inner) => completed(each, bundle, foreign, inner))
+  const { $ref } = nesting.isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, nesting)
+  return mapMembers(value, nesting, (each, inner) => completed(each, bundle, foreign, inner))
 }
 
 // YAML cannot contain NUL.

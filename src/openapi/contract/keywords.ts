@@ -128,8 +128,8 @@ export function mapSchemas<Each extends AnySchema>(
   return change(inner, isCondition) as Each // an object stays one
 }
 
-/** How a value of a document is to be read. */
-export interface Context {
+/** Where in a document a value is nested, which decides how it is read. */
+export interface Nesting {
   /** The field that it belongs to: a member of a map, or an item of an array, to that of the map or array. */
   readonly of: string
   /** Whether its keys are names. */
@@ -138,8 +138,8 @@ export interface Context {
   readonly isData: boolean
 }
 
-/** The context of a document, and of a part that is read on its own. */
-export const outermost: Context = { of: '', isMap: false, isData: false }
+/** That of a document, and of a part that is read on its own. */
+export const outermost: Nesting = { of: '', isMap: false, isData: false }
 
 // Fields and keywords whose value is a map: its keys are names.
 const mapFields: ReadonlySet<string> = new Set([
@@ -155,8 +155,8 @@ export const containerFields: ReadonlySet<string> = new Set([
 /** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
 export const dataFields: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 
-/** The context of a member of a value, or of an item if the value is an array. */
-export function contextIn({ of, isMap, isData }: Context, key: string, isItem = false): Context {
+/** That of a member of a value, or of an item if the value is an array. */
+export function nestingIn({ of, isMap, isData }: Nesting, key: string, isItem = false): Nesting {
   if (isMap || isItem) return { of, isMap: false, isData }
   const isMember = !isData && mapFields.has(key)
   return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
@@ -165,12 +165,12 @@ export function contextIn({ of, isMap, isData }: Context, key: string, isItem = 
 /** A copy of an object or array of a document with `change` applied to each member or item. */
 export function mapMembers(
   value: object,
-  context: Context,
-  change: (each: unknown, context: Context, key: string) => unknown,
+  nesting: Nesting,
+  change: (each: unknown, nesting: Nesting, key: string) => unknown,
 ): object {
   if (Array.isArray(value))
-    return value.map((each, i) => change(each, contextIn(context, '', true), String(i)))
-  return mapValues(value, (each, key) => change(each, contextIn(context, key), key))
+    return value.map((each, i) => change(each, nestingIn(nesting, '', true), String(i)))
+  return mapValues(value, (each, key) => change(each, nestingIn(nesting, key), key))
 }
 
 /** A copy of an object with `change` applied to each value. */

@@ -140,16 +140,16 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
     [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],
     [
-      !isDeclared(responses, '409'),
+      !declaresStatus(responses, '409'),
       'requires a 409 response, for a key whose first request is still in progress',
     ],
-    [!isDeclared(responses, '422'), 'requires a 422 response, for a key that another request has used'],
+    [!declaresStatus(responses, '422'), 'requires a 422 response, for a key that another request has used'],
     [isPublic(operation), 'requires security: keys are stored per client'],
   ]
   for (const text of found(faults)) reader.problem(`${place}: x-idempotent ${text}`)
 }
 
-function isDeclared(responses: Operation['responses'], status: string): boolean {
+function declaresStatus(responses: Operation['responses'], status: string): boolean {
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
@@ -269,7 +269,7 @@ function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>)
 function checkDeprecations(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   for (const operation of operations.values()) {
     const { id, method, path, deprecation, responses } = operation
-    if (deprecation?.afterSunset === 'gone' && !isDeclared(responses, '410'))
+    if (deprecation?.afterSunset === 'gone' && !declaresStatus(responses, '410'))
       problemAt(reader, operation, `${method} ${path}: x-after-sunset: gone requires a 410 response`)
     const successor = deprecation?.successor
     if (successor === undefined) continue

@@ -224,10 +224,10 @@ const ofOthers = ['additionalProperties', 'unevaluatedProperties', 'patternPrope
 
 // A schema without properties allows any.
 function allowsAdditional(schema: Node): boolean {
-  const isDeclared = partsOf(schema).some((part) =>
+  const isSchemaGiven = partsOf(schema).some((part) =>
     ofOthers.some((keyword) => part[keyword] !== undefined && part[keyword] !== false),
   )
-  return isDeclared || namesOf(schema).length === 0
+  return isSchemaGiven || namesOf(schema).length === 0
 }
 
 // The properties of an exploded object are sent as query parameters, so their names must be unique among

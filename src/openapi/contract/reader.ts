@@ -3,7 +3,7 @@
 
 import { oneLine } from '../../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
-import { contextIn, mapMembers, outermost } from './keywords.js'
+import { mapMembers, nestingIn, outermost } from './keywords.js'
 import { resolvePointer } from './pointer.js'
 
 /** An object of the document. It is read before it is validated, so any member may be missing. */
@@ -33,14 +33,14 @@ export function nodesOf(value: unknown): Node[] {
 const refsMax = 100
 
 // The `$ref`s in a schema, wherever they are.
-function refsIn(value: unknown, context = outermost): string[] {
-  if (context.isData || typeof value !== 'object' || value === null) return []
+function refsIn(value: unknown, nesting = outermost): string[] {
+  if (nesting.isData || typeof value !== 'object' || value === null) return []
   const { $ref } = value as Node
   const own = typeof $ref === 'string' ? [$ref] : []
   const isList = Array.isArray(value)
   return [
     ...own,
-    ...Object.entries(value).flatMap(([key, each]) => refsIn(each, contextIn(context, key, isList))),
+    ...Object.entries(value).flatMap(([key, each]) => refsIn(each, nestingIn(nesting, key, isList))),
   ]
 }
 
@@ -144,11 +144,11 @@ export class Reader {
    * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
    * that contains itself, become `{}`.
    */
-  dereferenced(value: unknown, refs: readonly string[] = [], context = outermost): unknown {
-    if (context.isData || typeof value !== 'object' || value === null) return value ?? {}
+  dereferenced(value: unknown, refs: readonly string[] = [], nesting = outermost): unknown {
+    if (nesting.isData || typeof value !== 'object' || value === null) return value ?? {}
     const { $ref } = value as Node
     if (typeof $ref === 'string') return this.#target($ref, refs)
-    return mapMembers(value, context, (each, inner) => each && this.dereferenced(each, refs, inner))
+    return mapMembers(value, nesting, (each, inner) => each && this.dereferenced(each, refs, inner))
   }
 
   // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.

@@ -2,7 +2,7 @@
 
 import type { Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
-import { type Context, contextIn, isNode, outermost, subschemasOf } from './keywords.js'
+import { isNode, type Nesting, nestingIn, outermost, subschemasOf } from './keywords.js'
 import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
@@ -18,17 +18,17 @@ export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
 /** The places of the outermost schemas of a part, such as an operation, and of what it refers to. */
 export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   const found: Pointer[] = []
-  const pending: { readonly at: Pointer; readonly context: Context }[] = [{ at: part, context: outermost }]
+  const pending: { readonly at: Pointer; readonly nesting: Nesting }[] = [{ at: part, nesting: outermost }]
   const seen = new Set<string>()
-  for (const { at, context } of pending) {
+  for (const { at, nesting } of pending) {
     const value = valueAt(document, at)
-    if (context.isData || typeof value !== 'object' || value === null || seen.has(String(at))) continue
+    if (nesting.isData || typeof value !== 'object' || value === null || seen.has(String(at))) continue
     seen.add(String(at))
     const { $ref } = value as Schema
-    if (typeof $ref === 'string') pending.push({ at: pointerKeys($ref) ?? [], context })
+    if (typeof $ref === 'string') pending.push({ at: pointerKeys($ref) ?? [], nesting })
     for (const key of Object.keys(value)) {
-      const inner = { at: [...at, key], context: contextIn(context, key, Array.isArray(value)) }
-      const isSchema = context.isMap ? context.of === 'schemas' : key === 'schema'
+      const inner = { at: [...at, key], nesting: nestingIn(nesting, key, Array.isArray(value)) }
+      const isSchema = nesting.isMap ? nesting.of === 'schemas' : key === 'schema'
       if (isSchema) found.push(inner.at)
       else pending.push(inner)
     }

@@ -19,13 +19,13 @@ export function isOpenApi30(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
-function converted(value: unknown, isOld: boolean, context = outermost): unknown {
-  if (exactKeywords.has(context.of)) return value // rounded by withExact
-  if (context.isData || typeof value !== 'object' || value === null) return rounded(value)
-  const copy = mapMembers(value, context, (each, inner) => converted(each, isOld, inner))
-  if (context.isMap || Array.isArray(copy)) return copy
-  if ('$ref' in copy && pathItemFields.has(context.of)) return copy
-  const ignoresSiblings = isOld || referenceFields.has(context.of)
+function converted(value: unknown, isOld: boolean, nesting = outermost): unknown {
+  if (exactKeywords.has(nesting.of)) return value // rounded by withExact
+  if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)
+  const copy = mapMembers(value, nesting, (each, inner) => converted(each, isOld, inner))
+  if (nesting.isMap || Array.isArray(copy)) return copy
+  if ('$ref' in copy && pathItemFields.has(nesting.of)) return copy
+  const ignoresSiblings = isOld || referenceFields.has(nesting.of)
   return toSchema31(copy as Node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
 }
 

@@ -16,7 +16,7 @@ const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWidth: 0 } as const
 
 /** A Server Object. */
-export interface Server {
+export interface ServerObject {
   readonly url: string
   readonly description: string
 }
@@ -25,7 +25,7 @@ export interface Server {
  * The server of a contract's operations, relative to a file in the root of the service (OpenAPI 3.1.1,
  * section 4.8.5), so that it is right behind a gateway that strips a prefix.
  */
-export function ownServer({ prefix }: Contract): Server {
+export function ownServer({ prefix }: Contract): ServerObject {
   return { url: `.${prefix}`, description: 'This service' }
 }
 
@@ -38,7 +38,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, publicUr
   const own = ownServer(contract)
   const server = { ...own, url: publicUrl ?? own.url }
   const servers = nodeOf(contract.document).servers ?? []
-  const document = { ...contract.document, servers: [server, ...(servers as Server[])] } // it has been read
+  const document = { ...contract.document, servers: [server, ...(servers as ServerObject[])] } // it has been read
   const add = (path: string, type: string, write: () => string) => {
     if (operationAt(path, contract) === undefined) addAsset(app, path, type, write)
   }
@@ -49,7 +49,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, publicUr
 }
 
 // As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.
-function yamlWith(server: Server, text: string): string | undefined {
+function yamlWith(server: ServerObject, text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
   const document = parseDocument(text, { intAsBigInt: true, merge: true })
   const servers = document.get('servers')

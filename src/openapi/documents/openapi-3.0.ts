@@ -66,11 +66,11 @@ function infoOf({ summary: _, license, ...info }: Node): Node {
 }
 
 function createConvert(pathItems: Node, unsupported: readonly string[]): (value: unknown) => unknown {
-  const convert = (value: unknown, context = outermost): unknown => {
-    const { of, isMap, isData } = context
+  const convert = (value: unknown, nesting = outermost): unknown => {
+    const { of, isMap, isData } = nesting
     if (typeof value === 'boolean' && isSchemaIn(of)) return value ? {} : { not: {} }
     if (isData || typeof value !== 'object' || value === null) return value
-    const node = mapMembers(value, context, convert) as Node
+    const node = mapMembers(value, nesting, convert) as Node
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return without(node, unsupported)
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)

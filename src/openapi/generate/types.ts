@@ -7,7 +7,7 @@ import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'ty
 import { isBig } from '../../lib/exact-number.js'
 import type { Contract } from '../contract/contract.js'
 import { hasOtherThanText } from '../contract/discriminator.js'
-import { type Context, mapMembers, outermost, pathItemFields, referenceFields } from '../contract/keywords.js'
+import { mapMembers, type Nesting, outermost, pathItemFields, referenceFields } from '../contract/keywords.js'
 import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
@@ -35,7 +35,7 @@ const {
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
-  const nodes = transformSchema(document, context(document, contract.hasReadOrWriteOnly))
+  const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
   return withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
 }
 
@@ -157,7 +157,7 @@ function referredSchema(node: Node): string | undefined {
 
 // Its main function would lint and bundle the document again, with stricter rules. Its types make some
 // properties with a default optional, but handlers always get a value.
-function context(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
+function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
   const reader = new Reader(document)
   const options: Partial<GlobalContext> = {
@@ -269,11 +269,11 @@ function withTypedParts(document: object): object {
     parts[kind][name] = typed(resolvePointer(document, ref), { ...outermost, of: kind })
     return made
   }
-  const typed = (value: unknown, context = outermost): unknown => {
-    const { of, isMap, isData } = context
+  const typed = (value: unknown, nesting = outermost): unknown => {
+    const { of, isMap, isData } = nesting
     if (of === 'const' || of === 'enum') return value
     if (isData || typeof value !== 'object' || value === null) return rounded(value)
-    const copy = mapMembers(typable(reader, value, context), context, (each, inner, key) => {
+    const copy = mapMembers(typable(reader, value, nesting), nesting, (each, inner, key) => {
       const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
       const kind = isReference ? kindOfPart(String(each), of) : undefined
       return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
@@ -287,7 +287,7 @@ function withTypedParts(document: object): object {
   return { ...copy, components: { ...copy.components, schemas, parameters } }
 }
 
-function typable(reader: Reader, value: object, { of, isMap }: Context): object {
+function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
   if (!isMap && 'discriminator' in value) return typableDiscriminator(reader, { ...value })
   if (of === 'parameters' && Array.isArray(value))
     return value.filter((each) => !isIgnoredParameter(reader.node(each)))

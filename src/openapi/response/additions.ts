@@ -10,14 +10,14 @@ import { errorBody, type OwnErrorCode, ownError, type RequestError } from '../er
 import { deprecationHeaders } from './deprecation.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
-type Headers = Readonly<Record<string, string>>
+type AddedHeaders = Readonly<Record<string, string>>
 
 /** What a part of a server adds to the responses of operations. */
 export interface Addition {
   /** The names of all headers that it sets, sometimes or always, in lower case. */
   readonly headers: readonly string[]
   /** The headers of every response of an operation, by default none: each variant if they differ. */
-  readonly always?: (operation: Operation, contract: Contract) => readonly Headers[]
+  readonly always?: (operation: Operation, contract: Contract) => readonly AddedHeaders[]
   /** The errors it may respond with to a request of an operation, by default none. */
   readonly errors?: (operation: Operation, contract: Contract) => readonly RequestError[]
 }
@@ -90,7 +90,7 @@ export function additionProblems(
   )
   const problems = new Map([...unknownHeaders(operation, additions), ...missingHeaders(operation, variants)])
   const note = (status: number, run: () => void) => {
-    const problem = problemOf(run)
+    const problem = faultFoundBy(run)
     if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
   }
   const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
@@ -100,7 +100,7 @@ export function additionProblems(
     for (const status of statuses) note(status, () => check.head(status, common, 'server'))
     for (const error of errors) {
       const body = errorBody(error, contract)
-      if (!isNamed(operation.responses, body.status) && !check.takes(body.status, body)) continue
+      if (!namesStatus(operation.responses, body.status) && !check.takes(body.status, body)) continue
       note(body.status, () => check.head(body.status, { ...common, ...lowerCase(error.headers) }))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
@@ -112,7 +112,7 @@ export function additionProblems(
 // in some variants only. An error may be declared, in a shared response, where nothing responds with it.
 function missingHeaders(
   { id, responses }: Operation,
-  variants: readonly Headers[],
+  variants: readonly AddedHeaders[],
 ): [problem: string, place: string][] {
   const isSuccess = (status: string) => /^[23]/.test(status)
   const hasSuccess = [...responses.keys()].some(isSuccess)
@@ -131,11 +131,11 @@ function missingHeaders(
 }
 
 // `default` may declare errors other than the server's.
-function isNamed(responses: Operation['responses'], status: number): boolean {
+function namesStatus(responses: Operation['responses'], status: number): boolean {
   return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
 }
 
-function problemOf(check: () => void): string | undefined {
+function faultFoundBy(check: () => void): string | undefined {
   try {
     check()
     return undefined
@@ -154,13 +154,13 @@ function unknownHeaders({ id, responses }: Operation, additions: readonly Additi
 }
 
 // Every combination of one variant of each.
-function combined(variants: readonly (readonly Headers[])[]): Headers[] {
-  return variants.reduce<Headers[]>(
+function combined(variants: readonly (readonly AddedHeaders[])[]): AddedHeaders[] {
+  return variants.reduce<AddedHeaders[]>(
     (all, some) => all.flatMap((one) => some.map((other) => ({ ...one, ...other }))),
     [{}],
   )
 }
 
-function lowerCase(headers: Headers): Headers {
+function lowerCase(headers: AddedHeaders): AddedHeaders {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

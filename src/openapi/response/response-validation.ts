@@ -36,7 +36,7 @@ export class ResponseError extends Error {
  * Response headers by their names in lower case. Values may be numbers, as Node accepts them; they are sent
  * as text.
  */
-type Headers = Readonly<Record<string, unknown>>
+type SentHeaders = Readonly<Record<string, unknown>>
 
 /** Validates the responses of one operation. */
 export interface ResponseCheck {
@@ -44,7 +44,7 @@ export interface ResponseCheck {
    * @param of `server` if only some headers are set, and others may be missing
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
-  head(status: number, headers: Headers, of?: 'server' | 'all'): void
+  head(status: number, headers: SentHeaders, of?: 'server' | 'all'): void
   /**
    * @throws {ResponseError} when the contract does not declare the body for the status and the
    * `Content-Type`, if one is given
@@ -97,7 +97,7 @@ export function createResponseChecks(
 interface StatusCheck {
   readonly headerProblems: readonly {
     readonly key: string
-    readonly problemOf: (headers: Headers) => string | undefined
+    readonly problemOf: (headers: SentHeaders) => string | undefined
   }[]
   readonly bodyProblem: (body: unknown, contentType?: string) => string | undefined
 }
@@ -135,7 +135,7 @@ function withoutSchema({ schema: _, ...content }: Content): Content {
 function headerCheck(
   compile: Compile,
   { name, required, schema }: Header,
-): (headers: Headers) => string | undefined {
+): (headers: SentHeaders) => string | undefined {
   const validate = compile(schema)
   const key = name.toLowerCase()
   const isList = [schema.type].flat().includes('array')

@@ -67,14 +67,14 @@ function faultOf({ place, schema }: Default, compile: Compile): string | undefin
   const validate = compile(schema)
   try {
     const isValid = validate({ value: structuredClone(value) })
-    return isValid ? undefined : `${named} is invalid: ${describe(place, validate.errors ?? [])}`
+    return isValid ? undefined : `${named} is invalid: ${violationsOf(place, validate.errors ?? [])}`
   } catch (error) {
     if (!(error instanceof RangeError)) throw error // the stack overflows
     return `${named} of ${place} is endless: the defaults of its schema fill it with itself`
   }
 }
 
-function describe(place: string, all: readonly ErrorObject[]): string {
+function violationsOf(place: string, all: readonly ErrorObject[]): string {
   const errors = all.map((each) => ({ ...each, instancePath: each.instancePath.replace('/value', '') }))
   return describeViolations(place, errors).join('; ')
 }

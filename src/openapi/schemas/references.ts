@@ -4,7 +4,7 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
-import { type AnySchema, contextIn, mapSchemas, outermost } from '../contract/keywords.js'
+import { type AnySchema, mapSchemas, nestingIn, outermost } from '../contract/keywords.js'
 import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import { asCondition } from './exact-numbers.js'
 
@@ -178,11 +178,11 @@ function createSchemaAt(document: object): (ref: string) => AnySchema {
   }
 }
 
-function anchored(value: unknown, ref: string, context = outermost): unknown {
-  if (context.isData || typeof value !== 'object' || value === null) return undefined
+function anchored(value: unknown, ref: string, nesting = outermost): unknown {
+  if (nesting.isData || typeof value !== 'object' || value === null) return undefined
   if ((value as Schema).$dynamicAnchor === ref.slice(1)) return value
   for (const [key, each] of Object.entries(value)) {
-    const found = anchored(each, ref, contextIn(context, key, Array.isArray(value)))
+    const found = anchored(each, ref, nestingIn(nesting, key, Array.isArray(value)))
     if (found !== undefined) return found
   }
   return undefined
