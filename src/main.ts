@@ -10,7 +10,6 @@ import { createLog, toggleDebugOnSignal } from './lib/log.js'
 import { explain, OperatorError } from './lib/operator-error.js'
 import { contractFile } from './lib/paths.js'
 import { Interrupted, listenForShutdown } from './lib/shutdown.js'
-import { warnOfSunsets } from './openapi/index.js'
 import { checkDatabase } from './process/check-database.js'
 import { checkPorts } from './process/ports.js'
 import { serve } from './process/serve.js'
@@ -37,7 +36,6 @@ async function main(): Promise<void> {
   refuseDebugger(log)
   const contract = await readServiceContract(contractFile)
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
-  const sunsetWarnings = warnOfSunsets(contract, log)
   const database = await connect(config, log, requested)
   try {
     const checked = checkDatabase(database, contract, config, { log, interruption: requested })
@@ -50,7 +48,6 @@ async function main(): Promise<void> {
     logStop(log, requested.reason)
     await unlessAborted(stop(), forced)
   } finally {
-    sunsetWarnings.stop()
     await database.close(forced)
   }
   log.info('stopped')

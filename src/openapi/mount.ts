@@ -32,7 +32,7 @@ import {
   parseBody,
 } from './request/request-validation.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
-import { deprecationHeaders, sunsetCheck } from './response/deprecation.js'
+import { deprecationHeaders, sunsetCheck, warnOfSunsets } from './response/deprecation.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
@@ -96,9 +96,12 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
       operationResolver: (id: string) =>
         routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
     })
+    let warnings: ReturnType<typeof warnOfSunsets> | undefined
     scope.addHook('onReady', async () => {
       if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
+      warnings = warnOfSunsets(contract, scope.log)
     })
+    scope.addHook('onClose', async () => warnings?.stop())
   })
 }
 

@@ -1,7 +1,7 @@
 // What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
 // operator.
 
-import type { Logger } from 'pino'
+import type { FastifyBaseLogger } from 'fastify'
 import { referenceTo } from '../../lib/relative-references.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
@@ -41,7 +41,7 @@ export function sunsetCheck({ id, deprecation }: Operation): (() => void) | unde
 const dayMs = 86_400_000
 
 /** Logs a warning for each operation near or past its sunset, now and every day. */
-export function warnOfSunsets(contract: Contract, log: Pick<Logger, 'warn'>): { stop(): void } {
+export function warnOfSunsets(contract: Contract, log: Pick<FastifyBaseLogger, 'warn'>): { stop(): void } {
   const warn = () => {
     const { past, soon } = sunsets(contract, Date.now())
     for (const line of [...past, ...soon]) log.warn(line)

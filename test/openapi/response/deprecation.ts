@@ -102,3 +102,9 @@ t.test('the log warns of a sunset at the start and every day, from 90 days befor
     t.strictSame(lines.slice(-3), ['getToy is to be removed on 2030-12-05, in 1 day', ended, ended])
   }
 })
+
+t.test('a server of its contract warns', async (t) => {
+  const tomorrow = new Date(stopClocks(t).now() + 86_400_000).toISOString().slice(0, 10)
+  const { log } = await startEngine(t, await ending('serve', tomorrow), {})
+  t.match(log, [{ level: 40, msg: `getToy is to be removed on ${tomorrow}, in 1 day` }])
+})
