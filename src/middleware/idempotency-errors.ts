@@ -21,6 +21,15 @@ export function reused(): RequestError {
   return new RequestError('idempotency_key_reused', message, { status: 422 })
 }
 
+/** The key was first used with a later release, before a rollback: 422. */
+export function incomparable(): RequestError {
+  const message =
+    'The first request with this Idempotency-Key was handled by a later version of the service, so this one ' +
+    'cannot tell whether it was the same. Find out whether it took effect, or repeat it later: with another ' +
+    'key it may be done twice.'
+  return new RequestError('idempotency_key_incomparable', message, { status: 422 })
+}
+
 /** Sent with a stored response. */
 export const replayedHeader = { 'Idempotent-Replayed': 'true' } as const
 
@@ -28,5 +37,5 @@ export const replayedHeader = { 'Idempotent-Replayed': 'true' } as const
 export const idempotencyAddition: Addition = {
   headers: ['idempotent-replayed'],
   always: ({ isIdempotent }) => [{}, ...(isIdempotent ? [replayedHeader] : [])], // at first, and repeated
-  errors: ({ isIdempotent }) => (isIdempotent ? [inUse(), reused()] : []),
+  errors: ({ isIdempotent }) => (isIdempotent ? [inUse(), reused(), incomparable()] : []),
 }

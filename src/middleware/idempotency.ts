@@ -2,9 +2,7 @@
 // claims the key and stores the response, which a request with the same key gets again. Handlers do not know
 // of it: one runs only for a key that it was claimed for, and again only if its transaction was rolled back.
 
-import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { stringify } from 'lossless-json'
 import { BatchQueue, forOneStatement } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
 import { abandoned } from '../database/driver/connection.js'
@@ -15,20 +13,18 @@ import {
   type Around,
   type Operation,
   RequestError,
-  requestParts,
   type SerializedResponse,
 } from '../openapi/index.js'
-import { inUse, replayedHeader, reused } from './idempotency-errors.js'
+import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
+import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
   type Claim,
   claimKeys,
   type IdempotencyKey,
   purgeResponses,
+  type StoredResponse,
   storeResponses,
 } from './stored-responses.js'
-
-// In lower case as in Node's `headers`.
-const idempotencyHeader = 'idempotency-key'
 
 export interface IdempotencyOptions {
   readonly keepHours: number
@@ -51,12 +47,12 @@ export function idempotent(pool: ConnectionSource, options: IdempotencyOptions):
     const respondOnce = options.sharesTransactions(operation)
       ? together(pool, options.keepHours)
       : apart(pool, options.keepHours)
-    const parameters = outsideUrl(operation)
     return async (request, reply, sql) => {
       if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
       const response = await respondOnce({
         id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
-        fingerprint: fingerprintOf(operation.id, request, parameters),
+        fingerprint: fingerprintOf(request, operation, currentVersion) as string, // it knows its own
+        fingerprintAs: (version) => fingerprintOf(request, operation, version),
         signal: request.lifetime,
         run: (sql) => respond(request, reply, sql),
       })
@@ -68,7 +64,9 @@ export function idempotent(pool: ConnectionSource, options: IdempotencyOptions):
 
 interface Call {
   readonly id: IdempotencyKey
+  /** Of the current version, which is stored. */
   readonly fingerprint: string
+  readonly fingerprintAs: (version: number) => string | undefined
   readonly signal: Signal | undefined
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
@@ -141,14 +139,21 @@ async function respondTo(
 
 function knownOutcomes(calls: readonly Call[], claims: readonly Claim[]): (Outcome | undefined)[] {
   const claimed = new Set<string>()
-  return calls.map(({ id, fingerprint }, i) => {
+  return calls.map((call, i) => {
     const { isLocked, stored } = claims[i] as Claim // one for each call
-    if (stored !== undefined) return fingerprint === stored.fingerprint ? replay(stored) : reused()
-    const name = `${id.apiKeyId} ${id.key}`
+    if (stored !== undefined) return outcomeOf(stored, call)
+    const name = `${call.id.apiKeyId} ${call.id.key}`
     if (!isLocked || claimed.has(name)) return inUse()
     claimed.add(name)
     return undefined
   })
+}
+
+function outcomeOf(stored: StoredResponse, call: Call): Outcome {
+  const { version } = stored
+  const fingerprint = version === currentVersion ? call.fingerprint : call.fingerprintAs(version)
+  if (fingerprint === undefined) return incomparable()
+  return fingerprint === stored.fingerprint ? replay(stored) : reused()
 }
 
 function store(sql: TransactionSql, calls: readonly Call[], responses: readonly SerializedResponse[]): void {
@@ -157,7 +162,7 @@ function store(sql: TransactionSql, calls: readonly Call[], responses: readonly 
     throw calls.length === 1 ? abandoned() : new Error('a client has gone')
   const stored = calls.flatMap(({ id, fingerprint }, i) => {
     const response = responses[i] as SerializedResponse // one for each call
-    return response.status < 500 ? [{ id, fingerprint, response }] : []
+    return response.status < 500 ? [{ ...response, id, fingerprint, version: currentVersion }] : []
   })
   if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
 }
@@ -170,34 +175,6 @@ function replay({ status, headers, body }: SerializedResponse): SerializedRespon
 function readKey({ headers }: FastifyRequest): string {
   const text = String(headers[idempotencyHeader])
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
-}
-
-// The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
-function outsideUrl({ parameters }: Operation): Operation['parameters'] {
-  return parameters.filter(
-    ({ name, in: location }) =>
-      location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader),
-  )
-}
-
-// A request is the same if its operation, and its parameters and body as validated, are: not as they were
-// written. If another version hashed something else, a repetition gets 422: nothing is done twice.
-function fingerprintOf(id: string, request: FastifyRequest, parameters: Operation['parameters']): string {
-  const { mediaType } = request
-  const { params, query, headers, cookies, body } = requestParts(request)
-  const others = parameters.map(({ name, in: location }) => {
-    const values = Object(location === 'cookie' ? cookies : headers)
-    return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
-  })
-  const type = body === undefined ? undefined : mediaType?.toLowerCase()
-  const parts = [id, params, query, Object.fromEntries(others), type, body]
-  return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
-}
-
-function inOrder(_key: string, value: unknown): unknown {
-  if (value instanceof Uint8Array) return hash('sha256', value)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
 const purgeEveryMs = 60_000

@@ -9,12 +9,18 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** The result of claiming a key. Fingerprints are in Base64. */
+/** A response, with the fingerprint of its request in Base64 and the fingerprint's version. */
+export interface StoredResponse extends SerializedResponse {
+  readonly fingerprint: string
+  readonly version: number
+}
+
+/** The result of claiming a key. */
 export interface Claim {
   /** Whether this transaction holds the key's lock, until it ends. */
   readonly isLocked: boolean
-  /** The response stored for the key, with the fingerprint of its request. */
-  readonly stored: (SerializedResponse & { readonly fingerprint: string }) | undefined
+  /** The response stored for the key. */
+  readonly stored: StoredResponse | undefined
 }
 
 function toJson(keys: readonly IdempotencyKey[]): string {
@@ -40,11 +46,11 @@ export async function claimKeys(
         as requested (position integer, api_key_id bigint, key text)
       where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
     sql<StoredRow[]>`
-      select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint
+      select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint, version
       from json_to_recordset(${requested}::text::json)
         as requested (position integer, api_key_id bigint, key text)
       cross join lateral (
-        select status, headers, body, fingerprint
+        select status, headers, body, fingerprint, fingerprint_version as version
         from idempotent_answers
         where api_key_id = requested.api_key_id and idempotency_key = requested.key
           and created_at > now() - ${keepHours} * interval '1 hour'
@@ -59,38 +65,40 @@ export async function claimKeys(
   return claims
 }
 
-type StoredRow = Omit<SerializedResponse, 'body'> & {
+type StoredRow = Omit<StoredResponse, 'body'> & {
   readonly body: Buffer | null
-  readonly fingerprint: string
   readonly position: number
 }
 
-interface NewResponse {
+interface NewResponse extends StoredResponse {
   readonly id: IdempotencyKey
-  /** In Base64. */
-  readonly fingerprint: string
-  readonly response: SerializedResponse
 }
 
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
 export async function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
-  const rows = responses.map(({ id, fingerprint, response: { status, headers, body } }) => ({
+  const rows = responses.map(({ id, fingerprint, version, status, headers, body }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
     fingerprint,
+    version,
     status,
     headers,
     body: body === undefined ? undefined : Buffer.from(body).toString('base64'),
   }))
   await sql`
-    insert into idempotent_answers (api_key_id, idempotency_key, fingerprint, status, headers, body)
-    select api_key_id, idempotency_key, decode(fingerprint, 'base64'), status, headers, decode(body, 'base64')
+    insert into idempotent_answers
+      (api_key_id, idempotency_key, fingerprint, fingerprint_version, status, headers, body)
+    select
+      api_key_id, idempotency_key, decode(fingerprint, 'base64'), version, status, headers,
+      decode(body, 'base64')
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
-      api_key_id bigint, idempotency_key text, fingerprint text, status smallint, headers json, body text
+      api_key_id bigint, idempotency_key text, fingerprint text, version smallint, status smallint,
+      headers json, body text
     )
     on conflict (api_key_id, idempotency_key) do update
-    set fingerprint = excluded.fingerprint, status = excluded.status, headers = excluded.headers,
-      body = excluded.body, created_at = excluded.created_at`
+    set fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version,
+      status = excluded.status, headers = excluded.headers, body = excluded.body,
+      created_at = excluded.created_at`
 }
 
 /**

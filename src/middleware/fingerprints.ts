@@ -1,0 +1,51 @@
+// The fingerprint of a request: a repetition with the same Idempotency-Key must have that of the first. A stored
+// one outlives the release that made it, so each has a version. An edit that changes a fingerprint adds a version
+// here, and the one before stays for `keepHours` after the last release that made it.
+
+import { hash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { stringify } from 'lossless-json'
+import { type Operation, requestParts } from '../openapi/index.js'
+
+/** In lower case as in Node's `headers`. */
+export const idempotencyHeader = 'idempotency-key'
+
+type Make = (request: FastifyRequest, operation: Operation) => string
+
+const versions: Readonly<Record<number, Make>> = { 1: hashValidated }
+
+/** The version of the fingerprints that are stored. */
+export const currentVersion = 1
+
+/** The fingerprint of a request in Base64; undefined for a version of a later release. */
+export function fingerprintOf(
+  request: FastifyRequest,
+  operation: Operation,
+  version: number,
+): string | undefined {
+  return versions[version]?.(request, operation)
+}
+
+// A request is the same if its operation, and its parameters and body as validated, are: not as they were
+// written.
+function hashValidated(request: FastifyRequest, { id, parameters }: Operation): string {
+  const { params, query, headers, cookies, body } = requestParts(request)
+  const others = parameters.filter(isOutsideUrl).map(({ name, in: location }) => {
+    const values = Object(location === 'cookie' ? cookies : headers)
+    return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
+  })
+  const type = body === undefined ? undefined : request.mediaType?.toLowerCase()
+  const parts = [id, params, query, Object.fromEntries(others), type, body]
+  return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
+}
+
+// The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
+function isOutsideUrl({ name, in: location }: Operation['parameters'][number]): boolean {
+  return location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader)
+}
+
+function inOrder(_key: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return hash('sha256', value)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}
