@@ -4,7 +4,7 @@ import type tls from 'node:tls'
 import postgres from 'postgres'
 import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
 import { readTls } from './tls.js'
-import { codedError } from './unavailable.js'
+import { codedError, reasonsOf } from './unavailable.js'
 
 /** The postgres.js options that differ between servers. Empty if `make`'s own name it. */
 export interface PostgresServer {
@@ -38,6 +38,8 @@ export class Servers {
   #first = 0
   #current: PostgresServer | undefined
   #isPooled: boolean | undefined
+  // Those since the last change, of servers that were not accepted since.
+  readonly #failures = new Map<PostgresServer, Error>()
 
   constructor(
     readonly all: readonly PostgresServer[] = [{}],
@@ -87,23 +89,26 @@ export class Servers {
     if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
   }
 
+  /** Notes why a server was not accepted, for the report of a change: another attempt may find the next. */
+  failed(server: PostgresServer, error: Error): void {
+    this.#failures.set(server, error)
+  }
+
   /**
    * Makes a server the current one if its state meets the target.
-   * @param reason why the servers tried before it were not accepted
    * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if it now has a pooler
    */
-  accept(
-    server: PostgresServer,
-    state: ServerState | undefined,
-    { host, port }: Address,
-    reason?: string,
-  ): void {
+  accept(server: PostgresServer, state: ServerState | undefined, { host, port }: Address): void {
     const address = `${host[0]}:${port[0]}`
     if (state !== undefined) this.#check(state, address)
     const hasChanged = this.hasChanged(server)
     this.#current = server
     this.prefer(server)
-    if (hasChanged) this.onchange({ server: address, reason })
+    this.#failures.delete(server)
+    if (!hasChanged) return
+    const reason = reasonsOf(this.#failures.values())
+    this.#failures.clear()
+    this.onchange({ server: address, reason })
   }
 
   #check(state: ServerState, address: string): void {

@@ -12,6 +12,11 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** The different messages of errors, for the log; undefined if there are none. */
+export function reasonsOf(errors: Iterable<Error>): string | undefined {
+  return [...new Set(Array.from(errors, (each) => each.message || codeOf(each)))].join('; ') || undefined
+}
+
 // A connection that cannot be opened is an outage, whatever the code: those of TLS alone are many.
 const connectFailures = new WeakSet<object>()
 

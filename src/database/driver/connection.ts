@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
-import { codedError, connectFailure, isConnectionRefused, isReadOnly } from '../unavailable.js'
+import { codedError, connectFailure, isConnectionRefused, isReadOnly, reasonsOf } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 import {
   createSql,
@@ -64,22 +64,12 @@ export class Connection implements HeldConnection {
     readTimeoutMs: number,
     readonly onclosed: (connection: Connection) => void,
   ) {
-    this.#postgres = make({
-      max: 1,
-      onclose: () => {
-        this.#close()
-        // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
-        void this.#postgres.end({ timeout: 0 })
-      },
-      socket: (target) => {
-        // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
-        const isExpected = this.#socket === undefined || this.isGivenUp // for the cancel request
-        if (this.#isClosed || !isExpected) throw connectionClosed()
-        const socket = createSocket(target)
-        this.#socket ??= socket
-        return socket
-      },
-    })
+    const onclose = () => {
+      this.#close()
+      // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
+      void this.#postgres.end({ timeout: 0 })
+    }
+    this.#postgres = make({ max: 1, onclose, socket: (target) => this.#connect(target) })
     // postgres.js attaches them to each query, so take them from one that is never awaited.
     const { handler, canceller } = this.#postgres`` as unknown as Query // missing from postgres.js's types
     this.#send = handler
@@ -105,14 +95,24 @@ export class Connection implements HeldConnection {
       const connection = new Connection((hooks) => make({ ...hooks, ...server }), readTimeoutMs, onclosed)
       try {
         const state = await connection.#queryState(servers)
-        servers.accept(server, state, connection.#postgres.options, reasonOf(failures))
+        servers.accept(server, state, connection.#postgres.options)
         return connection
       } catch (error) {
         connection.bury()
+        servers.failed(server, error as Failure)
         failures.push(error as Failure)
       }
     }
     throw connectFailure(joined(failures))
+  }
+
+  // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
+  #connect(target: Target): Socket {
+    const isExpected = this.#socket === undefined || this.isGivenUp // for the cancel request
+    if (this.#isClosed || !isExpected) throw connectionClosed()
+    const socket = createSocket(target)
+    this.#socket ??= socket
+    return socket
   }
 
   // Casts: postgres.js has no types for the handler of a query and for the columns of `stateStatement`.
@@ -143,20 +143,25 @@ export class Connection implements HeldConnection {
     }
     if (this.#inFlight.size === 0) this.#readTimer.refresh()
     this.#inFlight.add(query)
-    const settled = () => {
-      this.#inFlight.delete(query)
-      if (!this.#isClosed) this.#readTimer.refresh()
-    }
-    const failed = (error: unknown) => {
-      settled()
-      if (isReadOnly(error)) {
-        this.isReadOnly = true
-        this.retire()
-      }
-    }
-    query.then(settled, failed)
+    query.then(
+      () => this.#settled(query),
+      (error) => {
+        this.#settled(query)
+        if (isReadOnly(error)) this.#leaveReadOnly()
+      },
+    )
     this.#corkUntilNextTick()
     this.#send(query)
+  }
+
+  #settled(query: Query): void {
+    this.#inFlight.delete(query)
+    if (!this.#isClosed) this.#readTimer.refresh()
+  }
+
+  #leaveReadOnly(): void {
+    this.isReadOnly = true
+    this.retire()
   }
 
   sqlUntil(signal: Signal | undefined): Sql {
@@ -286,11 +291,7 @@ function joined(failures: readonly Failure[]): Error {
   const [first, ...others] = failures
   if (first !== undefined && others.length === 0) return first
   const { code } = failures.find(isConnectionRefused) ?? failures.at(-1) ?? {}
-  return Object.assign(new Error(reasonOf(failures)), { code })
-}
-
-function reasonOf(failures: readonly Failure[]): string | undefined {
-  return [...new Set(failures.map((each) => each.message || each.code))].join('; ') || undefined
+  return Object.assign(new Error(reasonsOf(failures)), { code })
 }
 
 /** The error of statements whose connection has closed. */

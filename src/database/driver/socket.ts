@@ -31,21 +31,11 @@ export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   const [name = ''] = host
   const file = path || (name.startsWith('/') && `${name}/.s.PGSQL.${port[0]}`)
   const socket = typeof file === 'string' ? net.connect(file) : net.connect(port[0] ?? 5432, name)
-  let timer: NodeJS.Timeout | undefined
-  const checkConnected = () => {
-    const message = `no connection to ${name} within ${connectTimeoutMs} ms`
-    if (socket.connecting) socket.destroy(codedError('ETIMEDOUT', message))
-  }
-  const startTimer = () => {
-    // In a starved process timers are due before the connection's event is read.
-    timer = setTimeout(() => afterReading(checkConnected), connectTimeoutMs)
-  }
-  if (net.isIP(name) !== 0) startTimer()
+  const onevent = connectTimer(socket, name)
   const emit = socket.emit.bind(socket)
   // Override `emit` rather than add listeners: postgres.js removes all listeners.
   socket.emit = (event: string, ...args: unknown[]) => {
-    if (event === 'lookup' && timer === undefined) startTimer() // DNS may take longer
-    if (event === 'connect' || event === 'close') clearTimeout(timer)
+    onevent(event)
     if (event === 'data' && isTlsRequired(ssl) && isTlsDeclined(args[0])) {
       const message = `${name} does not support TLS, but sslmode requires it`
       return Boolean(socket.destroy(codedError('TLS_REFUSED', message)))
@@ -54,6 +44,21 @@ export function createSocket({ host, port, path, ssl }: Target): net.Socket {
   }
   // postgres.js reads the server name for TLS from here.
   return Object.assign(socket, { host: name, port: port[0] })
+}
+
+// Destroys the socket unless it connects in time. Returns what to call with its events.
+function connectTimer(socket: net.Socket, name: string): (event: string) => void {
+  const checkConnected = () => {
+    const message = `no connection to ${name} within ${connectTimeoutMs} ms`
+    if (socket.connecting) socket.destroy(codedError('ETIMEDOUT', message))
+  }
+  // In a starved process timers are due before the connection's event is read.
+  const start = () => setTimeout(() => afterReading(checkConnected), connectTimeoutMs)
+  let timer = net.isIP(name) === 0 ? undefined : start()
+  return (event) => {
+    if (event === 'lookup') timer ??= start() // DNS may take longer
+    if (event === 'connect' || event === 'close') clearTimeout(timer)
+  }
 }
 
 // With `prefer` and `allow` the connection goes on without TLS.

@@ -42,10 +42,11 @@ for (const mode of ['session', 'transaction'] as const)
     const create = (key?: string) =>
       call('POST', '/pets', key && { 'idempotency-key': key }, { name: 'Rex', categoryId: 1 })
     const readyz = async () => (await send(new URL('/readyz', service.base).href)).status
+    const untilReady = () => until(async () => (await readyz()) === 200)
     const count = async () => (await sql<{ n: number }[]>`select count(*)::int as n from pets`)[0]?.n
 
     t.test('the service serves requests', async (t) => {
-      t.equal(await readyz(), 200)
+      await untilReady()
       t.match(await create(), { status: 201, body: { id: 1, name: 'Rex' } })
       t.match(await call('GET', '/pets/1'), { status: 200, body: { id: 1 } })
       t.match(await call('GET', '/pets'), { status: 200, body: [{ id: 1 }] })
@@ -66,7 +67,7 @@ for (const mode of ['session', 'transaction'] as const)
       const before = (await count()) ?? 0
       const all = await Promise.all(
         Array.from({ length: 60 }, async (_, i) => {
-          if (i % 5 === 0) return (await readyz()) === 200
+          if (i % 5 === 0) return untilReady().then(() => true)
           if (i % 5 === 1) return (await call('GET', '/pets?limit=1')).body.length === 1
           if (i % 5 === 2) return (await create()).status === 201
           if (i % 5 === 3) return (await create(`key-${i}`)).status === 201
@@ -99,7 +100,7 @@ for (const mode of ['session', 'transaction'] as const)
       t.equal(await readyz(), 503)
       t.equal((await create()).status, 503)
       await bouncer.start()
-      await until(async () => (await readyz()) === 200)
+      await untilReady()
       t.equal((await create('later')).status, 201)
       t.equal((await call('GET', '/pets?limit=1')).status, 200)
     })
