@@ -3,6 +3,7 @@
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import type { RequestError } from '../openapi/index.js'
 import { hashApiKey, isApiKey } from './api-key.js'
 import type { Client } from './client.js'
 import { invalidKey, missingKey } from './unauthorized.js'
@@ -28,22 +29,21 @@ export class Authentication {
   }
 
   /**
-   * The client of a key that was looked up recently; undefined for a key that must be looked up.
-   * @throws {RequestError} `missing_api_key` or `invalid_api_key`
+   * The client of a key that was looked up recently, or the 401 of a request without one; undefined for a key
+   * that must be looked up. The 401 is not thrown: the operation may be public.
    */
-  known(authorization: string | undefined): Client | undefined {
+  known(authorization: string | undefined): Client | RequestError | undefined {
     const key = bearerToken(authorization)
-    if (key === undefined) throw missingKey(this.realm)
+    if (key === undefined) return missingKey(this.realm)
     const client = this.#keys.fresh(hashApiKey(key))
-    if (client !== undefined) return this.#valid(client)
+    if (client !== undefined) return this.#unlessExpired(client)
     // A cached key has the right format; only compute the checksum of others.
-    if (!isApiKey(key)) throw invalidKey(this.realm)
-    return undefined
+    return isApiKey(key) ? undefined : invalidKey(this.realm)
   }
 
-  /** Looks a key up, or joins such a look-up. Rejects with `invalid_api_key`, or the error of the query. */
-  async lookUp(authorization: string | undefined): Promise<Client> {
-    return this.#valid(await this.#keys.find(hashOf(authorization)))
+  /** Looks a key up, or joins such a look-up: its client, or its 401. Rejects with the error of the query. */
+  async lookUp(authorization: string | undefined): Promise<Client | RequestError> {
+    return this.#unlessExpired(await this.#keys.find(hashOf(authorization)))
   }
 
   /** The client from the last look-up, however old. For what needs no valid key: it may be revoked by now. */
@@ -51,10 +51,9 @@ export class Authentication {
     return this.#keys.recall(hashOf(authorization))
   }
 
-  #valid(client: Client | undefined): Client {
-    const expired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
-    if (client === undefined || expired) throw invalidKey(this.realm)
-    return client
+  #unlessExpired(client: Client | undefined): Client | RequestError {
+    const isExpired = client?.expiresAt !== undefined && client.expiresAt.getTime() <= Date.now()
+    return client === undefined || isExpired ? invalidKey(this.realm) : client
   }
 }
 

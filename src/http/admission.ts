@@ -4,7 +4,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Authentication } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
-import { callbackify, type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import { type Contract, notFoundHandler, RequestError } from '../openapi/index.js'
@@ -21,8 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client of a valid API key. */
     client: Client | undefined
-    /** Why `client` is undefined. An operation that requires a client responds with it. */
-    authenticationError: RequestError | undefined
+    /** The 401 of a request without a valid key: the response of an operation that requires one. */
+    unauthorized: RequestError | undefined
     /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
@@ -43,38 +42,34 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
-  app.decorateRequest('authenticationError', undefined)
+  app.decorateRequest('unauthorized', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
-  const receive = (request: FastifyRequest, reply: FastifyReply): MaybePromise<void> => {
+  app.addHook('onRequest', async (request, reply) => {
     const isMalformed = hasMalformedTarget(request)
     if (!isMalformed && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
     const isAmbiguous = closeIfAmbiguous(request.raw)
     if (request.matched?.config.operation !== undefined) loadShedder.check()
-    return thenMaybe(admission.admit(request, reply), () => {
-      if (isAmbiguous || isMalformed) throw malformed()
-      if (request.matched === undefined) refuseUnknown(request)
-    })
-  }
-  app.addHook('onRequest', (request, reply, done) => callbackify(() => receive(request, reply), done))
+    await admission.admit(request, reply)
+    if (isAmbiguous || isMalformed) throw malformed()
+    if (request.matched === undefined) refuseUnknown(request)
+  })
 }
 
 /** Authenticates requests for the contract's paths, and counts them. */
 class Admission {
   constructor(readonly parts: AdmissionParts) {}
 
-  /** Sets `client` or `authenticationError`, and rate-limit headers. Throws or rejects over a limit. */
-  admit(request: FastifyRequest, reply: FastifyReply): MaybePromise<void> {
-    const { contract, authentication } = this.parts
-    if (!isCounted(request, contract)) return undefined
-    let known: Client | undefined
-    try {
-      known = authentication.known(request.headers.authorization)
-    } catch (error) {
-      return this.#countAddress(request, reply, error)
-    }
-    return known ? this.#countClient(request, reply, known) : this.#lookUp(request, reply)
+  /** Sets `client` or `unauthorized`, and rate-limit headers. Rejects over a limit. */
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { contract, authentication, rateLimiter } = this.parts
+    if (!isCounted(request, contract)) return
+    const { authorization } = request.headers
+    const found = authentication.known(authorization) ?? (await this.#lookUp(authorization))
+    if (found instanceof RequestError) request.unauthorized = found
+    else request.client = found
+    await rateLimiter.count(request, reply)
   }
 
   /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
@@ -85,29 +80,11 @@ class Admission {
     rateLimiter.setLastHeaders(request, reply)
   }
 
-  #lookUp(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  // A key that this process has never found may be a guess.
+  #lookUp(authorization: string | undefined): Promise<Client | RequestError> {
     const { authentication, loadShedder } = this.parts
-    const { authorization } = request.headers
-    // A key that this process has never found may be a guess.
     const lane = authentication.recall(authorization) ? 'work' : 'unknown keys'
-    return loadShedder
-      .run(() => authentication.lookUp(authorization), lane)
-      .then(
-        (client) => this.#countClient(request, reply, client),
-        (error) => this.#countAddress(request, reply, error),
-      )
-  }
-
-  #countClient(request: FastifyRequest, reply: FastifyReply, client: Client): MaybePromise<void> {
-    request.client = client
-    return this.parts.rateLimiter.count(request, reply)
-  }
-
-  // Not refused yet: the operation may be public. Any other error fails the request without counting it.
-  #countAddress(request: FastifyRequest, reply: FastifyReply, error: unknown): MaybePromise<void> {
-    if (!(error instanceof RequestError)) throw error
-    request.authenticationError = error
-    return this.parts.rateLimiter.count(request, reply)
+    return loadShedder.run(() => authentication.lookUp(authorization), lane)
   }
 }
 
@@ -120,6 +97,5 @@ function isCounted({ originalUrl, matched }: FastifyRequest, { prefix }: Contrac
 
 /** The check of an operation that requires a bearer key. */
 export function requireClient(request: FastifyRequest): void {
-  if (request.client === undefined)
-    throw request.authenticationError ?? new Error('the request was not admitted')
+  if (request.client === undefined) throw request.unauthorized ?? new Error('the request was not admitted')
 }

@@ -29,5 +29,5 @@ export function createServiceErrorHandler(contract: Contract): ErrorHandler {
 
 // ECONNRESET may come from the database, or from a peer that aborted its request body.
 function isOutage(error: unknown, { raw }: FastifyRequest): boolean {
-  return error === overload || (isUnavailable(error) && error !== raw.errored)
+  return isUnavailable(error) && error !== raw.errored
 }

@@ -1,9 +1,10 @@
 // Load shedding: refuses requests beyond a limit before any work, so that the others are served in time.
 
 import type { Around } from '../openapi/index.js'
+import { unavailable } from './unavailable.js'
 
-/** Thrown when a request is shed. One for all: a stack trace for each would cost a twentieth of a refusal. */
-export const overload = new Error('WORK_MAX requests are in flight')
+/** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */
+export const overload = unavailable(new Error('WORK_MAX requests are in flight'))
 
 /**
  * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
@@ -29,7 +30,10 @@ export class LoadShedder {
     return this.#refused
   }
 
-  /** Throws `overload` if no slot is free. */
+  /**
+   * Throws `overload` if no slot is free, before the request costs its client's quota, a look-up and a body.
+   * `run` checks again: the slot may be taken by the time the body has arrived.
+   */
   check(lane: Lane = 'work'): void {
     if (this.#inFlight[lane] < this.max) return
     this.#refused++

@@ -6,11 +6,10 @@ import type {
   FastifyInstance,
   FastifyRequest,
   HTTPMethods,
-  onRequestHookHandler,
+  onRequestAsyncHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { callbackify, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
@@ -174,7 +173,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, first: onRequestHookHandler[]) {
+function refused({ id }: Operation, first: onRequestAsyncHookHandler[]) {
   const refuse = hook(() => {
     throw ownError('not_implemented', `${id} is not implemented.`)
   })
@@ -185,7 +184,7 @@ function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
   responseCheck: ResponseCheck,
-  first: onRequestHookHandler[],
+  first: onRequestAsyncHookHandler[],
   shared: Shared<Resource>,
 ) {
   const { contract, prefix, compile } = shared
@@ -262,22 +261,20 @@ function fails(document: object, schema: AnySchema): boolean {
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-function headersHook(headers: Readonly<Record<string, string>>): onRequestHookHandler {
-  return (_request, reply, done) => {
+function headersHook(headers: Readonly<Record<string, string>>): onRequestAsyncHookHandler {
+  return async (_request, reply) => {
     reply.headers(headers)
-    done()
   }
 }
 
-type Check = (request: FastifyRequest) => MaybePromise<void>
+type Check = (request: FastifyRequest) => void | Promise<void>
 
-function hooks(...checks: readonly (Check | undefined)[]): onRequestHookHandler[] {
+function hooks(...checks: readonly (Check | undefined)[]): onRequestAsyncHookHandler[] {
   return checks.filter((each) => each !== undefined).map(hook)
 }
 
-// A check as a hook. An async hook would cost several microtasks.
-function hook(check: Check): onRequestHookHandler {
-  return (request, _reply, done) => callbackify(() => check(request), done)
+function hook(check: Check): onRequestAsyncHookHandler {
+  return async (request) => check(request)
 }
 
 function hasOperation(method: string, path: string, { operations }: Contract): boolean {

@@ -4,7 +4,6 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
-import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { minuteMs, type StoredWindow, type WindowState } from './windows.js'
 
 /** Counts a request in its address's window. */
@@ -12,7 +11,7 @@ export type AddressCounter = (request: FastifyRequest) => Promise<WindowState>
 
 /** The windows of addresses, by network. */
 export interface AddressStore {
-  increment(network: string, windowMs: number): MaybePromise<StoredWindow>
+  increment(network: string, windowMs: number): Promise<StoredWindow>
 }
 
 /** Creates a counter that keeps the windows in the given store. */
@@ -46,7 +45,7 @@ function adapt(store: AddressStore): new () => FastifyRateLimitStore {
   type Callback = (error: Error | null, result?: StoredWindow) => void
   return class Store {
     incr(network: string, callback: Callback, windowMs: number): void {
-      void thenMaybe(store.increment(network, windowMs), (window) => callback(null, window))
+      store.increment(network, windowMs).then((window) => callback(null, window), callback)
     }
 
     child(): Store {

@@ -6,7 +6,6 @@ import type { Logger } from 'pino'
 import type { Client } from '../auth/client.js'
 import type { ServiceContract } from '../auth/plans.js'
 import { elapsedMs } from '../lib/clock.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
@@ -111,7 +110,7 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
   // The hash tag is the part of the Redis keys in braces.
   async #try<Result>(
     hashTag: string,
-    count: (counter: RedisCounter | MemoryCounter) => MaybePromise<Result>,
+    count: (counter: RedisCounter | MemoryCounter) => Promise<Result>,
   ): Promise<Result> {
     if (!this.connection.isUp) return count(this.local)
     try {

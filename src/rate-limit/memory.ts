@@ -64,14 +64,17 @@ interface Windows {
 // An attacker may have any number of addresses.
 const addressesMax = 50_000
 
-/** Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. */
+/**
+ * Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. A
+ * request is counted without waiting, so simultaneous ones never see the same count.
+ */
 export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
   readonly #clients = createCache<Windows>(clientsMax)
   readonly #addresses = createCache<Window>(addressesMax)
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  count({ keyId, quotas }: Client, known?: KnownWindows): ClientWindows {
+  async count({ keyId, quotas }: Client, known?: KnownWindows): Promise<ClientWindows> {
     const nowMs = elapsedMs()
     const windows = this.#windowsOf(keyId)
     if (known !== undefined)
@@ -86,7 +89,7 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return { isAdmitted, ...statesOf(windows, quotas, nowMs) }
   }
 
-  reject({ keyId }: Client): WindowState | undefined {
+  async reject({ keyId }: Client): Promise<WindowState | undefined> {
     const nowMs = elapsedMs()
     const { rejections, ban } = this.#windowsOf(keyId)
     rejections.increment(this.rules.withinSeconds * 1000, nowMs)
@@ -100,7 +103,7 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return windows && statesOf(windows, quotas, elapsedMs())
   }
 
-  increment(network: string, windowMs: number): StoredWindow {
+  async increment(network: string, windowMs: number): Promise<StoredWindow> {
     const nowMs = elapsedMs()
     const window = this.#addresses.get(network) ?? new Window()
     this.#addresses.set(network, window)

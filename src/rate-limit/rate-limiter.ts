@@ -4,7 +4,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
-import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany } from './headers.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
@@ -19,10 +18,10 @@ declare module 'fastify' {
 
 export interface RateLimiter {
   /**
-   * Counts a request of its client, or else of its address, and sets the headers.
-   * @throws {RequestError} `rate_limit_exceeded` or `key_banned`
+   * Counts a request of its client, or else of its address, and sets the headers. Rejects with
+   * `rate_limit_exceeded` or `key_banned`
    */
-  count(request: FastifyRequest, reply: FastifyReply): MaybePromise<void>
+  count(request: FastifyRequest, reply: FastifyReply): Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -30,25 +29,21 @@ export interface RateLimiter {
 
 /** The rate limiter of a contract without x-rate-limits. */
 export const unlimited: RateLimiter = {
-  count: () => {},
+  count: async () => {},
   hasHeaders: () => true,
   setLastHeaders: () => {},
 }
 
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
 export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
-  const apply = (request: FastifyRequest, reply: FastifyReply, decision: Decision) => {
-    setHeaders(reply, decision)
-    if (decision.refusal !== undefined) refuse(request, decision.refusal)
-  }
   return {
-    count(request, reply) {
+    async count(request, reply) {
       const { client } = request
-      const decision =
-        client === undefined
-          ? counters.address(request).then(decideOnAddress)
-          : decideOnClient(counters, client)
-      return thenMaybe(decision, (decided) => apply(request, reply, decided))
+      const decision = await (client === undefined
+        ? counters.address(request).then(decideOnAddress)
+        : decideOnClient(counters, client))
+      setHeaders(reply, decision)
+      if (decision.refusal !== undefined) refuse(request, decision.refusal)
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {

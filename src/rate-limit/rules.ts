@@ -2,7 +2,6 @@
 // request is counted in no window, so a client that waits for Retry-After is admitted.
 
 import type { Client } from '../auth/client.js'
-import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { Wait } from './headers.js'
 import { type ClientCounter, fullest, type WindowState } from './windows.js'
 
@@ -21,15 +20,13 @@ export interface Decision {
 }
 
 /** Counts a client's request and decides on it. */
-export function decideOnClient(counter: ClientCounter, client: Client): MaybePromise<Decision> {
-  return thenMaybe(counter.count(client), ({ isAdmitted, ban, minute, day }) => {
-    const windows = [minute, day]
-    if (isAdmitted) return { window: fullest(windows) }
-    if (ban.remaining === 0) return banned(windows, ban)
-    return thenMaybe(counter.reject(client), (begun) =>
-      begun === undefined ? usedUp(minute, day) : banned(windows, begun, !begun.isExceeded),
-    )
-  })
+export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
+  const { isAdmitted, ban, minute, day } = await counter.count(client)
+  const windows = [minute, day]
+  if (isAdmitted) return { window: fullest(windows) }
+  if (ban.remaining === 0) return banned(windows, ban)
+  const begun = await counter.reject(client)
+  return begun === undefined ? usedUp(minute, day) : banned(windows, begun, !begun.isExceeded)
 }
 
 /** Decides on a request without a valid key, from its address's window after counting it. */

@@ -1,7 +1,6 @@
 // The state of fixed windows, in the one form that memory, Redis and @fastify/rate-limit report.
 
 import type { Client } from '../auth/client.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /** A fixed window after a request was counted or the window was read. */
 export interface WindowState {
@@ -32,9 +31,9 @@ export interface ClientCounter {
    * Counts a request in the minute and the day, unless the client is banned or one of the two is used up.
    * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
    */
-  count(client: Client, known?: KnownWindows): MaybePromise<ClientWindows>
+  count(client: Client, known?: KnownWindows): Promise<ClientWindows>
   /** Counts a rejected request. Returns the ban if the request started one, or met one. */
-  reject(client: Client): MaybePromise<WindowState | undefined>
+  reject(client: Client): Promise<WindowState | undefined>
 }
 
 /** The windows as this process last saw them, for the headers of a request that is not counted. */

@@ -4,7 +4,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
@@ -71,13 +70,12 @@ function withLowerCaseNames(schema: Schema): Schema {
  * content coding. Whether a body in chunks has bytes, and so is one, parseBody knows.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
-export function checkMediaType(request: FastifyRequest, operation: Operation): MaybePromise<void> {
+export async function checkMediaType(request: FastifyRequest, operation: Operation): Promise<void> {
   const { method, headers, raw } = request
   const isChunked = headers['transfer-encoding'] !== undefined
-  if (isChunked && !isSafe(method)) return undefined
-  return thenMaybe(isChunked ? hasBytes(raw) : Number(headers['content-length'] ?? 0) > 0, (isBody) => {
-    if (isBody) checkBody(request, operation)
-  })
+  if (isChunked && !isSafe(method)) return
+  const isBody = isChunked ? await hasBytes(raw) : Number(headers['content-length'] ?? 0) > 0
+  if (isBody) checkBody(request, operation)
 }
 
 // Fastify does not read the body of a GET.
