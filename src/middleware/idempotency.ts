@@ -9,12 +9,7 @@ import { abandoned } from '../database/driver/connection.js'
 import type { ConnectionSource, Signal } from '../database/driver/sql.js'
 import { type TransactionSql, transactionsOn } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import {
-  type Around,
-  type Operation,
-  RequestError,
-  type SerializedResponse,
-} from '../openapi/index.js'
+import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
 import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
