@@ -5,7 +5,7 @@
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
-import { RequestError } from '../openapi/index.js'
+import { type Handlers as HandlersOf, RequestError } from '../openapi/index.js'
 
 export { notImplemented } from '../openapi/index.js'
 
@@ -39,12 +39,9 @@ export type Request<Id extends OperationId> = Operations[Id]['request']
 export type Response<Id extends OperationId> = Operations[Id]['response']
 
 /** A handler for every operation of the contract. It throws ApiError for expected failures. */
-export type Handlers = {
-  readonly [Id in OperationId]: Handler<Id>
-}
+export type Handlers = HandlersOf<Operations, Context> & Readonly<Record<OperationId, Marks>>
 
-interface Handler<Id extends OperationId> {
-  (request: Request<Id>, context: Context): Promise<Response<Id>>
+interface Marks {
   /**
    * True for one that does nothing but one batched statement, with no effect outside of the database. Requests
    * with an `Idempotency-Key` that arrive together share a transaction then, and if one of them fails, the

@@ -31,7 +31,7 @@ import {
   parseBody,
 } from './request/request-validation.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
-import { deprecationHeaders, sunsetCheck, warnOfSunsets } from './response/deprecation.js'
+import { addSunsetWarnings, deprecationHeaders, sunsetCheck } from './response/deprecation.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
@@ -49,8 +49,8 @@ declare module 'fastify' {
 export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   /** The handler of each operation, by the operation's name. */
   readonly handlers: object
-  /** The check of bearer keys: throws unless the request may pass. */
-  readonly authorize: SecurityCheck
+  /** The check of bearer keys: throws unless the request may pass. Required if an operation requires a key. */
+  readonly authorize?: SecurityCheck
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Responds to the errors of operations. By default `errorHandler(contract)`. */
@@ -95,12 +95,10 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
       operationResolver: (id: string) =>
         routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
     })
-    let warnings: ReturnType<typeof warnOfSunsets> | undefined
     scope.addHook('onReady', async () => {
       if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
-      warnings = warnOfSunsets(contract, scope.log)
     })
-    scope.addHook('onClose', async () => warnings?.stop())
+    addSunsetWarnings(scope, contract)
   })
 }
 
@@ -151,7 +149,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const { contract, problems } = shared
   const handler = handlerOf(operation, shared)
   const isImplemented = !isStub(handler)
-  const unmet = unsupportedSecurity(operation, contract)
+  const unmet = unsupportedSecurity(operation, contract) ?? uncheckedSecurity(operation, shared)
   const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
   if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
@@ -300,8 +298,16 @@ function renamePathParameters({ parameters }: Operation): Check | undefined {
 // The compiler has checked that each handler takes what its operation declares; validation ensures it.
 function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<Resource>): AnyHandler {
   const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
-  if (handler === undefined) throw new ContractError(`${id} has no handler: run npm run generate`)
+  if (handler === undefined) throw new ContractError(`${id} has no handler`)
   return handler
+}
+
+function uncheckedSecurity<Resource>(
+  operation: Operation,
+  { authorize }: MountParts<Resource>,
+): string | undefined {
+  if (authorize !== undefined || isPublic(operation)) return undefined
+  return `${operation.id} requires a key, but nothing checks it: mount has no authorize`
 }
 
 // If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
@@ -310,8 +316,9 @@ function securityCheck<Resource>(
   unmet: string | undefined,
   { authorize }: MountParts<Resource>,
 ): SecurityCheck {
-  if (unmet === undefined) return isPublic(operation) ? () => {} : authorize
+  if (unmet === undefined && isPublic(operation)) return () => {}
+  if (unmet === undefined && authorize !== undefined) return authorize
   return () => {
-    throw ownError('not_implemented', unmet)
+    throw ownError('not_implemented', String(unmet))
   }
 }

@@ -26,6 +26,17 @@ export type Respond<Resource> = (
 /** Wraps the handler of an operation; returns `respond` itself for one that it leaves alone. */
 export type Around<Resource> = (respond: Respond<Resource>, operation: Operation) => Respond<Resource>
 
+/** A handler for each operation, of the types that `contract-engine generate` writes for a contract. */
+export type Handlers<
+  Operations extends { readonly [Id in keyof Operations]: { request: unknown; response: unknown } },
+  Context = undefined,
+> = {
+  readonly [Id in keyof Operations]: (
+    request: Operations[Id]['request'],
+    context: Context,
+  ) => Promise<Operations[Id]['response']>
+}
+
 /** Any handler, its types erased. */
 export type AnyHandler = (request: RequestParts, context: unknown) => Promise<HandlerResponse>
 

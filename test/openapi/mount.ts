@@ -9,6 +9,7 @@ import {
   errorHandler,
   mount,
   notFoundHandler,
+  notImplemented,
 } from '../../src/openapi/index.js'
 import { contractOf } from '../fixtures/engine.js'
 
@@ -144,4 +145,36 @@ t.test('a plugin may have put its own values on requests, as @fastify/cookie doe
   const response = await app.inject({ url: '/v1/sets', headers: { cookie: 'session=a; other=b' } })
   t.strictSame(response.json().cookies, { session: ['a'] }, 'the contract says how a handler gets them')
   t.strictSame(seen, [{ session: 'theirs' }], 'and the plugin keeps its own')
+})
+
+const withKeys = await contractOf({
+  security: [{ key: [] }],
+  components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+  paths: {
+    '/toys': {
+      get: { operationId: 'listToys', responses: { 204: { description: 'None.' } } },
+      post: { operationId: 'addToy', security: [], responses: { 204: { description: 'Added.' } } },
+    },
+  },
+})
+const noContent = async () => ({ status: 204 })
+
+t.test('an operation that requires a key is not served without a check of keys', async (t) => {
+  const app = await bare(t)
+  await mount(app, { contract: withKeys, handlers: { listToys: noContent, addToy: noContent } })
+  const text = 'listToys requires a key, but nothing checks it: mount has no authorize'
+  await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', problems: [{ text }] })
+})
+
+t.test('a stub of such an operation responds 501, and public operations are served', async (t) => {
+  const app = await bare(t)
+  await mount(app, { contract: withKeys, handlers: { listToys: notImplemented('listToys'), addToy: noContent } })
+  t.equal((await app.inject({ url: '/toys' })).statusCode, 501)
+  t.equal((await app.inject({ method: 'POST', url: '/toys' })).statusCode, 204)
+})
+
+t.test('an operation without a handler stops the start', async (t) => {
+  const app = await bare(t)
+  const mounted = mount(app, { contract: withKeys, handlers: { addToy: noContent }, authorize: () => {} })
+  await t.rejects(mounted, { name: 'ContractError', message: 'listToys has no handler' })
 })

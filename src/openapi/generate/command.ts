@@ -36,7 +36,10 @@ export async function runCommand(args: readonly string[], { stdout, stderr }: St
   }
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    if (values.help) return Number(stdout.write(usage) && 0)
+    if (values.help) {
+      stdout.write(usage)
+      return 0
+    }
     const [command, file, ...others] = positionals
     if (command !== 'generate' || file === undefined || others.length > 0) return fail(usage, 2)
     return await generate(file, values, { stdout, stderr })

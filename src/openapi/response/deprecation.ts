@@ -1,7 +1,7 @@
 // What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
 // operator.
 
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { referenceTo } from '../../lib/relative-references.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
@@ -40,13 +40,16 @@ export function sunsetCheck({ id, deprecation }: Operation): (() => void) | unde
 
 const dayMs = 86_400_000
 
-/** Logs a warning for each operation near or past its sunset, now and every day. */
-export function warnOfSunsets(contract: Contract, log: Pick<FastifyBaseLogger, 'warn'>): { stop(): void } {
+/** Logs a warning for each operation near or past its sunset: when the server is ready, and every day. */
+export function addSunsetWarnings(app: FastifyInstance, contract: Contract): void {
+  let timer: NodeJS.Timeout | undefined
   const warn = () => {
     const { past, soon } = sunsets(contract, Date.now())
-    for (const line of [...past, ...soon]) log.warn(line)
+    for (const line of [...past, ...soon]) app.log.warn(line)
   }
-  warn()
-  const timer = setInterval(warn, dayMs).unref()
-  return { stop: () => clearInterval(timer) }
+  app.addHook('onReady', async () => {
+    warn()
+    timer = setInterval(warn, dayMs).unref()
+  })
+  app.addHook('onClose', async () => clearInterval(timer))
 }

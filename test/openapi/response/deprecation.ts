@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import type { Deprecation, Operation } from '../../../src/openapi/contract/contract.js'
-import { deprecationHeaders, warnOfSunsets } from '../../../src/openapi/response/deprecation.js'
+import { deprecationHeaders } from '../../../src/openapi/response/deprecation.js'
 import { stopClocks } from '../../fixtures/clocks.js'
 import { anyError, contractWith, done, startEngine } from '../../fixtures/engine.js'
 
@@ -89,22 +89,16 @@ t.test('the log warns of a sunset at the start and every day, from 90 days befor
     ['serve', 'getToy is past its sunset, 2030-12-05: remove it from the contract, or move the date'],
     ['gone', 'getToy responds 410 since its sunset, 2030-12-05: remove it from the contract'],
   ] as const) {
-    const lines: unknown[] = []
     const contract = await ending(afterSunset, '2030-12-05')
     mock.timers.enable({ apis: ['setInterval', 'Date'], now: sunset - 91.5 * dayMs })
-    const warnings = warnOfSunsets(contract, { warn: (line: unknown) => void lines.push(line) })
+    const { app, log } = await startEngine(t, contract, {})
     for (let day = 0; day < 93; day++) mock.timers.tick(dayMs)
-    warnings.stop()
+    await app.close()
     mock.timers.tick(dayMs)
     mock.timers.reset()
+    const lines = log.map(({ msg }) => msg)
     t.equal(lines.length, 92)
     t.equal(lines[0], 'getToy is to be removed on 2030-12-05, in 90 days')
     t.strictSame(lines.slice(-3), ['getToy is to be removed on 2030-12-05, in 1 day', ended, ended])
   }
-})
-
-t.test('a server of its contract warns', async (t) => {
-  const tomorrow = new Date(stopClocks(t).now() + 86_400_000).toISOString().slice(0, 10)
-  const { log } = await startEngine(t, await ending('serve', tomorrow), {})
-  t.match(log, [{ level: 40, msg: `getToy is to be removed on ${tomorrow}, in 1 day` }])
 })

@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { runCommand } from '../../../src/openapi/generate/command.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+
+const contract = `openapi: 3.1.0
+info: { title: Toys, version: 1.0.0 }
+paths:
+  /toys:
+    get:
+      operationId: listToys
+      responses: { '200': { description: Them., content: { application/json: { schema: { $ref: '#/components/schemas/Toys' } } } } }
+components: { schemas: { Toys: { type: array, items: { type: integer, format: int64 } } } }
+`
+const folder = temporaryDirectory(t, { 'openapi.yaml': contract })
+const place = (file: string) => path.relative(process.cwd(), path.join(folder, file))
+const output = path.join(folder, 'generated')
+
+async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const texts = { stdout: '', stderr: '' }
+  const streamOf = (name: keyof typeof texts) => ({
+    write: (text: string) => {
+      texts[name] += text
+    },
+  })
+  const code = await runCommand(args, { stdout: streamOf('stdout'), stderr: streamOf('stderr') })
+  return { code, ...texts }
+}
+
+t.test('the command writes what is missing or stale, and with --check names it', async (t) => {
+  const generate = ['generate', path.join(folder, 'openapi.yaml'), '--output', output]
+  const lines = (state: string, ...names: string[]) =>
+    names.map((name) => `${path.join(output, name)} ${state}\n`).join('')
+  const both = ['types.ts', 'operations.ts']
+  const found = { code: 1, stdout: lines('is missing', ...both), stderr: '' }
+  t.strictSame(await run(...generate, '--check'), found)
+  t.strictSame(await run(...generate), { code: 0, stdout: lines('written', ...both), stderr: '' })
+  t.match(readFileSync(path.join(output, 'types.ts'), 'utf8'), 'export type Toys = bigint[];')
+  t.strictSame(await run(...generate, '--check'), { code: 0, stdout: '', stderr: '' })
+  writeFileSync(path.join(output, 'types.ts'), '')
+  t.match(await run(...generate, '--check'), { code: 1, stdout: lines('is stale', 'types.ts') })
+  t.match(await run(...generate), { code: 0, stdout: lines('written', 'types.ts') })
+})
+
+t.test('it warns of what the server ignores, with its line', async (t) => {
+  const header = '{ name: Idempotency-Key, in: header, schema: { type: string } }'
+  const ignored = contract.replace('listToys', `listToys\n      parameters: [${header}]`)
+  writeFileSync(path.join(folder, 'warned.yaml'), ignored)
+  const warning = 'GET /toys: the header parameter Idempotency-Key has no effect without x-idempotent'
+  const outcome = await run('generate', path.join(folder, 'warned.yaml'), '--output', output)
+  t.match(outcome, { code: 0, stderr: `${place('warned.yaml')}:5:5: warning: ${warning}\n` })
+})
+
+t.test('it refuses a contract that cannot be used, with its line', async (t) => {
+  writeFileSync(path.join(folder, 'wrong.yaml'), contract.replace('schemas/Toys', 'schemas/Cats'))
+  const refused = `${place('wrong.yaml')}:7:80: cannot resolve $ref #/components/schemas/Cats\n`
+  const answer = await run('generate', path.join(folder, 'wrong.yaml'), '--output', output)
+  t.strictSame(answer, { code: 1, stdout: '', stderr: refused })
+  const absent = await run('generate', path.join(folder, 'absent.yaml'))
+  t.match(absent, { code: 1, stdout: '', stderr: `cannot read the file ${place('absent.yaml')}\n` })
+})
+
+for (const args of ['', 'generate', 'make a.yaml', 'generate a.yaml b.yaml', 'generate a.yaml --outputs']) {
+  t.test(`wrong usage: ${args}`, async (t) => {
+    t.match(await run(...args.split(' ')), { code: 2, stdout: '', stderr: /^Usage: contract-engine/ })
+  })
+}
+
+t.test('--help prints the usage', async (t) => {
+  t.match(await run('--help'), { code: 0, stdout: /^Usage: contract-engine/, stderr: '' })
+})

@@ -1,0 +1,214 @@
+// The engine as its users get it: the tarball, installed by npm in an empty folder, where the example of its page runs
+// as printed; and what its manifest declares.
+
+import { execFile, spawn } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import ts from 'typescript'
+import { problemsOf } from '../../../scripts/package/compile.js'
+import { buildEngine } from '../../../scripts/package/engine.js'
+import { projectRoot } from '../../../src/lib/paths.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { pack, startRegistry } from '../../fixtures/registry.js'
+import { send, sendRaw } from '../../fixtures/send.js'
+import { until } from '../../fixtures/until.js'
+
+const run = promisify(execFile)
+
+// Not in dist/, because another test run may be building this checkout.
+const built = temporaryDirectory(t)
+t.strictSame(buildEngine(projectRoot, built), [], 'it compiles')
+
+const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
+// Commands, and files, which begin with their name.
+const blocks = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, text = '']) => ({
+  text,
+  file: language === 'sh' ? undefined : /^(?:#|\/\/) (\S+)\n/.exec(text)?.[1],
+}))
+const [install = '', generate = '', start = ''] = blocks.flatMap(({ text, file }) => (file ? [] : [text]))
+
+const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }' })
+const env: Record<string, string> = {
+  PATH: `${path.join(folder, 'node_modules/.bin')}:${process.env.PATH}`,
+  HOME: folder,
+  NO_COLOR: '1',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_update_notifier: 'false',
+}
+
+t.before(async () => {
+  const tarball = await pack(t, built)
+  cpSync(tarball, path.join(folder, path.basename(tarball)))
+  for (const { file, text } of blocks) if (file !== undefined) writeFileSync(path.join(folder, file), text)
+  env.npm_config_registry = await startRegistry(t)
+  await run('bash', ['-ec', install], { cwd: folder, env })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a command in the folder, and waits for its exit. */
+function shell(command: string): Promise<Outcome> {
+  return run('bash', ['-ec', command], { cwd: folder, env }).then(
+    (output) => ({ code: 0, ...output }),
+    (error) => error,
+  )
+}
+
+t.test('the example of the page, as printed', async (t) => {
+  const written = 'generated/types.ts written\ngenerated/operations.ts written\n'
+  t.match(await shell(generate), { code: 0, stdout: written, stderr: '' })
+  const { origin, log } = await startServer(t)
+  const error = (status: number, code: string, message: string) => {
+    return { status, body: { code, message, status } }
+  }
+
+  t.test('responds as the page says', async (t) => {
+    t.match(await send(`${origin}/toys/7`), { status: 200, text: '{"id":7,"name":"Ball"}' })
+    const invalid = error(400, 'invalid_request', 'path.toyId must be an integer')
+    t.match(await send(`${origin}/toys/seven`), invalid)
+    t.match(await send(`${origin}/toys/9`), error(404, 'toy_not_found', 'There is no such toy.'))
+    t.match(await send(`${origin}/nowhere`), error(404, 'route_not_found', 'There is nothing at this path.'))
+    const wrong = await send(`${origin}/toys/7`, 'DELETE')
+    t.match(wrong, error(405, 'method_not_allowed', 'DELETE is not allowed here.'))
+    t.equal(wrong.headers.get('allow'), 'GET, HEAD')
+    const malformed = await sendRaw(origin, 'GET /%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    t.match(malformed, /^HTTP\/1\.1 400 .*"code":"malformed_request"/s)
+    t.match(await send(`${origin}/toys/8`), error(500, 'internal_error', 'Internal Server Error'))
+    const failures = () => log.filter(({ level }) => Number(level) >= 50)
+    await until(() => failures().length > 0)
+    t.match(failures(), [
+      { msg: 'request failed', err: { message: /^getToy 200: body at "\/name" must NOT have fewer/ } },
+    ])
+  })
+
+  t.test('serves the contract, and its page', async (t) => {
+    t.match(await send(`${origin}/openapi.json`), { status: 200, body: { info: { title: 'Toys' } } })
+    t.match((await send(`${origin}/docs`)).text, '<title>Toys</title>')
+    for (const file of ['page.js', 'page.css', 'scalar.js'])
+      t.equal((await send(`${origin}/docs/${file}`)).status, 200, file)
+  })
+})
+
+/** Runs the last block of the page until it listens. The end of the test stops it. */
+async function startServer(t: Test): Promise<{ origin: string; log: Record<string, unknown>[] }> {
+  const child = spawn('bash', ['-ec', start], { cwd: folder, env: { ...env, PORT: '0' }, detached: true })
+  t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
+  const log: Record<string, unknown>[] = []
+  let printed = ''
+  const origin = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      printed += `${line}\n`
+      if (!line.startsWith('{')) return // of the compiler
+      log.push(JSON.parse(line))
+      const [, url] = /listening at (http:\/\/127\S+)"/.exec(line) ?? []
+      if (url !== undefined) resolve(url)
+    })
+    child.stderr.on('data', (text) => {
+      printed += text
+    })
+    child.on('exit', () => reject(new Error(printed)))
+  })
+  return { origin, log }
+}
+
+t.test('a handler that breaks its contract does not compile', async (t) => {
+  const server = readFileSync(path.join(folder, 'server.ts'), 'utf8')
+  const slips: [slip: string, from: string, to: string, problem: RegExp][] = [
+    [
+      'a field of another type',
+      "{ id: 7n, name: 'Ball' }",
+      '{ id: 7, name: "Ball" }',
+      /'number' is not assignable to type 'bigint'/,
+    ],
+    ['a missing field', 'body: toy', 'body: { id: toy.id }', /'name' is missing/],
+    ['an undeclared status', 'status: 200', 'status: 201', /'201' is not assignable to type '200'/],
+    ['an undeclared parameter', 'params.toyId', 'params.toy', /'toy' does not exist/],
+    ['another operation', 'async getToy', 'async getToys', /'getToys' does not exist/],
+  ]
+  const texts = [server, ...slips.map(([, from, to]) => server.replace(from, to))]
+  const [printed, ...others] = compile(texts)
+  t.strictSame(printed, [])
+  for (const [i, [slip, , , problem]] of slips.entries()) t.match(others[i]?.join('\n'), problem, slip)
+})
+
+/** The problems of each text, compiled together: the types of Node and Fastify take seconds. */
+function compile(texts: readonly string[]): string[][] {
+  const files = texts.map((text, i) => {
+    const file = path.join(folder, `text-${i}.ts`)
+    writeFileSync(file, text)
+    return file
+  })
+  const program = ts.createProgram(files, {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2023,
+    types: ['node'],
+    typeRoots: [path.join(folder, 'node_modules/@types')],
+  })
+  const problems = problemsOf(program)
+  return files.map((file) => problems.filter((problem) => problem.startsWith(`${file}:`)))
+}
+
+t.test('without its optional packages, it says what to install', async (t) => {
+  const started = `import('contract-engine').then(async ({ documentation, readContract }) => {
+    const contract = await readContract('openapi.yaml')
+    documentation((await import('fastify')).default(), contract)
+  }).catch(({ message }) => console.log(message))`
+  rmSync(path.join(folder, 'node_modules/@scalar'), { recursive: true })
+  const scalar = '/docs needs Scalar, which is not installed: npm install @scalar/fastify-api-reference\n'
+  t.match(await run(process.execPath, ['-e', started], { cwd: folder, env }), { stdout: scalar, stderr: '' })
+  rmSync(path.join(folder, 'node_modules/openapi-typescript'), { recursive: true })
+  t.match(await shell(generate), {
+    code: 1,
+    stderr:
+      /^Cannot find module 'openapi-typescript'\nRun: npm install --save-dev openapi-typescript@7 typescript@5\n$/,
+  })
+})
+
+const manifest = JSON.parse(readFileSync(path.join(built, 'package.json'), 'utf8'))
+const project = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
+
+t.test('it declares what it imports, in the versions that the tests use, and nothing else', async (t) => {
+  const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
+  t.strictSame(importedPackages(), Object.keys(declared).sort())
+  t.match({ ...project.dependencies, ...project.devDependencies }, declared)
+  const { version, license, engines } = project
+  t.match(manifest, { version, license, engines, scripts: undefined })
+})
+
+// With those of types, and those that are only resolved or required.
+function importedPackages(): string[] {
+  const files = readdirSync(built, { recursive: true, encoding: 'utf8' })
+  const code = files.filter((name) => /\.(js|d\.ts)$/.test(name) && !name.includes('static'))
+  const specifiers = code.flatMap((name) => {
+    const { importedFiles } = ts.preProcessFile(readFileSync(path.join(built, name), 'utf8'), true, true)
+    return importedFiles.map(({ fileName }) => fileName)
+  })
+  const resolved = code.flatMap((name) => {
+    const text = readFileSync(path.join(built, name), 'utf8')
+    return [...text.matchAll(/import\.meta\.resolve\('([^']+)'\)/g)].map(([, specifier = '']) => specifier)
+  })
+  const packages = [...specifiers, ...resolved].filter((each) => !each.startsWith('.') && !isBuiltin(each))
+  return [...new Set(packages.map((each) => /^(@[^/]+\/)?[^/]+/.exec(each)?.[0] ?? ''))].sort()
+}
+
+t.test('the page names everything that a server can import', async (t) => {
+  const program = ts.createProgram([path.join(built, 'src/openapi/index.d.ts')], { noLib: true })
+  const [door] = program.getSourceFiles().filter(({ fileName }) => fileName.endsWith('openapi/index.d.ts'))
+  const checker = program.getTypeChecker()
+  const symbol = door && checker.getSymbolAtLocation(door)
+  const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : []
+  const [, listed = ''] = /^\| `contract-engine` \| (.*) \|$/m.exec(readme) ?? []
+  t.strictSame(names.sort(), [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort())
+})
