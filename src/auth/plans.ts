@@ -1,6 +1,6 @@
 // The plans of the contract, and what it allows without one: `x-rate-limits`, which only this service reads.
 
-import { type Contract, type ExtensionReader, type ReadText, readContract } from '../openapi/index.js'
+import { type Contract, type ExtensionReader, readContract } from '../openapi/index.js'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -35,7 +35,10 @@ export const serviceExtensions = { 'x-rate-limits': readRateLimits }
  * @param readText replaces reading files from disk
  * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */
-export async function readServiceContract(file: string, readText?: ReadText): Promise<ServiceContract> {
+export async function readServiceContract(
+  file: string,
+  readText?: (file: string) => Promise<string>,
+): Promise<ServiceContract> {
   const contract = await readContract(file, readText, serviceExtensions)
   const rateLimits = contract.extensions['x-rate-limits']
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { isUnavailable } from '../database/unavailable.js'
 import { overload } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { type Contract, type ErrorHandler, errorHandler } from '../openapi/index.js'
+import { type Contract, errorHandler } from '../openapi/index.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +13,9 @@ declare module 'fastify' {
     reason: string | undefined
   }
 }
+
+/** Responds to a request with an error. */
+export type ErrorHandler = ReturnType<typeof errorHandler>
 
 /** Creates the service's error handler, through which every error of a request leaves. */
 export function createServiceErrorHandler(contract: Contract): ErrorHandler {

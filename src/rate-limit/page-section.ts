@@ -1,10 +1,9 @@
 // The table of plans and quotas on the documentation page.
 
 import type { ServiceContract } from '../auth/plans.js'
-import type { PageSection } from '../openapi/index.js'
 
 /** The plans of the contract; nothing without `x-rate-limits`. */
-export function planSections({ hasRateLimits, rateLimits }: ServiceContract): readonly PageSection[] {
+export function planSections({ hasRateLimits, rateLimits }: ServiceContract) {
   if (!hasRateLimits) return []
   const { plans, anonymous, ban } = rateLimits
   const rows = [...plans].map(([name, quota]) =>

@@ -209,6 +209,6 @@ t.test('the page names everything that a server can import', async (t) => {
   const checker = program.getTypeChecker()
   const symbol = door && checker.getSymbolAtLocation(door)
   const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : []
-  const [, listed = ''] = /^\| `contract-engine` \| (.*) \|$/m.exec(readme) ?? []
+  const [, listed = ''] = /^- `contract-engine` (.*?)\n- /ms.exec(readme) ?? []
   t.strictSame(names.sort(), [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort())
 })
