@@ -168,7 +168,10 @@ t.test('an operation that requires a key is not served without a check of keys',
 
 t.test('a stub of such an operation responds 501, and public operations are served', async (t) => {
   const app = await bare(t)
-  await mount(app, { contract: withKeys, handlers: { listToys: notImplemented('listToys'), addToy: noContent } })
+  await mount(app, {
+    contract: withKeys,
+    handlers: { listToys: notImplemented('listToys'), addToy: noContent },
+  })
   t.equal((await app.inject({ url: '/toys' })).statusCode, 501)
   t.equal((await app.inject({ method: 'POST', url: '/toys' })).statusCode, 204)
 })
