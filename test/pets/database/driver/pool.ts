@@ -247,17 +247,23 @@ t.test('a connection', async (t) => {
   })
 
   t.test('to a server that hangs up at once is attempted once, not endlessly', async (t) => {
-    let count = 0
-    const server = net.createServer((socket) => {
-      count++
-      socket.end()
+    const { port, attempts } = await hangUp(t)
+    const pool = await openPool(t, admin, { host: '127.0.0.1', port, size: 8 })
+    const answers = await Promise.allSettled(Array.from({ length: 20 }, () => pidOf(pool.sql)))
+    for (const answer of answers)
+      t.match(answer, { status: 'rejected', reason: { code: 'CONNECTION_CLOSED' } })
+    t.equal(attempts(), 1, 'the first is opened alone')
+  })
+
+  t.test('to a server that is down is attempted ten times a second at most', async (t) => {
+    const { port, attempts } = await hangUp(t)
+    const pool = await openPool(t, admin, { host: '127.0.0.1', port, size: 8 })
+    const startedAt = performance.now()
+    const callers = Array.from({ length: 4 }, async () => {
+      while (attempts() < 5) await t.rejects(pidOf(pool.sql), { code: 'CONNECTION_CLOSED' })
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    t.teardown(() => server.close())
-    const { port } = server.address() as net.AddressInfo
-    const pool = await openPool(t, admin, { host: '127.0.0.1', port })
-    await t.rejects(pidOf(pool.sql), { code: 'CONNECTION_CLOSED' })
-    t.equal(count, 1)
+    await Promise.all(callers)
+    t.ok(performance.now() - startedAt > 390, 'four rests between five attempts')
   })
 
   t.test('that gets a statement just as its read timer fires is not closed', async (t) => {
@@ -319,6 +325,18 @@ t.test('end() waits for statements in flight, and rejects queued and later ones'
   t.match(await settled, [{ value: [{ one: 1 }] }, ended])
   await t.rejects(async () => pool.sql`select 1`, { code: 'CONNECTION_ENDED' })
 })
+
+// A server that hangs up at once.
+async function hangUp(t: Test): Promise<{ readonly port: number; attempts(): number }> {
+  let count = 0
+  const server = net.createServer((socket) => {
+    count++
+    socket.end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  return { port: (server.address() as net.AddressInfo).port, attempts: () => count }
+}
 
 // The first attempts may have started while the server was down.
 async function untilServed(sql: Sql): Promise<number> {
