@@ -130,7 +130,7 @@ for (const { name, skip, start } of balancers) {
     const env = {
       // A busy machine may be slow, and the counts must be Redis's.
       ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '10000', METRICS_PORT: '0' },
-      ...{ TRUST_PROXY: unitVariables.TRUST_PROXY ?? '', LOG_ADDRESS: 'true', SHUTDOWN_DELAY_MS: '500' },
+      ...{ TRUST_PROXY: unitVariables.TRUST_PROXY ?? '', LOG_ADDRESS: 'true', SHUTDOWN_DELAY_MS: '2000' },
     }
     const instances = [await startProcess(t, env), await startProcess(t, env)] as const
     const origin = await startBalancer(t, start, await Promise.all(instances.map(portsOf)))
@@ -140,6 +140,12 @@ for (const { name, skip, start } of balancers) {
       const { stdout } = await runProgram('src/commands/keys.ts', args, { DATABASE_URL: url })
       return { authorization: `Bearer ${stdout.trim()}` }
     }
+
+    t.test('are ready for systemd, which waits for that', async (t) => {
+      const [, program = '', args = ''] = /^ExecStartPost=(\S+) (.*)$/m.exec(unit) ?? []
+      const { metrics } = await portsOf(instances[0])
+      await t.resolves(run(path.basename(program), args.replaceAll('1%i', metrics).split(' ')))
+    })
 
     t.test('share the requests and one exact quota', async (t) => {
       const key = await caller('--plan', 'enterprise', '--per-minute', '20', '--per-day', '1000')
