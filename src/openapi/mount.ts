@@ -49,15 +49,19 @@ declare module 'fastify' {
 export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   /** The handler of each operation, by the operation's name. */
   readonly handlers: object
-  /** The check of bearer keys: throws unless the request may pass. Required if an operation requires a key. */
-  readonly authorize?: SecurityCheck
+  /**
+   * The check of bearer keys: throws, or rejects, unless the request may pass. Required if an operation requires
+   * a key.
+   */
+  readonly authorize?: Gate
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Responds to the errors of operations. By default `errorHandler(contract)`. */
   readonly errorHandler?: ErrorHandler
 }
 
-type SecurityCheck = (request: FastifyRequest) => void
+/** Throws, or rejects, unless the request may pass. */
+type Gate = (request: FastifyRequest) => MaybePromise<void>
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
@@ -135,7 +139,7 @@ function createCompilers({ specification }: Contract) {
 }
 
 // A path with an empty parameter is no path of the contract.
-function routeCheck<Resource>({ path }: Operation, { contract, refuseUnknown }: Shared<Resource>): Check {
+function routeCheck<Resource>({ path }: Operation, { contract, refuseUnknown }: Shared<Resource>): Gate {
   if (!path.includes('{')) return (request) => checkUrl(request, contract)
   return (request) => {
     if (hasRoute(request)) checkUrl(request, contract)
@@ -154,10 +158,14 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
   const headers = deprecationHeaders(operation, contract)
+  const check = routeCheck(operation, shared)
+  const authorize = securityCheck(operation, unmet, shared)
   const first = [
-    hook(routeCheck(operation, shared)),
-    ...(headers ? [headersHook(headers)] : []),
-    hook(securityCheck(operation, unmet, shared)),
+    hook((request) => {
+      check(request)
+      return authorize(request)
+    }),
+    ...(headers ? [headersHook(headers)] : []), // errors have them from `config`
   ]
   return {
     config: { operation, headers: headers ?? {}, responseCheck },
@@ -315,7 +323,7 @@ function securityCheck<Resource>(
   operation: Operation,
   unmet: string | undefined,
   { authorize }: MountParts<Resource>,
-): SecurityCheck {
+): Gate {
   if (unmet === undefined && isPublic(operation)) return () => {}
   if (unmet === undefined && authorize !== undefined) return authorize
   return () => {

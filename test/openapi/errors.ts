@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { type Contract, errorHandler, mount, notFoundHandler, RequestError } from '../../src/openapi/index.js'
-import { contractWith, done } from '../fixtures/engine.js'
+import { contractOf, contractWith, done } from '../fixtures/engine.js'
 
 const item = { in: 'path', name: 'id', required: true, schema: { type: 'string' } }
 const body = { content: { 'application/json': { schema: { type: 'object' } } } }
@@ -152,6 +152,27 @@ t.test('without these handlers, the errors of operations are the same', async (t
   for (const [title, request, status, code] of ofOperations)
     t.match(await app.inject(request), { statusCode: status, payload: `"code":"${code}"` }, title)
 })
+
+for (const [title, authorize] of [
+  ['throws', () => refuseKey()],
+  ['rejects', async () => refuseKey()],
+] as const) {
+  t.test(`a check of keys that ${title} refuses the request`, async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const contract = await contractOf({
+      security: [{ key: [] }],
+      paths: { '/toys': { get: { operationId: 'list', responses: { 204: { description: 'All.' } } } } },
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+    })
+    await mount(app, { contract, handlers: handlersOf(contract, noContent), authorize })
+    t.match(await app.inject('/toys'), { statusCode: 401, payload: '"code":"no_key"' })
+  })
+}
+
+function refuseKey(): void {
+  throw new RequestError('no_key', 'Send a key.', { status: 401 })
+}
 
 t.test('an application lists its own codes, and those that the engine sends', async (t) => {
   const contract = await contractWith(operations)
