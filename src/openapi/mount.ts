@@ -53,7 +53,7 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
    * The check of bearer keys: throws, or rejects, unless the request may pass. Required if an operation requires
    * a key.
    */
-  readonly authorize?: Gate
+  readonly authorize?: Check
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Responds to the errors of operations. By default `errorHandler(contract)`. */
@@ -61,7 +61,7 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
 }
 
 /** Throws, or rejects, unless the request may pass. */
-type Gate = (request: FastifyRequest) => MaybePromise<void>
+type Check = (request: FastifyRequest) => void | Promise<void>
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
@@ -139,7 +139,10 @@ function createCompilers({ specification }: Contract) {
 }
 
 // A path with an empty parameter is no path of the contract.
-function routeCheck<Resource>({ path }: Operation, { contract, refuseUnknown }: Shared<Resource>): Gate {
+function routeCheck<Resource>(
+  { path }: Operation,
+  { contract, refuseUnknown }: Shared<Resource>,
+): (request: FastifyRequest) => void {
   if (!path.includes('{')) return (request) => checkUrl(request, contract)
   return (request) => {
     if (hasRoute(request)) checkUrl(request, contract)
@@ -273,8 +276,6 @@ function headersHook(headers: Readonly<Record<string, string>>): onRequestAsyncH
   }
 }
 
-type Check = (request: FastifyRequest) => void | Promise<void>
-
 function hooks(...checks: readonly (Check | undefined)[]): onRequestAsyncHookHandler[] {
   return checks.filter((each) => each !== undefined).map(hook)
 }
@@ -323,7 +324,7 @@ function securityCheck<Resource>(
   operation: Operation,
   unmet: string | undefined,
   { authorize }: MountParts<Resource>,
-): Gate {
+): Check {
   if (unmet === undefined && isPublic(operation)) return () => {}
   if (unmet === undefined && authorize !== undefined) return authorize
   return () => {
