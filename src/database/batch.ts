@@ -29,6 +29,11 @@ export interface BatchLimits {
  */
 export const defaultLimits: BatchLimits = { inputs: 32, inFlightMax: 2 }
 
+/** Thrown for another statement of a request that shares a transaction (`only`). */
+export function refuseMore(): never {
+  throw new Error('who shares a transaction may run one batched statement, and nothing else')
+}
+
 type Add<Input, Output> = (input: Input, signal: Signal | undefined) => Promise<Output>
 
 /** Returns a function for one input, which batches simultaneous calls on a pool or a transaction. */
@@ -38,7 +43,10 @@ export function batched<Input, Output>(
 ): (sql: Sql, input: Input) => Promise<Output> {
   const adders = new WeakMap<object, Add<Input, Output>>()
   return (given, input) => {
-    const sql = given.share?.() ?? given
+    const { only } = given
+    if (only?.isUsed) refuseMore()
+    if (only !== undefined) only.isUsed = true
+    const sql = only?.sql ?? given
     const target = sql.pool ?? sql
     let add = adders.get(target)
     if (add === undefined) {
@@ -67,25 +75,6 @@ export type Provide<Target> = <Output>(run: (target: Target) => Promise<Output>)
 
 function statementsOn(pool: ConnectionSource): Provide<Sql> {
   return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
-}
-
-/**
- * The `sql` of a caller that shares a transaction with others: for one batched statement and nothing else. What
- * a second one reads would lack what another caller is about to write, whatever it locks.
- */
-export function forOneStatement(sql: Sql): Sql {
-  let isUsed = false
-  const refuse = () => {
-    throw new Error('who shares a transaction may run one batched statement, and nothing else')
-  }
-  const share = () => {
-    if (isUsed) refuse()
-    isUsed = true
-    return sql
-  }
-  const { types, typed } = sql // these build a parameter, and send nothing
-  const others = { array: refuse, json: refuse, unsafe: refuse, notify: refuse, file: refuse }
-  return Object.assign(() => refuse(), { types, typed, ...others, share })
 }
 
 interface Caller<Input, Output> {

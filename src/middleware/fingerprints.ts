@@ -3,14 +3,20 @@
 // here, and the one before stays for `keepHours` after the last release that made it.
 
 import { hash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import { type Operation, requestParts } from '../openapi/index.js'
+import type { Operation, requestParts } from '../openapi/index.js'
 
 /** In lower case as in Node's `headers`. */
 export const idempotencyHeader = 'idempotency-key'
 
-type Make = (request: FastifyRequest, operation: Operation) => string
+/** What a repetition must have in common with the first request. */
+export interface Request extends ReturnType<typeof requestParts> {
+  readonly operation: Operation
+  /** The media type of the body. */
+  readonly mediaType: string | undefined
+}
+
+type Make = (request: Request) => string
 
 const versions: Readonly<Record<number, Make>> = { 1: hashValidated }
 
@@ -18,23 +24,19 @@ const versions: Readonly<Record<number, Make>> = { 1: hashValidated }
 export const currentVersion = 1
 
 /** The fingerprint of a request in Base64; undefined for a version of a later release. */
-export function fingerprintOf(
-  request: FastifyRequest,
-  operation: Operation,
-  version: number,
-): string | undefined {
-  return versions[version]?.(request, operation)
+export function fingerprintOf(request: Request, version: number): string | undefined {
+  return versions[version]?.(request)
 }
 
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written.
-function hashValidated(request: FastifyRequest, { id, parameters }: Operation): string {
-  const { params, query, headers, cookies, body } = requestParts(request)
+function hashValidated({ operation, params, query, headers, cookies, mediaType, body }: Request): string {
+  const { id, parameters } = operation
   const others = parameters.filter(isOutsideUrl).map(({ name, in: location }) => {
     const values = Object(location === 'cookie' ? cookies : headers)
     return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
   })
-  const type = body === undefined ? undefined : request.mediaType?.toLowerCase()
+  const type = body === undefined ? undefined : mediaType?.toLowerCase()
   const parts = [id, params, query, Object.fromEntries(others), type, body]
   return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
 }

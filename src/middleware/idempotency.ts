@@ -3,13 +3,19 @@
 // of it: one runs only for a key that it was claimed for, and again only if its transaction was rolled back.
 
 import type { FastifyRequest } from 'fastify'
-import { BatchQueue, forOneStatement } from '../database/batch.js'
+import { BatchQueue, refuseMore } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
 import { abandoned } from '../database/driver/connection.js'
 import type { ConnectionSource, Signal } from '../database/driver/sql.js'
 import { type TransactionSql, transactionsOn } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
+import {
+  type Around,
+  type Operation,
+  RequestError,
+  requestParts,
+  type SerializedResponse,
+} from '../openapi/index.js'
 import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
@@ -44,10 +50,12 @@ export function idempotent(pool: ConnectionSource, options: IdempotencyOptions):
       : apart(pool, options.keepHours)
     return async (request, reply, sql) => {
       if (request.headers[idempotencyHeader] === undefined) return respond(request, reply, sql)
+      const id = { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) }
+      const identical = { ...requestParts(request), operation, mediaType: request.mediaType }
       const response = await respondOnce({
-        id: { apiKeyId: BigInt(request.client?.keyId ?? 0), key: readKey(request) },
-        fingerprint: fingerprintOf(request, operation, currentVersion) as string, // it knows its own
-        fingerprintAs: (version) => fingerprintOf(request, operation, version),
+        id,
+        fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
+        fingerprintAs: (version) => fingerprintOf(identical, version),
         signal: request.lifetime,
         run: (sql) => respond(request, reply, sql),
       })
@@ -106,6 +114,21 @@ function together(pool: ConnectionSource, keepHours: number): (call: Call) => Pr
 }
 
 const refused = new Error('a request was refused, which shared a transaction')
+
+// For one batched statement of a handler, which serves them all. What a second one reads would lack what another
+// handler is about to write, whatever it locks.
+function forOneStatement(sql: Sql): Sql {
+  const { types, typed } = sql // these build a parameter, and send nothing
+  const others = {
+    array: refuseMore,
+    json: refuseMore,
+    unsafe: refuseMore,
+    notify: refuseMore,
+    file: refuseMore,
+    part: refuseMore,
+  }
+  return Object.assign(() => refuseMore(), { types, typed, ...others, only: { sql, isUsed: false } })
+}
 
 async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
   const settled = await Promise.allSettled(calls.map(({ run }) => run(forOneStatement(sql))))

@@ -58,12 +58,15 @@ export async function claimKeys(
         limit 1
       ) as stored`,
   ])
-  const claims: Claim[] = keys.map(() => ({ isLocked: true, stored: undefined }))
+  const claims: Claim[] = Array(keys.length).fill(claimed)
   for (const { position } of inUse) claims[position] = { isLocked: false, stored: undefined }
   for (const { position, body, ...stored } of found)
     claims[position] = { isLocked: true, stored: { ...stored, body: body ?? undefined } }
   return claims
 }
+
+// Of a key that nobody has used.
+const claimed: Claim = { isLocked: true, stored: undefined }
 
 type StoredRow = Omit<StoredResponse, 'body'> & {
   readonly body: Buffer | null

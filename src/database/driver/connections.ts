@@ -71,8 +71,9 @@ export class Connections {
     return this.#state.current
   }
 
+  /** Whether the database has not completed statements, and no trial since. */
   get isStalled(): boolean {
-    return this.#state.isStalled
+    return this.state === 'stalling' || this.state === 'stalled'
   }
 
   get counts(): Counts {
@@ -87,8 +88,9 @@ export class Connections {
     return new Map([...this.#all].map((each) => [each, each.bytesRead]))
   }
 
-  /** The connection with the fewest statements, or undefined if all have `depth` of them. */
+  /** The connection with the fewest statements, or undefined if all have `depth` of them, or none takes any. */
   leastBusy(depth: number): Connection | undefined {
+    if (this.state === 'ended') return undefined
     let best: Connection | undefined
     for (const each of this.#all) {
       if (each.isRetiring) continue
@@ -99,8 +101,10 @@ export class Connections {
     return best
   }
 
-  /** Opens another connection if more statements wait than connections are being opened. */
+  /** Opens another connection if more statements wait than connections are being opened, or rejects them. */
   openOnDemand(waiting: number): void {
+    if (waiting > 0 && this.state === 'ended') this.user.fail(ended())
+    else if (waiting > 0 && this.state === 'stalled') this.user.fail(stalled())
     if (this.isStalled || waiting > this.#inProgress) this.#openIfPossible()
   }
 
@@ -254,7 +258,11 @@ interface Attempt {
   end(): void
 }
 
-/** The error of a statement that was not sent because of a stall. */
-export function stalled(): Error {
+/** The error of a statement that was not sent because the pool is closed. */
+export function ended(): Error {
+  return codedError('CONNECTION_ENDED', 'the connection pool is closed')
+}
+
+function stalled(): Error {
   return codedError('CONNECTION_STALLED', 'statement not sent: the database has not completed earlier ones')
 }

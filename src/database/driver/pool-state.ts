@@ -32,26 +32,18 @@ const transitions: Record<State, Partial<Record<Event, State>>> = {
 const timeoutsMs: Partial<Record<State, number>> = { refused: 1_000, stalling: 600 }
 
 export class PoolState {
-  #current: State = 'open'
+  /** Only `send` changes it. A field, because every statement reads it. */
+  current: State = 'open'
   #timer: NodeJS.Timeout | undefined
 
   /** @param onchange called after each change to another state */
   constructor(readonly onchange: (current: State, before: State) => void) {}
 
-  get current(): State {
-    return this.#current
-  }
-
-  /** Whether the database has not completed statements, and no trial since. */
-  get isStalled(): boolean {
-    return this.#current === 'stalling' || this.#current === 'stalled'
-  }
-
   send(event: Event): void {
-    const before = this.#current
+    const before = this.current
     const next = transitions[before][event]
     if (next === undefined) return
-    this.#current = next
+    this.current = next
     clearTimeout(this.#timer)
     const timeoutMs = timeoutsMs[next]
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.send('timeout'), timeoutMs).unref()

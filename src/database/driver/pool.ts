@@ -4,7 +4,7 @@
 
 import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/shared-calls.js'
-import { codedError, isReadOnly, isUnavailable } from '../unavailable.js'
+import { isReadOnly, isUnavailable } from '../unavailable.js'
 import {
   abandoned,
   type Connection,
@@ -12,7 +12,7 @@ import {
   observe,
   type StatementObserver,
 } from './connection.js'
-import { Connections, type ConnectionsOptions, type Counts, stalled } from './connections.js'
+import { Connections, type ConnectionsOptions, type Counts, ended } from './connections.js'
 import {
   type ConnectionSource,
   createSql,
@@ -157,13 +157,8 @@ export class Pool implements ConnectionSource {
   }
 
   #enqueue(waiter: Waiter): void {
-    const { state } = this.#connections
-    if (state === 'ended') waiter.fail(ended())
-    else if (state === 'stalled') waiter.fail(stalled())
-    else {
-      this.#queue.push(waiter)
-      this.#serve()
-    }
+    this.#queue.push(waiter)
+    this.#serve()
   }
 
   #release(connection: Connection): void {
@@ -196,8 +191,4 @@ export class Pool implements ConnectionSource {
 // database.
 function unlessServed(error: unknown): void {
   if (isUnavailable(error) && !isReadOnly(error)) throw error
-}
-
-function ended(): Error {
-  return codedError('CONNECTION_ENDED', 'the connection pool is closed')
 }

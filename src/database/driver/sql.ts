@@ -34,10 +34,10 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
   /** Those of the pool that the statements' connection is of. */
   readonly probes?: Set<Probe>
   /**
-   * Set for requests that share a transaction: returns the transaction's tag, for the one batched statement
-   * that serves them all. A second call throws, as does any other statement.
+   * Set for a request that shares a transaction with others: the transaction's tag, for the only batched
+   * statement that it may run.
    */
-  share?(): Sql
+  readonly only?: { readonly sql: Sql; isUsed: boolean }
   /** Set within a transaction that the user of this tag does not know of: runs a part of it, or nothing. */
   part?<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
   /** A JSON parameter of any type; postgres.js's own type excludes bigint. */

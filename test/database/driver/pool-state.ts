@@ -33,7 +33,7 @@ for (const [from, reachedBy, then] of states)
       changes.length = 0
       t.equal(after(event), to)
       t.strictSame(changes, to === from ? [] : [`${from} -> ${to}`], 'a change is reported once')
-      t.equal(state.isStalled, ['stalling', 'stalled'].includes(to))
+      t.equal(state.current, to)
     })
   }
 
