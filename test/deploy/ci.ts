@@ -26,7 +26,7 @@ t.test('each host runs .ci/run on the Node of the image', async (t) => {
   const { container, steps } = (parse(read('.github/workflows/ci.yml')) as Workflow).jobs.check
   t.strictSame([container, steps.at(-1)?.run], [node, '.ci/run'])
   t.match(parse(read('.gitlab-ci.yml')), { check: { image: node, script: '.ci/run' } })
-  t.match(read('.ci/run'), new RegExp(`engines.node.* ${/\d+/.exec(node)?.[0]}; do`))
+  t.match(read('.ci/run'), new RegExp(`^versions=.*engines.node.* ${/\d+/.exec(node)?.[0]}"$`, 'm'))
 })
 
 t.test('the update bot holds back the majors that CONTRIBUTING.md names', async (t) => {

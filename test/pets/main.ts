@@ -27,6 +27,7 @@ import {
 } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send, testConfig } from '../fixtures/service.js'
+import { untilReady } from '../fixtures/until.js'
 import { copyProjectTo } from './fixtures/copy.js'
 import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
@@ -186,7 +187,7 @@ t.test('SHUTDOWN_DELAY_MS keeps serving requests while /readyz is 503', async (t
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_DELAY_MS: '5000' })
   const { origin } = new URL(service.base)
   const headers = bearer(sharedKey)
-  t.match(await send(`${origin}/readyz`), { status: 200 })
+  await untilReady(origin)
   const ended = service.stop()
   await service.logged('stopping')
   t.match(await send(`${origin}/readyz`), { status: 503 })
@@ -238,7 +239,7 @@ t.test('a service with a closed standard error serves', async (t) => {
     const { msg } = JSON.parse(line)
     const [origin] = /http:\S+/.exec(msg) ?? []
     if (origin === undefined) continue
-    t.match(await send(`${origin}/readyz`), { status: 200 })
+    await untilReady(origin)
     child.kill()
   }
   t.match(await ended, { code: 0 })

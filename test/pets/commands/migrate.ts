@@ -6,7 +6,7 @@ import { newerSetting, requestSettings, sessionSettings } from '../../../src/dat
 import { runProgram, startProcess, startProgram } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, send } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
+import { until, untilReady } from '../../fixtures/until.js'
 import { callCommand, startCommand } from '../fixtures/command.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { holdKeys, holdMigrations } from '../fixtures/locks.js'
@@ -52,7 +52,7 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   t.match(await create(), { status: 201 })
   t.match(await create({ 'idempotency-key': 'a' }), { status: 201 })
   t.match(await send(`${base}/pets`, 'GET', headers), { status: 200, body: [{ id: 1 }, { id: 2 }] })
-  t.match(await send(new URL('/readyz', base).href), { status: 200 })
+  await untilReady(base)
   t.match(await callCommand('keys', ['revoke', '1'], service), { code: 0 })
   await stop()
 

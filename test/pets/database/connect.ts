@@ -11,7 +11,7 @@ import { connectTo, readCluster, silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, openPools, send, startService, testConfig } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
+import { untilReady } from '../../fixtures/until.js'
 
 const cases: [code: unknown, expected: boolean, title: string][] = [
   ['ECONNREFUSED', true, 'a refused connection'],
@@ -82,7 +82,7 @@ t.test('while the database is unavailable', async (t) => {
 
   t.test('the service recovers when the database is back', async (t) => {
     proxy.admit(true)
-    await until(async () => (await send(`${service.origin}/readyz`)).status === 200)
+    await untilReady(service.origin)
     t.equal((await service.call('GET', '/pets')).status, 200)
   })
 })

@@ -5,7 +5,7 @@ import type { Pools, RootSql, Sql } from '../../../src/database/database.js'
 import { createPools, endPools } from '../../../src/database/pools.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
 import { createDatabase, startService, testConfig } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
+import { until, untilReady } from '../../fixtures/until.js'
 import { holdInserts } from '../fixtures/locks.js'
 
 const { handlerTimeoutMs } = testConfig()
@@ -62,7 +62,7 @@ t.test('an instance serves with fewer connections than it may open', async (t) =
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => call(i)))
     t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [200, 201])
   }
-  await until(async () => (await fetch(`${service.origin}/readyz`)).status === 200)
+  await untilReady(service.origin)
   t.equal(await countOf(admin, role), 3)
   t.strictSame(refusals(log), ['database refuses connections'], 'logged once')
 

@@ -63,7 +63,7 @@ t.test('a request that is still arriving while the server closes is done, or get
     socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
     await arrived
     const closed = service.app.close()
-    await setTimeout(3 * beginMs)
+    await setTimeout(3 * beginMs) // longer than a connection without a request is left open
     socket.write(rest)
     t.match(await received, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'))
     await closed

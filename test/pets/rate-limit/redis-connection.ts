@@ -286,7 +286,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
     const load = pair.map(async ({ counters }) => {
       while (isMoving) {
         if ((await counters.count(client)).isAdmitted) admitted++
-        await delay(1)
+        await delay(1) // so that the load lasts as long as the migration
       }
       while ((await counters.count(client)).isAdmitted) admitted++
     })

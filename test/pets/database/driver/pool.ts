@@ -283,7 +283,7 @@ t.test('a connection', async (t) => {
       `do $$ begin perform pg_sleep(0.3); raise notice 'more'; perform pg_sleep(100); end $$`,
     )
     const answer = t.rejects(statement, { code: 'CONNECTION_CLOSED' })
-    await setTimeout(200)
+    await setTimeout(200) // before the byte, which comes after 300 ms
     await new Promise(setImmediate) // so that timers run next
     const until = performance.now() + 600
     while (performance.now() < until); // block, so that the byte is unread when the timer is due
