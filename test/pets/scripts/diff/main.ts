@@ -13,7 +13,7 @@ import { checkVersion } from '../../../../scripts/diff/version.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 import { readSource } from '../../../../src/openapi/tools.js'
 import { temporaryDirectory } from '../../../fixtures/process.js'
-import { copyProject } from '../../fixtures/copy.js'
+import { copyProject, runScript } from '../../fixtures/copy.js'
 
 // A fixed copy of version 1.0.0 of the contract, so that these tests do not depend on its changes.
 const contract = readFileSync(path.join(projectRoot, 'test/fixtures/contract-1.0.0.yaml'), 'utf8')
@@ -383,8 +383,7 @@ t.test(
   async (t) => {
     const copy = copyProject(t)
     const file = path.join(copy, 'openapi.yaml')
-    const diff = (...args: string[]) =>
-      run(copy, process.execPath, '--import', 'tsx', 'scripts/diff/main.ts', ...args)
+    const diff = (...args: string[]) => runScript(copy, 'diff', ...args)
     writeFileSync(file, contract)
     await commit(file)
     writeFileSync(file, edited(lower, ['version: 1.0.0', 'version: 1.0.1']))
