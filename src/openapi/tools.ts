@@ -1,34 +1,28 @@
-// The engine's second door, for programs that examine contracts or generate code from them: the document's parts,
-// the walks over its schemas, and what the server makes of both. A server needs none of it (index.ts).
+// The engine's second door, for programs that examine contracts: the document's parts, the walks over its schemas,
+// and what the server makes of both. A server needs none of it (index.ts).
 
-export type { Content, Field, Header, Response } from './contract/contract.js'
+export type { Content, Field, Response } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
 export { ownErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
-export { hasOtherThanText } from './contract/discriminator.js'
 export { type ReadText, readSource } from './contract/files.js'
 export {
   type AnySchema,
   dataFields,
-  mapMembers,
-  type Nesting,
   nestingIn,
   outermost,
-  pathItemFields,
-  referenceFields,
   schemaKeywords,
   schemasIn,
 } from './contract/keywords.js'
-export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
+export { essence, isJson, isRange } from './contract/media-types.js'
 export { pathParameterNames, servedMethods } from './contract/names.js'
 export { problemOf } from './contract/operations.js'
-export { isIgnoredParameter } from './contract/parameters.js'
 export { resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
-export { type Node, nodeOf, nodesOf, Reader } from './contract/reader.js'
+export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { unsupportedSecurity } from './contract/security.js'
-export { isOpenApi30, rounded, toSchema31 } from './contract/upgrade.js'
+export { isOpenApi30, toSchema31 } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors } from './response/additions.js'
 export { byStatus } from './response/response-validation.js'
