@@ -26,34 +26,38 @@ const probeTimeoutMs = 1_000
  * has these.
  */
 export async function addHealth(app: FastifyInstance, contract: Contract, parts: HealthParts): Promise<void> {
+  const { counters, isClosing } = parts
   const paths = healthPathsOf(contract)
-  const { sql, counters, isClosing } = parts
-  const migrations = await migrationNames(migrationsFolder)
-  // One probe at a time, however many ask.
-  const probe = singleFlight(async () => {
-    const [migrated] = await Promise.all([
-      unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
-      parts.probe(probeTimeoutMs),
-    ])
-    return migrated
-  })
-
+  const checkDatabase = createDatabaseCheck(parts, await migrationNames(migrationsFolder))
   const isProbe = { config: { isProbe: true } } as const
   app.get(paths.live, isProbe, async () => ({ status: 'ok' }))
-
   app.get(paths.ready, isProbe, async (request, reply) => {
-    // 503 whatever the reason: a load balancer should send requests elsewhere.
-    const migrated = await probe().catch((error: unknown) => {
-      throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)
-    })
+    await checkDatabase()
     if (isClosing()) {
       request.reason = 'closing'
       throw unavailable(undefined)
     }
-    if (!migrated) throw unavailable(new Error('migrations are missing'))
     if (reply.sent) return undefined // timed out meanwhile
     // The instance serves without Redis: the state of the counters is reported, and no reason for 503.
     return { status: 'ok', counters: counters.state() }
+  })
+}
+
+// One check at a time, however many ask. It fails with 503 whatever the reason: a load balancer should send
+// requests elsewhere.
+function createDatabaseCheck(
+  { sql, probe }: HealthParts,
+  migrations: Awaited<ReturnType<typeof migrationNames>>,
+): () => Promise<void> {
+  return singleFlight(async () => {
+    const answered = Promise.all([
+      unlessAborted(isMigrated(sql, migrations), AbortSignal.timeout(probeTimeoutMs)),
+      probe(probeTimeoutMs),
+    ])
+    const [areMigrated] = await answered.catch((error: unknown) => {
+      throw unavailable(isTimeout(error) ? new Error(`no answer in ${probeTimeoutMs} ms`) : error)
+    })
+    if (!areMigrated) throw unavailable(new Error('migrations are missing'))
   })
 }
 

@@ -4,6 +4,7 @@ import net from 'node:net'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
+import { stopClocks } from '../../fixtures/clocks.js'
 import { contract, send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { deprecation, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'
@@ -76,6 +77,29 @@ t.test('requests beyond WORK_MAX are refused at once, and no others', async (t) 
   t.equal(row?.count, 1, 'the refused requests were not done')
 })
 
+t.test('no more than WORK_MAX handlers run when bodies arrive together', async (t) => {
+  const held = hold('createPet')
+  const service = await startService(t, { env: { WORK_MAX: '2' }, handlers: held.handlers })
+  await service.call('GET', '/pets') // caches the key
+  let received = 0
+  service.app.server.on('request', () => received++)
+  const sockets = await Promise.all([1, 2, 3, 4, 5].map(() => beginPost(service.origin, service.auth)))
+  await until(() => received === sockets.length)
+  await service.call('GET', '/pets') // by now, all of them have been admitted
+  const rest = JSON.stringify(pet)
+    .slice(1)
+    .padEnd(bodyLength - 1)
+  const responses = sockets.map(async (socket) => {
+    socket.write(rest)
+    const [response] = await once(socket, 'data')
+    const status = Number(String(response).slice(9, 12))
+    if (status === 503) held.release()
+    return status
+  })
+  t.strictSame((await Promise.all(responses)).sort(), [201, 201, 503, 503, 503])
+  for (const socket of sockets) socket.destroy()
+})
+
 // Otherwise clients that send again at once would keep the event loop in its poll phase.
 t.test('responses are sent after the event loop has read all sockets', async (t) => {
   const held = hold('createPet')
@@ -97,6 +121,7 @@ t.test('responses are sent after the event loop has read all sockets', async (t)
 })
 
 t.test('a refusal for overload has the headers of any response', async (t) => {
+  stopClocks(t) // the reset is a whole second, to which time may not pass
   const held = hold('createPet')
   const service = await startService(t, { env: { WORK_MAX: '1' }, handlers: held.handlers })
   const limited = await service.createKey({ plan: fixedPlan.name, perMinute: null, perDay: null })
@@ -193,12 +218,17 @@ t.test('requests whose connections are reset release their slots, and are logged
   )
 })
 
+const bodyLength = 40
+
+// A POST of which the first byte of the body was sent.
 function beginPost(origin: string, auth: Record<string, string>): Promise<net.Socket> {
   const { port, hostname } = new URL(origin)
   const socket = net.connect(Number(port), hostname)
   const headers = Object.entries({ Host: 'localhost', 'Content-Type': 'application/json', ...auth })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   return new Promise((resolve) => {
-    socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${lines}Content-Length: 40\r\n\r\n{`, () => resolve(socket))
+    socket.write(`POST ${prefix}/pets HTTP/1.1\r\n${lines}Content-Length: ${bodyLength}\r\n\r\n{`, () =>
+      resolve(socket),
+    )
   })
 }
