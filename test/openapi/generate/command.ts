@@ -61,6 +61,18 @@ t.test('it refuses a contract that cannot be used, with its line', async (t) => 
   t.match(absent, { code: 1, stdout: '', stderr: `cannot read the file ${place('absent.yaml')}\n` })
 })
 
+t.test('it refuses one with a schema that is none, and says how to find it', async (t) => {
+  const file = path.join(folder, 'none.yaml')
+  writeFileSync(file, contract.replace('{ type: array, items: { type: integer, format: int64 } }', 'text'))
+  const { code, stderr } = await run('generate', file, '--output', output)
+  const lint = `Find it with a lint: npx @redocly/cli lint ${file}\n`
+  t.match(
+    { code, stderr },
+    { code: 1, stderr: `${file} has a schema of which openapi-typescript makes no type: ` },
+  )
+  t.ok(stderr.endsWith(lint))
+})
+
 for (const args of ['', 'generate', 'make a.yaml', 'generate a.yaml b.yaml', 'generate a.yaml --outputs']) {
   t.test(`wrong usage: ${args}`, async (t) => {
     t.match(await run(...args.split(' ')), { code: 2, stdout: '', stderr: /^Usage: contract-engine/ })
