@@ -80,29 +80,38 @@ type Shared<Resource> = MountParts<Resource> &
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   await app.register(async (scope) => {
     const { contract } = parts
-    const shared = {
-      ...parts,
-      ...createCompilers(contract),
-      problems: new Map<string, Problem>(),
-      refuseUnknown: notFoundHandler(scope, contract),
-      // An application may mount a contract under a prefix of its own.
-      prefix: scope.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
-    }
+    const shared = sharedIn(scope, parts)
     scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract))
     decorateRequests(scope)
     readBodiesAsBytes(scope, contract)
-    for (const operation of contract.operations.values()) checkIsFree(scope, operation, shared)
-    await scope.register(glue, {
-      specification: glueSpecification(contract),
-      prefix: decodeURI(contract.prefix),
-      // glue knows only the contract's operations, and adds method and url
-      operationResolver: (id: string) =>
-        routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
-    })
+    await addRoutes(scope, shared)
     scope.addHook('onReady', async () => {
       if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
     })
     addSunsetWarnings(scope, contract)
+  })
+}
+
+function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
+  const { contract } = parts
+  return {
+    ...parts,
+    ...createCompilers(contract),
+    problems: new Map(),
+    refuseUnknown: notFoundHandler(app, contract),
+    prefix: app.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
+  }
+}
+
+async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource>): Promise<void> {
+  const { contract } = shared
+  for (const operation of contract.operations.values()) checkIsFree(app, operation, shared)
+  await app.register(glue, {
+    specification: glueSpecification(contract),
+    prefix: decodeURI(contract.prefix),
+    // glue knows only the contract's operations, and adds method and url
+    operationResolver: (id: string) =>
+      routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
   })
 }
 
