@@ -89,7 +89,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const additions = additionsTo(contract)
   documentation(app, contract, { additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
-  const byName: Readonly<Record<string, Handlers[keyof Handlers] | undefined>> = handlers
+  const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
   await mount<Sql>(app, {
     contract,
