@@ -15,7 +15,7 @@ const { service, migrations } = services
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const cases: [file: string, environment: object | undefined][] = [
     ['src/config.ts', service?.environment],
-    ['src/commands/migrate.ts', migrations?.environment],
+    ['src/commands/migrate/migrate.ts', migrations?.environment],
   ]
   for (const [file, environment = {}] of cases) {
     const known: readonly string[] = read(file).match(/[A-Z][A-Z_]+/g) ?? []

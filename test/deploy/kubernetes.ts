@@ -162,7 +162,7 @@ t.test('the kustomization lists every manifest', async (t) => {
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const known = (file: string): readonly string[] => read(file).match(/[A-Z][A-Z_]+/g) ?? []
   const service = known('src/config.ts')
-  const migrate = known('src/commands/migrate.ts')
+  const migrate = known('src/commands/migrate/migrate.ts')
   for (const { name } of container.env) t.ok(service.includes(name), name)
   for (const { name } of job.spec.template.spec.containers[0].env) t.ok(migrate.includes(name), name)
   t.strictSame(config.misspelt, [])
