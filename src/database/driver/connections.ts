@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Servers } from '../servers.js'
 import { codedError, isConnectionRefused } from '../unavailable.js'
-import { Connection, type Lender, type MakeOne } from './connection.js'
+import { Connection, connectionClosed, type Lender, type MakeOne } from './connection.js'
 import { PoolState, type State } from './pool-state.js'
 
 export interface ConnectionsOptions {
@@ -57,6 +57,7 @@ export class Connections {
   readonly #state = new PoolState((current, before) => this.#entered(current, before))
   readonly #all = new Set<Connection>()
   #opening = 0
+  #overtaken = 0
   #resting = 0
   #onTrial: Connection | undefined
 
@@ -135,7 +136,7 @@ export class Connections {
   }
 
   get #inProgress(): number {
-    return this.#opening + this.#resting
+    return this.#opening - this.#overtaken + this.#resting + (this.#onTrial === undefined ? 0 : 1)
   }
 
   // The first connection is opened alone: it shows whether the server is there.
@@ -146,19 +147,19 @@ export class Connections {
 
   // One at a time, and at most one more than `size`: the backends of those that were given up may still live.
   #mayTry(): boolean {
-    return this.#inProgress === 0 && this.#onTrial === undefined && this.#all.size <= this.options.size
+    return this.#inProgress === 0 && this.#all.size <= this.options.size
   }
 
   async #open(): Promise<void> {
     const attempt = this.#startAttempt()
     try {
       await this.#add(await this.#connect(), attempt)
+      attempt.end()
     } catch (error) {
       attempt.end()
       if (!this.#isToBeRetried(error) && this.counts.active === 0) this.user.fail(error)
       await this.#rest()
     }
-    attempt.end()
     this.user.serve()
   }
 
@@ -176,26 +177,29 @@ export class Connections {
   }
 
   async #add(connection: Connection, attempt: Attempt): Promise<void> {
+    if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
     if (this.isStalled) {
-      attempt.end()
+      attempt.overtake()
       await this.#try(connection)
     }
+    if (connection.isClosed) throw connectionClosed()
     if (this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
-    else if (!connection.isClosed) this.#all.add(connection)
+    else this.#all.add(connection)
     connection.lender = this.user.lender
     this.options.onopened?.()
   }
 
   // Ends the stall if the connection responds to the trial.
   async #try(connection: Connection): Promise<void> {
-    if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
     this.#onTrial = connection
     const { unsafe } = connection.sqlUntil(undefined)
     await unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
+    const hasFailed = connection.isGivenUp || connection.isClosed
+    if (!hasFailed) this.#state.send('completed')
     this.#onTrial = undefined
-    if (connection.isGivenUp && !connection.isClosed) this.#all.add(connection)
-    if (connection.isGivenUp || connection.isClosed) throw stalled()
-    this.#state.send('completed')
+    if (!hasFailed) return
+    if (!connection.isClosed) this.#all.add(connection)
+    throw stalled()
   }
 
   #entered(current: State, before: State): void {
@@ -223,7 +227,7 @@ export class Connections {
   #remove(closed: Connection): void {
     this.#all.delete(closed)
     if (closed.isReadOnly) void this.#rest().then(() => this.user.serve())
-    if (this.isStalled) this.user.serve()
+    this.user.serve() // whoever holds it may go on for long
   }
 
   // Counts as an attempt for so long.
@@ -233,28 +237,34 @@ export class Connections {
     this.#resting--
   }
 
-  // Counts an attempt as opening until it ends or has run for `patienceMs`. Its packets may be lost, so then
-  // another may start, at the next server; the first to connect serves.
+  // An attempt whose packets are lost is overtaken by another, at the next server. The first to connect serves.
   #startAttempt(): Attempt {
     this.#opening++
     const [first] = this.#servers.inOrder()
-    let isCounted = true
-    const end = () => {
-      clearTimeout(timer)
-      if (isCounted) this.#opening--
-      isCounted = false
+    let isOvertaken = false
+    const overtake = () => {
+      if (!isOvertaken) this.#overtaken++
+      isOvertaken = true
     }
     const timer = setTimeout(() => {
-      end()
+      overtake()
       this.#servers.skip(first)
       this.user.serve()
     }, patienceMs).unref()
-    return { end }
+    const end = () => {
+      clearTimeout(timer)
+      this.#opening--
+      if (isOvertaken) this.#overtaken--
+    }
+    return { overtake, end }
   }
 }
 
 /** An attempt to open a connection. */
 interface Attempt {
+  /** From now on it keeps no other from starting. */
+  overtake(): void
+  /** Called once. */
   end(): void
 }
 

@@ -76,6 +76,7 @@ t.test('an instance serves with fewer connections than it may open', async (t) =
     })
     await held.release()
     await Promise.all(creations)
+    await until(() => refusals(log).length > 1)
     t.strictSame(refusals(log), ['database refuses connections', 'database accepts connections again'])
   })
 })

@@ -359,9 +359,10 @@ t.test('requests read from a standby, and from the primary while it is unavailab
 t.test('a standby is not used until it has the migrations', async (t) => {
   const replication = await startReplication(t)
   const { primary, standby } = replication
-  await primary.sql`drop table idempotent_answers`
-  const isLast = primary.sql`name = (select max(name) from schema_migrations)`
-  await primary.sql`delete from schema_migrations where ${isLast}`
+  const tables = await primary.sql<{ name: string }[]>`
+    select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`
+  for (const { name } of tables) await primary.sql`drop table ${primary.sql(name)}`
+  await primary.sql`delete from schema_migrations`
   await replication.caughtUp()
   await standby.sql`select pg_wal_replay_pause()`
   const lines: string[] = []

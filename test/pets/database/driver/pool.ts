@@ -178,6 +178,17 @@ t.test('a connection', async (t) => {
     t.not(await waiting, pid)
   })
 
+  t.test('that is lost is replaced although who holds it goes on', async (t) => {
+    const pool = await openPool(t, admin)
+    await pool.hold(undefined, async (held) => {
+      const pid = await pidOf(held.sqlUntil(undefined))
+      const waiting = pidOf(pool.sql)
+      await kill(pid)
+      t.not(await waiting, pid)
+    })
+    t.ok((await pidOf(pool.sql)) > 0)
+  })
+
   t.test('may be lost many times', async (t) => {
     const { sql } = await openPool(t, admin, { depth: 32 })
     for (let i = 0; i < 10; i++) {
