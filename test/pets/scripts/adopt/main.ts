@@ -76,17 +76,20 @@ function checkout(t: Test) {
 
 // Modules of these folders that no other names.
 function unusedIn(root: string, folders: readonly string[]): string[] {
-  const modulesIn = (folder: string) =>
+  const modulesIn = (folder: string, kinds = /\.ts$/) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => kinds.test(name))
       .map((name) => path.join(folder, name))
-  const all = [...['generated', 'scripts', 'src', 'test'].flatMap(modulesIn), '.taprc', 'package.json']
+  const sources = ['generated', 'scripts', 'src', 'test'].flatMap((folder) =>
+    modulesIn(folder, /\.(ts|mjs)$/),
+  )
+  const all = [...sources, '.taprc', 'package.json']
   const texts = new Map(all.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
   const isUsed = (file: string) => {
     const named = new RegExp(`[/'"]${path.basename(file, '.ts')}\\.[jt]s\\b`)
     return all.some((other) => other !== file && named.test(texts.get(other) ?? ''))
   }
-  return folders.flatMap(modulesIn).filter((file) => !isUsed(file))
+  return folders.flatMap((folder) => modulesIn(folder)).filter((file) => !isUsed(file))
 }
 
 // The files of the image, as the last stage of the Dockerfile copies them, and of the package; not the
