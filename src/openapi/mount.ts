@@ -50,8 +50,8 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   /** The handler of each operation, by the operation's name. */
   readonly handlers: object
   /**
-   * The check of bearer keys: throws, or rejects, unless the request may pass. Required if an operation requires
-   * a key.
+   * The check of bearer keys: throws, or rejects, unless the request may pass. Required if an operation
+   * requires a key.
    */
   readonly authorize?: Check
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */

@@ -3,7 +3,7 @@
 
 import { maxHeaderSize } from 'node:http'
 
-/** HTTP status by code of the errors that the engine itself sends. The `ErrorCode` of a contract replaces them. */
+/** HTTP status by code of the errors that the engine itself sends. A contract's `ErrorCode` replaces them. */
 export const ownErrorStatuses = {
   invalid_request: 400,
   invalid_json: 400,

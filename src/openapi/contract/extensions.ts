@@ -49,8 +49,8 @@ export function readIdempotency(reader: Reader): Contract['idempotency'] {
 }
 
 /**
- * Reads an extension of the document that the engine does not know. It adds what is wrong to the reader, which
- * knows the place.
+ * Reads an extension of the document that the engine does not know. It adds what is wrong to the reader,
+ * which knows the place.
  */
 export type ExtensionReader<Value = unknown> = (value: unknown, reader: Reader) => Value
 

@@ -38,7 +38,8 @@ export function contractFiles(app: FastifyInstance, contract: Contract, publicUr
   const own = ownServer(contract)
   const server = { ...own, url: publicUrl ?? own.url }
   const servers = nodeOf(contract.document).servers ?? []
-  const document = { ...contract.document, servers: [server, ...(servers as ServerObject[])] } // it has been read
+  const all = [server, ...(servers as ServerObject[])] // the contract has been read
+  const document = { ...contract.document, servers: all }
   const add = (path: string, type: string, write: () => string) => {
     if (operationAt(path, contract) === undefined) addAsset(app, path, type, write)
   }

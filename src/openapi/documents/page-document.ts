@@ -1,6 +1,6 @@
 // The contract as `/docs` shows it, for people: its description gains tables of limits, error codes and
-// deprecations, and those of other parts, a deprecated operation its dates, a pattern is in words, and optional parameters lose
-// their examples.
+// deprecations, and those of other parts; a deprecated operation its dates. A pattern is in words, and
+// optional parameters lose their examples.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'

@@ -1,5 +1,5 @@
-// What the engine keeps on a request. Its keys are symbols: a plugin may have put something else under a name,
-// as @fastify/cookie does under `cookies`.
+// What the engine keeps on a request. Its keys are symbols: a plugin may have put something else under a
+// name, as @fastify/cookie does under `cookies`.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
