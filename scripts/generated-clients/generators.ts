@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
-import { contractFile } from '../../src/lib/paths.js'
+import { contractFile, projectRoot } from '../../src/lib/paths.js'
 
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]
@@ -186,5 +186,5 @@ export function missing({ programs }: Generator, jar: string | undefined): strin
 
 /** Returns the folder of a generator's session. */
 export function folderOf({ name }: Generator): string {
-  return path.join(import.meta.dirname, name.replace('openapi-generator, ', ''))
+  return path.join(projectRoot, 'scripts/generated-clients', name.replace('openapi-generator, ', ''))
 }

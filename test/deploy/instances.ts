@@ -161,7 +161,8 @@ for (const { name, skip, start } of balancers) {
     })
 
     t.test('count callers by the address that the balancer saw', async (t) => {
-      await send(list, 'GET', { 'x-forwarded-for': '192.0.2.1' })
+      const claim = { 'x-forwarded-for': '192.0.2.1' }
+      await until(async () => (await send(list, 'GET', claim)).status === 401)
       const refused = ({ log }: ServiceProcess) => log.filter(({ status }) => status === 401)
       await until(() => instances.some((each) => refused(each).length > 0))
       t.match(instances.flatMap(refused), [{ address: '127.0.0.1' }])
