@@ -18,7 +18,7 @@ export function buildEngine(root: string, folder: string): string[] {
   const files = path.join(source, 'documents/static')
   cpSync(path.join(root, files), path.join(folder, files), { recursive: true })
   copyPages(root, source, folder, [features])
-  copyPage(path.join(root, 'docs', features), folder)
+  copyPage(path.join(root, source, features), folder)
   return []
 }
 
