@@ -84,11 +84,20 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-/** A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. */
+// How long a small batch waits for larger ones in flight, which may be blocked.
+const patienceMs = 10
+
+/**
+ * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One
+ * that is smaller than those in flight waits until it is not, or they are done: few large batches cost less
+ * than many small ones, a twentieth of a get.
+ */
 export class BatchQueue<Target, Input, Output> {
   #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
+  #inputsInFlight = 0
   #isScheduled = false
+  #patience: NodeJS.Timeout | undefined
 
   constructor(
     readonly provide: Provide<Target>,
@@ -115,9 +124,20 @@ export class BatchQueue<Target, Input, Output> {
       this.#isScheduled = true
       setImmediate(() => {
         this.#isScheduled = false
-        if (this.#canSend) void this.#send()
+        this.#sendUnlessSmall()
       })
     }
+  }
+
+  #sendUnlessSmall(): void {
+    if (!this.#canSend) return
+    const isSmall = this.#waiting.length * this.#inFlight < this.#inputsInFlight
+    if (!isSmall) void this.#send()
+    else
+      this.#patience ??= setTimeout(() => {
+        this.#patience = undefined
+        if (this.#canSend) void this.#send()
+      }, patienceMs).unref()
   }
 
   // Fills the batch once it has a connection: no input is sent whose caller has stopped waiting by then.
@@ -147,13 +167,25 @@ export class BatchQueue<Target, Input, Output> {
   async #serve(take: () => readonly Caller<Input, Output>[]): Promise<void> {
     const resolveAll = await this.provide(async (target) => {
       const callers = take()
-      const inputs = callers.map(({ input }) => input)
-      const outputs = inputs.length === 0 ? [] : await this.run(target, inputs)
+      const outputs = await this.#runFor(
+        target,
+        callers.map(({ input }) => input),
+      )
       return () => {
         for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
       }
     })
     resolveAll()
+  }
+
+  async #runFor(target: Target, inputs: readonly Input[]): Promise<readonly Output[]> {
+    if (inputs.length === 0) return []
+    this.#inputsInFlight += inputs.length
+    try {
+      return await this.run(target, inputs)
+    } finally {
+      this.#inputsInFlight -= inputs.length
+    }
   }
 
   async #serveEach(callers: readonly Caller<Input, Output>[]): Promise<void> {

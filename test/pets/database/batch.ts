@@ -91,6 +91,32 @@ t.test('a full batch is sent at once, and the rest when it is done', async (t) =
   t.equal((await outputs).at(-1), `of ${inputs + 3}`)
 })
 
+t.test('a batch that is smaller than the one in flight waits until it is not', async (t) => {
+  const { batches, run } = held()
+  const outputs = [run(sql, 1), run(sql, 2)]
+  await iteration()
+  outputs.push(run(sql, 3))
+  await iteration()
+  t.equal(batches.length, 1)
+  outputs.push(run(sql, 4))
+  await iteration()
+  t.strictSame(batches[1]?.inputs, [3, 4])
+  for (const { end } of batches) end()
+  t.equal((await Promise.all(outputs)).length, 4)
+})
+
+t.test('but not longer than a moment: the one in flight may be blocked', async (t) => {
+  const { batches, run } = held()
+  const blocked = Promise.all([run(sql, 1), run(sql, 2)])
+  await iteration()
+  const small = run(sql, 3)
+  while (batches.length < 2) await setImmediate()
+  batches[1]?.end()
+  t.equal(await small, 'of 3')
+  batches[0]?.end()
+  t.equal((await blocked).length, 2)
+})
+
 t.test('a batch takes half of a long queue, and a second is sent at once', async (t) => {
   const { batches, run } = held()
   const outputs = Promise.all(oneTo(inputs * 10).map((each) => run(sql, each)))
