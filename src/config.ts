@@ -31,7 +31,10 @@ export interface Config {
   readonly redisUrl: string | undefined
   /** Redis is unavailable when it sends nothing for this long while a reply is due. */
   readonly redisTimeoutMs: number
-  /** The embedded PostgreSQL's data directory; undefined: the default of `database/embedded/data-directory.ts`. */
+  /**
+   * The embedded PostgreSQL's data directory; undefined: the default of
+   * `database/embedded/data-directory.ts`.
+   */
   readonly dataDir: string | undefined
   /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined

@@ -21,7 +21,8 @@ process.stderr.on('error', () => {}) // a closed stderr must not stop the servic
 
 // Or V8 decides by a process's first requests whether to allocate some of their objects in the old
 // generation, where each keeps the rest of its request until a full garbage collection. On Node 26 it did in
-// 8 of 21 processes, for good: a creation took 67 µs instead of 52, and p99 doubled. Node 20 decides otherwise.
+// 8 of 21 processes, for good: a creation took 67 µs instead of 52, and p99 doubled. Node 20 decides
+// otherwise.
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 // For closing the database once the shutdown is forced.

@@ -1,5 +1,6 @@
-// A response with its whole body, or the abort of a signal, whatever `fetch` makes of that signal: Node's holds
-// the one of a Request weakly, and a garbage collection after the header loses it. Another may know none.
+// A response with its whole body, or the abort of a signal, whatever `fetch` makes of that signal: Node's
+// holds the one of a Request weakly, and a garbage collection after the header loses it. Another may know
+// none.
 
 /** A response, with its body, which can no longer be read from it. */
 export interface Received {

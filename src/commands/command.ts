@@ -48,8 +48,8 @@ export type Command = (args: readonly string[], surroundings: Surroundings) => P
 const cleanupTimeoutMs = 20_000
 
 /**
- * Runs a command, and resolves with the exit code: the command's own, 1 for an error, 2 for a `UsageError`, or
- * 128 plus the number of the signal that interrupted it. `--help` prints the usage.
+ * Runs a command, and resolves with the exit code: the command's own, 1 for an error, 2 for a `UsageError`,
+ * or 128 plus the number of the signal that interrupted it. `--help` prints the usage.
  */
 export async function runCommand(
   usage: string,

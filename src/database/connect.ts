@@ -162,8 +162,8 @@ async function untilReachable(make: Make, servers: Servers, deadline: number, lo
   }
 }
 
-// With a `Connection`: postgres.js alone would retry for ever a server that hangs up, as a load balancer without
-// a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
+// With a `Connection`: postgres.js alone would retry for ever a server that hangs up, as a load balancer
+// without a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
 async function tryConnecting(make: Make, servers: Servers, log: Logger): Promise<void> {
   const makeOne: MakeOne = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})

@@ -135,9 +135,9 @@ function logStall(log: Logger, pool: keyof Pools, isStalled: boolean): void {
   else log.info({ pool }, 'database completes statements again')
 }
 
-// While PostgreSQL refuses connections (max_connections, a role's connection limit), each pool keeps those that
-// it has, and one that has none gets one of the largest. The log says once that there are fewer, and once that
-// there are more than at any refusal.
+// While PostgreSQL refuses connections (max_connections, a role's connection limit), each pool keeps those
+// that it has, and one that has none gets one of the largest. The log says once that there are fewer, and
+// once that there are more than at any refusal.
 class Shortage {
   #fewest = Number.POSITIVE_INFINITY
 

@@ -43,9 +43,9 @@ export type Handlers = HandlersOf<Operations, Context> & Readonly<Record<Operati
 
 interface Marks {
   /**
-   * True for one that does nothing but one batched statement, with no effect outside of the database. Requests
-   * with an `Idempotency-Key` that arrive together share a transaction then, and if one of them fails, the
-   * handlers of the others run again. A second statement of such a handler fails.
+   * True for one that does nothing but one batched statement, with no effect outside of the database.
+   * Requests with an `Idempotency-Key` that arrive together share a transaction then, and if one of them
+   * fails, the handlers of the others run again. A second statement of such a handler fails.
    */
   readonly sharesTransaction?: boolean
 }

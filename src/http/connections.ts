@@ -85,7 +85,9 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
 // and a peer that is still sending would lose the response (RFC 9112, section 9.6).
 const lingerMs = 1_000
 
-/** Sends the last bytes of a connection, discards what the peer still sends, and closes it after `lingerMs`. */
+/**
+ * Sends the last bytes of a connection, discards what the peer still sends, and closes it after `lingerMs`.
+ */
 export function lingeringClose(socket: Socket, bytes = ''): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
   socket.once('close', () => clearTimeout(timer))

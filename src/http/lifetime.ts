@@ -1,7 +1,7 @@
 // Tracks each request from its head until it has its response, times out, or its connection closes. Node's
-// requestTimeout is not checked while the server closes. Fastify's handlerTimeout aborts an AbortController for
-// every request, which costs as much as the rest of the routing; its onResponse hook, like Node's `finish`, does
-// not run when the connection was reset.
+// requestTimeout is not checked while the server closes. Fastify's handlerTimeout aborts an AbortController
+// for every request, which costs as much as the rest of the routing; its onResponse hook, like Node's
+// `finish`, does not run when the connection was reset.
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -96,7 +96,9 @@ export class Lifetimes {
 
   constructor(readonly timeouts: Timeouts) {}
 
-  /** Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503. */
+  /**
+   * Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503.
+   */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
     app.addHook('onRequest', (request, reply, done) => {

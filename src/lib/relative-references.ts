@@ -10,7 +10,9 @@ export function selfReference(url: string): string {
   return reference(path.slice(path.lastIndexOf('/') + 1))
 }
 
-/** The reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for `/api`. */
+/**
+ * The reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for `/api`.
+ */
 export function referenceFrom(url: string, below: string): string {
   const self = selfReference(url)
   return self === '.' ? below : `${self}/${below}`

@@ -1,6 +1,6 @@
-// The fingerprint of a request: a repetition with the same Idempotency-Key must have that of the first. A stored
-// one outlives the release that made it, so each has a version. An edit that changes a fingerprint adds a version
-// here, and the one before stays for `keepHours` after the last release that made it.
+// The fingerprint of a request: a repetition with the same Idempotency-Key must have that of the first. A
+// stored one outlives the release that made it, so each has a version. An edit that changes a fingerprint
+// adds a version here, and the one before stays for `keepHours` after the last release that made it.
 
 import { hash } from 'node:crypto'
 import { stringify } from 'lossless-json'

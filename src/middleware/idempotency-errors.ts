@@ -24,9 +24,9 @@ export function reused(): RequestError {
 /** The key was first used with a later release, before a rollback: 422. */
 export function incomparable(): RequestError {
   const message =
-    'The first request with this Idempotency-Key was handled by a later version of the service, so this one ' +
-    'cannot tell whether it was the same. Find out whether it took effect, or repeat it later: with another ' +
-    'key it may be done twice.'
+    'The first request with this Idempotency-Key was handled by a later version of the service, so this ' +
+    'one cannot tell whether it was the same. Find out whether it took effect, or repeat it later: with ' +
+    'another key it may be done twice.'
   return new RequestError('idempotency_key_incomparable', message, { status: 422 })
 }
 

@@ -115,8 +115,8 @@ function together(pool: ConnectionSource, keepHours: number): (call: Call) => Pr
 
 const refused = new Error('a request was refused, which shared a transaction')
 
-// For one batched statement of a handler, which serves them all. What a second one reads would lack what another
-// handler is about to write, whatever it locks.
+// For one batched statement of a handler, which serves them all. What a second one reads would lack what
+// another handler is about to write, whatever it locks.
 function forOneStatement(sql: Sql): Sql {
   const { types, typed } = sql // these build a parameter, and send nothing
   const others = {

@@ -16,7 +16,9 @@ export interface ErrorBody {
 }
 
 export interface ErrorOptions {
-  /** Unless the contract's `ErrorCode` gives the code another one. By default 500, but for the engine's own. */
+  /**
+   * Unless the contract's `ErrorCode` gives the code another one. By default 500, but for the engine's own.
+   */
   readonly status?: number
   /** Headers of the error response. */
   readonly headers?: Readonly<Record<string, string>>

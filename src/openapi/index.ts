@@ -1,5 +1,5 @@
-// The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance out.
-// README.md is its page; tools.ts is the door for programs that examine contracts.
+// The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance
+// out. README.md is its page; tools.ts is the door for programs that examine contracts.
 
 export type { Contract, Operation } from './contract/contract.js'
 export { ContractError } from './contract/contract-error.js'

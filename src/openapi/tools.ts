@@ -1,5 +1,5 @@
-// The engine's second door, for programs that examine contracts: the document's parts, the walks over its schemas,
-// and what the server makes of both. A server needs none of it (index.ts).
+// The engine's second door, for programs that examine contracts: the document's parts, the walks over its
+// schemas, and what the server makes of both. A server needs none of it (index.ts).
 
 export type { Content, Field, Response } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'

@@ -91,8 +91,8 @@ interface Scripts {
 const any = Number.MAX_SAFE_INTEGER
 
 /**
- * Checks what a script replied: whole numbers from 0 to these maxima. A proxy, or another server at the address,
- * may reply with anything, which counts as a failure of Redis.
+ * Checks what a script replied: whole numbers from 0 to these maxima. A proxy, or another server at the
+ * address, may reply with anything, which counts as a failure of Redis.
  */
 function checkReply<Reply extends readonly number[]>(
   reply: unknown,

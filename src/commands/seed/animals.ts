@@ -45,8 +45,8 @@ const states = spread(statuses)
 
 /**
  * Adds the animals with these numbers, in their order. Each is made of one hash of its number and the seed,
- * whose remainders are the choices. Unlike random(), it is the same in all versions of PostgreSQL, and however
- * the animals are divided among statements.
+ * whose remainders are the choices. Unlike random(), it is the same in all versions of PostgreSQL, and
+ * however the animals are divided among statements.
  */
 export async function insertAnimals(sql: Sql, seed: number, from: number, to: number): Promise<void> {
   await sql`

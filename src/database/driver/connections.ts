@@ -89,7 +89,9 @@ export class Connections {
     return new Map([...this.#all].map((each) => [each, each.bytesRead]))
   }
 
-  /** The connection with the fewest statements, or undefined if all have `depth` of them, or none takes any. */
+  /**
+   * The connection with the fewest statements, or undefined if all have `depth` of them, or none takes any.
+   */
   leastBusy(depth: number): Connection | undefined {
     if (this.state === 'ended') return undefined
     let best: Connection | undefined
@@ -237,7 +239,8 @@ export class Connections {
     this.#resting--
   }
 
-  // An attempt whose packets are lost is overtaken by another, at the next server. The first to connect serves.
+  // An attempt whose packets are lost is overtaken by another, at the next server. The first to connect
+  // serves.
   #startAttempt(): Attempt {
     this.#opening++
     const [first] = this.#servers.inOrder()

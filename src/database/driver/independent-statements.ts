@@ -5,9 +5,9 @@ import { abandoned } from './connection.js'
 import type { HeldConnection, Query, Signal, Sql } from './sql.js'
 
 /**
- * Returns a tag for statements in the transaction of `transaction` on `held`. Each waits for the one before, and
- * one that fails is undone alone. `inTransaction` on the tag is a part of the transaction: all of its statements
- * are kept, or none is. Nothing is sent once `signal` is aborted.
+ * Returns a tag for statements in the transaction of `transaction` on `held`. Each waits for the one before,
+ * and one that fails is undone alone. `inTransaction` on the tag is a part of the transaction: all of its
+ * statements are kept, or none is. Nothing is sent once `signal` is aborted.
  */
 export function independentStatements(held: HeldConnection, transaction: Sql, signal: Signal): Sql {
   const inTurn = createQueue()

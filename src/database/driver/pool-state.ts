@@ -28,7 +28,8 @@ const transitions: Record<State, Partial<Record<Event, State>>> = {
   ended: {},
 }
 
-// How long a state lasts at most. The cause of a refusal may last, so attempts are not made for each statement.
+// How long a state lasts at most. The cause of a refusal may last, so attempts are not made for each
+// statement.
 const timeoutsMs: Partial<Record<State, number>> = { refused: 1_000, stalling: 600 }
 
 export class PoolState {

@@ -1,5 +1,6 @@
 // `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in
-// @scalar/fastify-api-reference, which is 13 MB and optional; the page's Content-Security-Policy allows nothing from other origins.
+// @scalar/fastify-api-reference, which is 13 MB and optional; the page's Content-Security-Policy allows
+// nothing from other origins.
 
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'

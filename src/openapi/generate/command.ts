@@ -98,7 +98,8 @@ function explained<Result>(file: string, run: () => Result): Result {
   try {
     return run()
   } catch (error) {
-    const reason = `${file} has a schema of which openapi-typescript makes no type: ${(error as Error).message}`
+    const { message } = error as Error
+    const reason = `${file} has a schema of which openapi-typescript makes no type: ${message}`
     throw new ContractError(`${reason}\nFind it with a lint: npx @redocly/cli lint ${file}`)
   }
 }

@@ -1,5 +1,5 @@
-// The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the compiler, which
-// no server needs: they are development dependencies.
+// The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the compiler,
+// which no server needs: they are development dependencies.
 
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateOperations, requestType } from './operations.js'

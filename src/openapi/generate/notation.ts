@@ -1,5 +1,5 @@
-// How a contract's types are written in generated code. Editors and the compiler show a type as it is written, so
-// a body is `Pet` where its schema has that name, rather than a path through `operations`.
+// How a contract's types are written in generated code. Editors and the compiler show a type as it is
+// written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
 import { isBig } from '../../lib/exact-number.js'
 import type { Content, Contract, Header } from '../contract/contract.js'

@@ -1,6 +1,6 @@
-// operations.ts of the generated code: the request and response types of each handler. Unlike openapi-typescript's
-// operations, a parameter with a default is required, and the response is a union of the declared statuses,
-// each with its headers and body.
+// operations.ts of the generated code: the request and response types of each handler. Unlike
+// openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
+// declared statuses, each with its headers and body.
 
 import type { Content, Contract, Operation, Response } from '../contract/contract.js'
 import { essence, isRange, responseContent } from '../contract/media-types.js'

@@ -1,5 +1,5 @@
-// types.ts of the generated code: the schemas as types, by openapi-typescript, each exported under its own name.
-// An int64 is a bigint, because a number would round it.
+// types.ts of the generated code: the schemas as types, by openapi-typescript, each exported under its own
+// name. An int64 is a bigint, because a number would round it.
 
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
@@ -192,7 +192,9 @@ function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   return options as GlobalContext // all others are off by default
 }
 
-/** Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly. */
+/**
+ * Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly.
+ */
 export function hasDefault(reader: Reader, schema: unknown): boolean {
   const parts = [nodeOf(schema), reader.node(schema)]
   return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)
@@ -324,8 +326,8 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
   return { ...node, schema: nodeOf(media).schema ?? {} }
 }
 
-// openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a `oneOf`
-// an intersection.
+// openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a
+// `oneOf` an intersection.
 function withOneOf({
   anyOf,
   ...schema
