@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from './contract/contract.js'
 import { errorBody, RequestError } from './errors.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
+import { addHeaders } from './response/list-headers.js'
 import {
   createSerializer,
   type HandlerResponse,
@@ -73,7 +74,7 @@ export function createRouteHandler<Resource>(
     const response = await respond(request, reply)
     // Timed out, or the client has disconnected.
     if (reply.sent || request.raw.socket.destroyed) return undefined
-    setHeaders(reply, response.headers)
+    addHeaders(reply, response.headers)
     return reply.code(response.status).send(response.body)
   }
 }
@@ -95,14 +96,4 @@ function checkHeaders(
   const all = reply.getHeaders()
   for (const [name, value] of Object.entries(headers)) all[name.toLowerCase()] = value
   check.head(status, all)
-}
-
-function setHeaders(reply: FastifyReply, headers: SerializedResponse['headers']): void {
-  for (const [name, value] of Object.entries(headers)) reply.header(name, merged(reply, name, value))
-}
-
-// A deprecated operation already has a Link; RFC 8288 allows several in one field.
-function merged(reply: FastifyReply, name: string, value: string | string[]): string | string[] {
-  const present = name === 'Link' ? reply.getHeader(name) : undefined
-  return present === undefined ? value : `${present}, ${value}`
 }

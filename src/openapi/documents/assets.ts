@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
+import { addHeaders } from '../response/list-headers.js'
 
 // Strong entity tags differ between representations (RFC 9110, section 8.8.3).
 interface Representation {
@@ -38,8 +39,8 @@ export function addAsset(
     })
     const coding = prefersGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity'
     const { bytes, etag } = (await asset)[coding]
-    const vary = [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', ')
-    reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag, Vary: vary }).type(type)
+    reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag }).type(type)
+    addHeaders(reply, { Vary: 'Accept-Encoding' })
     // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
     // section 8.6).
     if (matches(request.headers['if-none-match'], etag))

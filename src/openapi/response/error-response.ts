@@ -6,6 +6,7 @@ import type { Contract } from '../contract/contract.js'
 import { ownErrorStatuses } from '../contract/defaults.js'
 import { type ErrorBody, errorBody, ownError, type RequestError, toRequestError } from '../errors.js'
 import { hasRoute } from '../not-found.js'
+import { addHeaders } from './list-headers.js'
 import { toSend } from './response-serialization.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
@@ -46,7 +47,7 @@ function sendError(
 ): void {
   // Those of its operation: a request may be refused before the hooks of its route.
   const { headers = {}, responseCheck } = hasRoute(request) ? request.routeOptions.config : {}
-  reply.headers(headers)
+  addHeaders(reply, headers)
   const body = errorBody(error, contract)
   if (!isDeclared(body, contract, responseCheck)) {
     if (isOfHandler(error))
@@ -102,5 +103,6 @@ function send(
 ): void {
   const { status } = body
   const textOrBytes = toSend(JSON.stringify(body), headers)
-  void reply.type(`${errorType}; charset=utf-8`).code(status).headers(headers).send(textOrBytes)
+  addHeaders(reply, headers)
+  void reply.type(`${errorType}; charset=utf-8`).code(status).send(textOrBytes)
 }

@@ -80,7 +80,8 @@ function toText(
     if (value === undefined) continue
     if (invalidInHeader.test(String(value)))
       throw new ResponseError(place, `header ${name} has characters that HTTP does not allow`)
-    texts[name] = Array.isArray(value) ? value.map(String) : String(value)
+    const key = /^content-type$/i.test(name) ? 'Content-Type' : name
+    texts[key] = Array.isArray(value) ? value.map(String) : String(value)
   }
   return texts
 }
