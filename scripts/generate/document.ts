@@ -4,6 +4,7 @@ import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
 import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
+import { filesOf, type ReadText, UnreadFile } from '../../src/openapi/tools.js'
 
 /** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {
@@ -17,7 +18,7 @@ export interface Loaded {
  * @throws {Error} if it cannot be read or parsed
  */
 export async function loadDocument(file: string): Promise<Loaded> {
-  const resolver = new Resolver()
+  const resolver = new Resolver(filesOf(file))
   const document = await resolver.resolveDocument(null, file.replace(/[%#]/g, encodeURIComponent), true)
   if (document instanceof Error) throw document
   const shownFile = path.relative(process.cwd(), file)
@@ -43,11 +44,20 @@ export function toPath(name: string): string {
 }
 
 class Resolver extends BaseResolver {
+  readonly #readText: ReadText
+
+  constructor(readText: ReadText) {
+    super()
+    this.#readText = readText
+  }
+
   override async loadExternalRef(file: string): ReturnType<BaseResolver['loadExternalRef']> {
     if (/^https?:/.test(file))
       throw new Error('it is a URL, which is not fetched: keep a copy next to the contract')
-    const { body } = await super.loadExternalRef(toPath(file))
-    return new Source(file, body)
+    const body = await this.#readText(toPath(file)).catch((error) => {
+      throw error instanceof UnreadFile ? new Error(`the file ${error.message}`) : error
+    })
+    return new Source(file, body.replaceAll('\r\n', '\n'))
   }
 
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {

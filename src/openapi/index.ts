@@ -4,6 +4,7 @@
 export type { Contract, Operation } from './contract/contract.js'
 export { ContractError } from './contract/contract-error.js'
 export type { ExtensionReader } from './contract/extensions.js'
+export { filesOf } from './contract/file-text.js'
 export { readContract } from './contract/read.js'
 export { contractFiles } from './documents/contract-files.js'
 export { documentation } from './documents/page.js'

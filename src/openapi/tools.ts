@@ -6,7 +6,8 @@ export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
 export { ownErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
-export { type ReadText, readSource } from './contract/files.js'
+export { filesOf, type ReadText, UnreadFile } from './contract/file-text.js'
+export { readSource } from './contract/files.js'
 export {
   type AnySchema,
   dataFields,

@@ -1,7 +1,6 @@
 // The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location
 // of each part.
 
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
@@ -26,6 +25,7 @@ import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
 import { formProblem } from './document-form.js'
 import { knownExtensions } from './extensions.js'
+import { filesOf, type ReadText, UnreadFile } from './file-text.js'
 import {
   mapMembers,
   type Nesting,
@@ -52,9 +52,6 @@ export interface Source {
   locate(pointer: Pointer): string
 }
 
-/** Reads the text of a file. */
-export type ReadText = (file: string) => Promise<string>
-
 /**
  * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
  * @param extensions those of the document, other than the engine's, in which a `$ref` is followed
@@ -62,12 +59,13 @@ export type ReadText = (file: string) => Promise<string>
  */
 export async function readSource(
   file: string,
-  readText: ReadText = (name) => readFile(name, 'utf8'),
+  readText: ReadText = filesOf(file),
   extensions: readonly string[] = [],
 ): Promise<Source> {
   const texts = new Map<string, string>()
+  const unread = new Map<string, string>()
   const textOf = async (name: string) => {
-    const text = texts.get(name) ?? (await readText(name))
+    const text = texts.get(name) ?? (await readText(name).catch((error) => noteUnread(unread, name, error)))
     texts.set(name, text)
     return text
   }
@@ -80,7 +78,7 @@ export async function readSource(
   const document = isWhole
     ? root
     : await bundled(path.resolve(file), textOf, isOpenApi30(root), known).catch((error) => {
-        throw new ContractError([...new Set(problems(error, file, place))].join('\n'))
+        throw new ContractError([...new Set(problems(error, file, place, unread))].join('\n'))
       })
   const [written = ''] = texts.values()
   return {
@@ -89,6 +87,11 @@ export async function readSource(
     files: [...texts.keys()],
     locate: (pointer) => place(path.resolve(file), pointer),
   }
+}
+
+function noteUnread(unread: Map<string, string>, file: string, error: Error): never {
+  if (error instanceof UnreadFile) unread.set(file, error.message)
+  throw error
 }
 
 function textOfBundle(document: object): string {
@@ -325,7 +328,7 @@ function completed(
 // YAML cannot contain NUL.
 const mark = '\0foreign '
 
-function problems(error: unknown, file: string, place: Place): string[] {
+function problems(error: unknown, file: string, place: Place, unread: ReadonlyMap<string, string>): string[] {
   const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
   return errors.map((each) => {
     // A file that does not parse has no parts to locate: the parser's message has the line and column.
@@ -337,17 +340,23 @@ function problems(error: unknown, file: string, place: Place): string[] {
       return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
     }
     const source = toPath(each.source || path.resolve(file))
-    return `${place(source, each.path ?? [])}: ${explain(each)}`
+    return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
   })
 }
 
-function explain({ code, message, targetRef }: JSONParserError & { readonly targetRef?: string }): string {
+function explain(
+  { code, message, targetRef }: JSONParserError & { readonly targetRef?: string },
+  unread: ReadonlyMap<string, string>,
+): string {
   if (code === 'EMISSINGPOINTER') return `cannot resolve $ref ${targetRef}`
   if (message === 'URI malformed') return 'a $ref is not a valid URL: write % as %25'
   const url = /^Error reading file "(.*)"/.exec(message)?.[1]
   if (url === undefined) return message.split('\n', 1)[0] ?? ''
   if (isHttpUrl(url)) return `$ref ${url} is a URL, which is not fetched: keep a copy next to the contract`
-  return `cannot read the file ${shown(toPath(url))}`
+  const reason = unread.get(toPath(url))
+  return reason === undefined
+    ? `cannot read the file ${shown(toPath(url))}`
+    : `${shown(toPath(url))} ${reason}`
 }
 
 /** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */

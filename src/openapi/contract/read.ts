@@ -15,7 +15,8 @@ import {
   readIdempotency,
   readLimits,
 } from './extensions.js'
-import { type ReadText, readSource, type Source } from './files.js'
+import type { ReadText } from './file-text.js'
+import { readSource, type Source } from './files.js'
 import { addOmitted } from './omitted.js'
 import { errorTypeOf, readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
@@ -25,7 +26,7 @@ import { toOpenApi31 } from './upgrade.js'
 
 /**
  * Reads and checks the contract.
- * @param readText replaces reading files from disk
+ * @param readText replaces reading files from the folder of the contract: see `filesOf`
  * @param readers of extensions that the engine does not know
  * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */

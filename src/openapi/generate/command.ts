@@ -5,6 +5,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
+import { filesOf, type ReadText } from '../contract/file-text.js'
 import { readSource } from '../contract/files.js'
 import { readContract } from '../contract/read.js'
 import { type Outdated, outdated } from './outdated.js'
@@ -15,6 +16,7 @@ Writes the types of a contract's schemas (types.ts), and of the requests and res
 (operations.ts).
 
   --output FOLDER  where; by default generated
+  --root FOLDER    the folder that the files of the contract are in; by default that of CONTRACT
   --check          write nothing; exit 1 and name each file that is stale or missing
   --help           this
 
@@ -53,22 +55,25 @@ export async function runCommand(args: readonly string[], { stdout, stderr }: St
 
 const options = {
   output: { type: 'string', default: 'generated' },
+  root: { type: 'string' },
   check: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
 interface Options {
   readonly output: string
+  readonly root?: string
   readonly check: boolean
 }
 
 async function generate(
   file: string,
-  { output, check }: Options,
+  { output, root, check }: Options,
   { stdout, stderr }: Streams,
 ): Promise<number> {
-  const contract = await readContract(file)
-  for (const line of await warningsOf(file, contract)) stderr.write(`${line}\n`)
+  const readText = filesOf(file, root)
+  const contract = await readContract(file, readText)
+  for (const line of await warningsOf(file, readText, contract)) stderr.write(`${line}\n`)
   const found = await outdated(output, await modulesOf(file, contract))
   for (const { name, state } of found)
     stdout.write(`${path.join(output, name)} ${check ? `is ${state}` : 'written'}\n`)
@@ -77,9 +82,9 @@ async function generate(
   return 0
 }
 
-async function warningsOf(file: string, { warnings }: Contract): Promise<string[]> {
+async function warningsOf(file: string, readText: ReadText, { warnings }: Contract): Promise<string[]> {
   if (warnings.length === 0) return []
-  const { locate } = await readSource(file)
+  const { locate } = await readSource(file, readText)
   return warnings.map(({ text, at }) => `${locate(at)}: warning: ${text}`)
 }
 

@@ -1,0 +1,42 @@
+// Reads the files of a contract. What they contain ends in generated/ and in the document that is served without a key,
+// so a `$ref` reaches only regular files in the contract's folder: no other file of the machine, by its path or by a
+// link, and nothing whose end may never come.
+
+import { constants } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
+import path from 'node:path'
+
+/** Reads the text of a file. */
+export type ReadText = (file: string) => Promise<string>
+
+/** A file was found, and is not read; the message says why. */
+export class UnreadFile extends Error {}
+
+/**
+ * Reads a contract and the files that it refers to.
+ * @param folder the one that they must be in, by default that of the contract. The contract itself may be a link.
+ */
+export function filesOf(contract: string, folder: string = path.dirname(contract)): ReadText {
+  return async (file) => {
+    if (path.resolve(file) !== path.resolve(contract)) await checkIsWithin(folder, file)
+    return textOf(file)
+  }
+}
+
+// Resolved, because any folder of a path may be a link.
+async function checkIsWithin(folder: string, file: string): Promise<void> {
+  const [first] = path.relative(await realpath(folder), await realpath(file)).split(path.sep)
+  if (first !== '..') return
+  throw new UnreadFile("is outside of the contract's folder, so it is not read: keep a copy in that folder")
+}
+
+// Without O_NONBLOCK, opening a FIFO waits for a writer.
+async function textOf(file: string): Promise<string> {
+  const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if ((await opened.stat()).isFile()) return await opened.readFile('utf8')
+  } finally {
+    await opened.close()
+  }
+  throw new UnreadFile('is no regular file, so it is not read')
+}
