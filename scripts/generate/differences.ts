@@ -136,9 +136,7 @@ function undeclaredRefusals(contract: ServiceContract, handlers: ReadonlyMap<str
   if (!describesErrors) return []
   const own = ownErrors(contract)
   return [...operations.values()].flatMap(({ id, name, responses }) => {
-    const thrown = (handlers.get(name) ?? '').matchAll(/new ApiError\(\s*'(\w+)'/g)
-    const codes = new Set([...thrown].map(([, code = '']) => code))
-    return [...codes].flatMap((code) => {
+    return thrownCodes(handlers.get(name) ?? '').flatMap((code) => {
       const status = errorStatuses.get(code)
       const isOwn = status === undefined || own.has(code) // an unknown code does not compile
       if (isOwn || byStatus(responses)(status) !== undefined) return []
@@ -147,6 +145,15 @@ function undeclaredRefusals(contract: ServiceContract, handlers: ReadonlyMap<str
       ]
     })
   })
+}
+
+// Those of `new ApiError('code', …)` and of `onConstraint({ name: 'code', other: ['code', …] })`.
+function thrownCodes(text: string): string[] {
+  const thrown = [...text.matchAll(/new ApiError\(\s*'(\w+)'/g)]
+  const mapped = [...text.matchAll(/onConstraint\(\{(.*?)\}\)/gs)].flatMap(([, codes = '']) => [
+    ...codes.matchAll(/:\s*\[?\s*'(\w+)'/g),
+  ])
+  return [...new Set([...thrown, ...mapped].map(([, code = '']) => code))]
 }
 
 /** Writes the differences to the project in a folder; existing handlers are neither changed nor removed. */

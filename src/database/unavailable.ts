@@ -73,9 +73,31 @@ const statementFault = /^(2[123]|44|54|P0)...$|^(25P02|42601)$/
  * rejected while its password is changed, a standby before its promotion.
  */
 export function isUnavailable(error: unknown): boolean {
+  if (isResponse(error)) return false
   const code = codeOf(error)
   if (connectionCode.test(code) || (error instanceof Error && connectFailures.has(error))) return true
   return sqlState.test(code) && !statementFault.test(code)
+}
+
+// An error of a handler, with an HTTP status. The contract chooses its code, which may look like one of these.
+function isResponse(error: unknown): boolean {
+  return (error as { statusCode?: unknown } | null)?.statusCode !== undefined
+}
+
+/** A row that an integrity constraint refused. */
+export interface Violation {
+  /** SQLSTATE, class 23. */
+  readonly code: string
+  /** Undefined where PostgreSQL names none: for a null in a `not null` column, say. */
+  readonly constraint: string | undefined
+}
+
+/** The violation of a constraint that an error is, or undefined. */
+export function violationOf(error: unknown): Violation | undefined {
+  const code = codeOf(error)
+  if (!/^23...$/.test(code) || isResponse(error)) return undefined
+  const { constraint_name: constraint } = error as { constraint_name?: string }
+  return { code, constraint }
 }
 
 /** Whether a statement was planned before its table changed: it has not run, and may be planned again. */

@@ -5,12 +5,44 @@
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
+import { violationOf } from '../database/unavailable.js'
 import { type Handlers as HandlersOf, RequestError } from '../openapi/index.js'
 
 export { notImplemented } from '../openapi/index.js'
 
 /** An expected failure: an error code of the contract, and a message for the client. */
 export class ApiError extends RequestError<ErrorCode> {}
+
+/** By the name of a constraint, the code of its violation, or the code and the message for the client. */
+export type ConstraintCodes = Readonly<
+  Record<string, ErrorCode | readonly [code: ErrorCode, message: string]>
+>
+
+/**
+ * Returns a function for `catch` behind a statement or a transaction, which throws an ApiError for a row that
+ * one of these constraints refused. Other errors are thrown on: an unknown violation is a fault, a 500 whose
+ * log line names the constraint.
+ */
+export function onConstraint(codes: ConstraintCodes): (error: unknown) => never {
+  return (cause) => {
+    const { code: sqlState = '', constraint = '' } = violationOf(cause) ?? {}
+    const known = Object.hasOwn(codes, constraint) ? codes[constraint] : undefined
+    if (known === undefined) throw cause
+    const [code, message] = typeof known === 'string' ? [known, messageOf(sqlState)] : known
+    throw new ApiError(code, message, { cause })
+  }
+}
+
+// By SQLSTATE. They name no column: what a client calls it is the contract's to say.
+const violations: Readonly<Record<string, string>> = {
+  '23503': 'This refers to something that does not exist, or is still referred to.',
+  '23505': 'There is one with this value already.',
+  '23514': 'A value is not allowed here.',
+}
+
+function messageOf(sqlState: string): string {
+  return violations[sqlState] ?? 'This conflicts with what is stored.'
+}
 
 /** The second argument of a handler. */
 export interface Context {

@@ -19,14 +19,14 @@ export function independentStatements(held: HeldConnection, transaction: Sql, si
   const sendAlone = async (query: Query) => {
     const { release, rollBack } = await beginSavepoint(transaction, 'statement')
     send(query)
-    await query.then(release, rollBack)
+    await query.then(() => release(), rollBack)
   }
   const runPart = async <Result>(run: (sql: Sql) => Promise<Result>): Promise<Result> => {
     const { release, rollBack } = await beginSavepoint(transaction, 'part')
     isInPart = true
     try {
       const result = await run(transaction)
-      await release()
+      await release(checkDeferred)
       return result
     } catch (error) {
       await rollBack()
@@ -44,6 +44,10 @@ export function independentStatements(held: HeldConnection, transaction: Sql, si
   return Object.assign(sql, { part })
 }
 
+// A part ends as a transaction does: its deferred constraints are checked where its caller catches the error.
+// In a savepoint that is rolled back, so that they are deferred in the next part, too.
+const checkDeferred = 'savepoint checked; set constraints all immediate; rollback to savepoint checked;'
+
 // Runs one function after the other.
 function createQueue(): <Result>(run: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve()
@@ -60,7 +64,7 @@ async function beginSavepoint(sql: Sql, name: string) {
   send(`savepoint ${name}`).catch(() => {}) // if it fails, so does COMMIT
   await null
   return {
-    release: () => send(`release savepoint ${name}`),
+    release: (first = '') => send(`${first} release savepoint ${name}`),
     rollBack: () => send(`rollback to savepoint ${name}`),
   }
 }

@@ -7,6 +7,7 @@ import { socketOption } from '../../../src/database/driver/socket.js'
 import { transact } from '../../../src/database/driver/transaction.js'
 import { newerSetting, requestSettings, sessionSettings } from '../../../src/database/pools.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
+import { RequestError } from '../../../src/openapi/index.js'
 import { connectTo, readCluster, silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
@@ -45,6 +46,11 @@ for (const [code, expected, title] of cases) {
     t.equal(isUnavailable(Object.assign(new Error('test'), { code })), expected)
   })
 }
+
+t.test('an error of a handler is no outage, whatever its code', async (t) => {
+  for (const code of ['TAKEN', 'EXISTS', 'CONNECTED'])
+    t.equal(isUnavailable(new RequestError(code, 'No.', { status: 409 })), false, code)
+})
 
 t.test('while the database is unavailable', async (t) => {
   const sql = await createDatabase(t)
