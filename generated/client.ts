@@ -60,21 +60,37 @@ export const table: ClientTable = {
       "method": "POST",
       "path": "/pets",
       "idempotent": true,
+      "body": {
+        "kind": "json",
+        "mediaType": "application/json",
+        "numbers": "#/components/schemas/NewPet"
+      },
       "errors": [
         "default"
       ],
-      "int64": {
-        "201": "#/components/schemas/Pet"
+      "numbers": {
+        "201": {
+          "application/json": "#/components/schemas/Pet"
+        }
       }
     },
     "getPet": {
       "method": "GET",
       "path": "/pets/{petId}",
+      "parameters": [
+        {
+          "name": "petId",
+          "in": "path",
+          "numbers": "int64"
+        }
+      ],
       "errors": [
         "default"
       ],
-      "int64": {
-        "200": "#/components/schemas/Pet"
+      "numbers": {
+        "200": {
+          "application/json": "#/components/schemas/Pet"
+        }
       },
       "successor": "listPets"
     },
@@ -84,15 +100,22 @@ export const table: ClientTable = {
       "errors": [
         "default"
       ],
-      "int64": {
+      "numbers": {
         "200": {
-          "items": "#/components/schemas/Pet"
+          "application/json": {
+            "items": "#/components/schemas/Pet"
+          }
         }
       }
     }
   },
   "schemas": {
     "#/components/schemas/CategoryId": "int64",
+    "#/components/schemas/NewPet": {
+      "properties": {
+        "categoryId": "#/components/schemas/CategoryId"
+      }
+    },
     "#/components/schemas/Pet": {
       "properties": {
         "id": "#/components/schemas/PetId",

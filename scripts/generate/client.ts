@@ -1,18 +1,10 @@
 // generated/client.ts: the type of the client, with a function, a request and the error responses of each
-// operation, and the table it needs at run time: how to call each operation, and where int64 values are in
-// its responses.
+// operation, and the table it needs at run time: how to call each operation, and where its values have
+// numbers.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type {
-  ClientBody,
-  ClientField,
-  ClientOperation,
-  ClientTable,
-  Place,
-  Places,
-} from '../../src/client/table.js'
-import { isBig } from '../../src/lib/exact-number.js'
+import type { ClientBody, ClientField, ClientOperation, ClientTable } from '../../src/client/table.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import {
   generateTypes,
@@ -29,16 +21,16 @@ import {
   type Content,
   essence,
   type Field,
-  isJson,
   isRange,
-  type Node,
   nodeOf,
+  type Parameter,
+  pointerTo,
   Reader,
   type Response,
-  resolvePointer,
   schemasIn,
 } from '../../src/openapi/tools.js'
 import { header } from './header.js'
+import { NumberPlaces } from './number-places.js'
 
 /** The text of generated/client.ts. @param types the text of generated/types.ts */
 export function generateClient(contract: Contract, types = generateTypes(contract)): string {
@@ -74,19 +66,17 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-/** The operations of the contract, and the places of int64 values in their responses. */
+/** The operations of the contract, and where their values have numbers. */
 export function clientTable({ document, operations, prefix }: Contract): ClientTable {
-  const places = new Int64Places(new Reader(document))
+  const places = new NumberPlaces(document)
   const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, operations, places)])
-  const schemas = [...places.schemas].flatMap(([ref, place]) =>
-    place === undefined ? [] : [[ref, place] as const],
-  )
-  schemas.sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const name of Object.keys(nodeOf(nodeOf(nodeOf(document).components).schemas)))
+    places.of({ $ref: pointerTo(['components', 'schemas', name]) }) // for `parse`
   return {
     agent: packageAgent(),
     prefix,
     operations: Object.fromEntries(entries),
-    schemas: Object.fromEntries(schemas),
+    schemas: Object.fromEntries(places.schemas),
   }
 }
 
@@ -259,15 +249,13 @@ function errorAnswers({ responses }: Operation): Response[] {
 function tableEntry(
   operation: Operation,
   operations: Contract['operations'],
-  places: Int64Places,
+  places: NumberPlaces,
 ): ClientOperation {
   const { method, path, parameters: declared, deprecation } = operation
-  const formed = declared.flatMap(({ name, in: location, form }) => {
-    return form === undefined ? [] : { name, in: location, style: form.style, explode: form.explode }
-  })
+  const formed = declared.flatMap((each) => parameterOf(each, places) ?? [])
   const errors = errorAnswers(operation)
   const answers = [...new Set([...goodAnswers(operation), ...errors])]
-  const int64 = int64Of(operation, answers, places)
+  const numbers = numbersOf(answers, places)
   const contents = contentsOf(answers)
   const successor = operations.get(deprecation?.successor ?? '')
   return {
@@ -275,11 +263,22 @@ function tableEntry(
     path,
     ...(operation.isIdempotent && { idempotent: true }),
     ...(formed.length > 0 && { parameters: formed }),
-    ...bodyOf(sentContent(operation)),
+    ...bodyOf(sentContent(operation), places),
     ...(errors.length > 0 && { errors: errorStatuses(errors) }),
     ...(Object.keys(contents).length > 0 && { contents }),
-    ...(Object.keys(int64).length > 0 && { int64 }),
+    ...(Object.keys(numbers).length > 0 && { numbers }),
     ...(successor !== undefined && { successor: clientName(successor) }),
+  }
+}
+
+function parameterOf({ name, in: location, form, schema }: Parameter, places: NumberPlaces) {
+  const numbers = places.of(schema)
+  if (form === undefined && numbers === undefined) return undefined
+  return {
+    name,
+    in: location,
+    ...(form && { form: { style: form.style, explode: form.explode } }),
+    ...(numbers && { numbers }),
   }
 }
 
@@ -289,21 +288,20 @@ function errorStatuses(errors: readonly Response[]): string[] {
   return statuses.includes('default') ? ['default'] : statuses
 }
 
-function int64Of(
-  operation: Operation,
+// Null for a media type without numbers, if another one of the status has some.
+function numbersOf(
   answers: readonly Response[],
-  places: Int64Places,
-): Readonly<Record<string, Place>> {
-  const { reader } = places
-  const item = reader.node(reader.node(reader.document.paths)[operation.path])
-  const responses = reader.node(reader.node(item[operation.method.toLowerCase()]).responses)
-  const found = answers.map(({ status, key }) => {
-    const contents = Object.entries(reader.node(reader.node(responses[key]).content))
-    const [, media] = contents.find(([mediaType]) => isJson(mediaType)) ?? []
-    return [status, places.of(reader.node(media).schema)] as const
+  places: NumberPlaces,
+): NonNullable<ClientOperation['numbers']> {
+  const found = answers.map(({ status, contents }) => {
+    const json = contents.filter(({ kind }) => kind === 'json')
+    return [
+      status,
+      json.map((each) => [essence(each.mediaType), places.of(each.schema) ?? null] as const),
+    ] as const
   })
-  const special = ofSpecial(found, (place) => place !== undefined)
-  return Object.fromEntries(special.map(([status, place]) => [status, place ?? {}]))
+  const special = ofSpecial(found, (each) => each.some(([, place]) => place !== null))
+  return Object.fromEntries(special.map(([status, each]) => [status, Object.fromEntries(each)]))
 }
 
 // The kinds of the media types of each response, where they are not only JSON, or there are none.
@@ -335,88 +333,9 @@ function kindsOf(contents: readonly Content[]): Record<string, 'json' | 'text' |
   return Object.fromEntries(kinds)
 }
 
-const placing = ['allOf', 'anyOf', 'oneOf', 'properties', 'patternProperties', 'additionalProperties'].concat(
-  'items',
-  'prefixItems',
-)
-
-type Ref = `#/${string}`
-
-// The references in a schema and in their targets that are not known yet, by the keywords that
-// openapi-typescript reads.
-function refsReached(document: object, schema: unknown, known: ReadonlyMap<string, unknown>): Set<Ref> {
-  const refsIn = (value: unknown) => {
-    const schemas = schemasIn(nodeOf(value), ({ keyword }) => placing.includes(keyword))
-    return schemas.flatMap(({ $ref }) => (typeof $ref === 'string' && !known.has($ref) ? [$ref as Ref] : []))
-  }
-  const reached = new Set(refsIn(schema)) // a Set iterates over what is added meanwhile, too
-  for (const ref of reached) for (const each of refsIn(resolvePointer(document, ref))) reached.add(each)
-  return reached
-}
-
-class Int64Places {
-  /** By `$ref`; undefined for a schema without int64. */
-  readonly schemas = new Map<string, Place | undefined>()
-
-  constructor(readonly reader: Reader) {}
-
-  /**
-   * Undefined for a schema without int64, to keep the table small. Only by the keywords that
-   * openapi-typescript reads: a value that the types do not have as bigint must not become one.
-   */
-  of(value: unknown): Place | undefined {
-    // Innermost first: nested, a chain of references would overflow the stack.
-    for (const ref of [...refsReached(this.reader.document, value, this.schemas)].reverse())
-      this.#reference(ref)
-    return this.#place(value)
-  }
-
-  #place(value: unknown): Place | undefined {
-    if (typeof value !== 'object' || value === null) return undefined
-    const schema = value as Node
-    if (typeof schema.$ref === 'string') return this.#reference(schema.$ref as `#/${string}`)
-    if ([schema.type].flat().includes('integer') && isBig(schema.format)) return 'int64'
-    const each = ['allOf', 'anyOf', 'oneOf'].flatMap((keyword) =>
-      list(schema[keyword]).flatMap((one) => this.#place(one) ?? []),
-    )
-    const additional = this.#additional(schema)
-    const items = this.#place(schema.items)
-    // A property without int64 needs an entry only as an exception from additionalProperties.
-    const properties = Object.entries(nodeOf(schema.properties))
-      .map(([name, one]) => [name, this.#place(one) ?? null] as const)
-      .filter(([, place]) => place !== null || additional !== undefined)
-    const prefix = list(schema.prefixItems).map((one) => this.#place(one) ?? null)
-    const places: Places = {
-      ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
-      ...(additional !== undefined && { additional }),
-      ...((items !== undefined || prefix.some((one) => one !== null)) && prefix.length > 0 && { prefix }),
-      ...(items !== undefined && { items }),
-      ...(each.length > 0 && { each }),
-    }
-    return Object.keys(places).length > 0 ? places : undefined
-  }
-
-  // As in the types, patterns are not distinguished: a property that matches any pattern may have any of
-  // their schemas.
-  #additional(schema: Node): Place | undefined {
-    const others = [schema.additionalProperties, ...Object.values(nodeOf(schema.patternProperties))]
-    const each = others.flatMap((one) => this.#place(one) ?? [])
-    return each.length > 1 ? { each } : each[0]
-  }
-
-  // A schema may refer to itself: it is added before its subschemas are read.
-  #reference(ref: Ref): Place | undefined {
-    if (!this.schemas.has(ref)) {
-      this.schemas.set(ref, {})
-      const place = this.#place(resolvePointer(this.reader.document, ref))
-      this.schemas.set(ref, place !== undefined && leadsToInt64(place, ref) ? place : undefined)
-    }
-    return this.schemas.get(ref) && ref
-  }
-}
-
-function bodyOf(content: Content | undefined): { readonly body?: ClientBody } {
-  if (content === undefined || isPlainJson(content.mediaType)) return {}
+function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly body?: ClientBody } {
+  const numbers = places.of(content?.schema)
+  if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
   const { kind, mediaType, fields = new Map<string, Field>() } = content
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field)
@@ -427,6 +346,7 @@ function bodyOf(content: Content | undefined): { readonly body?: ClientBody } {
       kind,
       ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
       ...(special.length > 0 && { fields: Object.fromEntries(special) }),
+      ...(numbers && { numbers }),
     },
   }
 }
@@ -437,16 +357,4 @@ function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientFie
     ...(separator !== undefined && { separator }),
     ...(kind === 'file' && mediaType !== undefined && !isRange(mediaType) && { mediaType }),
   }
-}
-
-// Whether a place contains an int64, other than by a reference back to itself.
-function leadsToInt64(place: Place, self: string): boolean {
-  if (typeof place === 'string') return place !== self
-  const { properties = {}, additional, prefix = [], items, each = [] } = place
-  const inner = [...Object.values(properties), additional, ...prefix, items, ...each]
-  return inner.some((one) => one !== undefined && one !== null && leadsToInt64(one, self))
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
 }

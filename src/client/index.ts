@@ -90,8 +90,8 @@ export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id)
 type Schemas = components['schemas']
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Without,
- * an integer is a bigint if a number would round it.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Where no
+ * schema describes it, an integer is a bigint if a number would round it.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]

@@ -2,9 +2,8 @@
 // JSON and cookies.
 
 import { encode } from './json.js'
-import type { ClientOperation, ClientParameter } from './table.js'
-
-type Form = Pick<ClientParameter, 'style' | 'explode'>
+import { checkJson, elementsOf, memberAt, membersOf, replacement, type Sent, textOf } from './sendable.js'
+import type { CalledOperation, ClientForm, ClientParameter } from './table.js'
 
 /** The parameters of a request, by location. */
 export interface ParameterValues {
@@ -15,24 +14,24 @@ export interface ParameterValues {
 }
 
 type Location = keyof ParameterValues
-type Declared = readonly ClientParameter[]
+type Called = Pick<CalledOperation, 'path' | 'parameters' | 'schemas'>
 
 /**
  * Writes the path of an operation with its parameters and query, and the headers with the cookies.
  * @throws {TypeError} if a path parameter is missing, empty, `.` or `..`: the URL would be another
- * operation's
+ * operation's; or if a value cannot be sent as it is
  */
 export function writeParameters(
-  { path, parameters = [] }: Pick<ClientOperation, 'path' | 'parameters'>,
+  operation: Called,
   values: ParameterValues,
 ): { readonly target: string; readonly headers: Record<string, string> } {
   const all = (location: Location) =>
-    given(values[location]).map(
-      ([name, value]) => [name, writeIn(parameters, location, name, value)] as const,
+    given(location, values[location] ?? {}).map(
+      ([name, value]) => [name, writeIn(operation, location, name, value)] as const,
     )
   const query = all('query').flatMap(([, text]) => (text === '' ? [] : text))
   const cookies = all('cookie').map(([, text]) => text)
-  const written = writePath(path, parameters, values.path)
+  const written = writePath(operation, values.path)
   return {
     target: query.length > 0 ? `${written}?${query.join('&')}` : written,
     // Browsers ignore this header and send their own cookies.
@@ -43,41 +42,67 @@ export function writeParameters(
   }
 }
 
-function writePath(path: string, parameters: Declared, values: object | undefined): string {
-  const byName = new Map(given(values))
-  const written = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+function writePath(operation: Called, values: object | undefined): string {
+  const byName = new Map(given('path', values ?? {}))
+  const written = operation.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = byName.get(name)
-    checkPathValue(name, value, formOf(parameters, 'path', name))
-    return writeIn(parameters, 'path', name, value)
+    checkPathValue(name, value, parameterOf(operation, 'path', name).form)
+    return writeIn(operation, 'path', name, value)
   })
   checkSegments(written)
   return written
 }
 
-const simple: Form = { style: 'simple', explode: false }
-const form: Form = { style: 'form', explode: true }
-const plain: Readonly<Record<Location, Form>> = { path: simple, query: form, header: simple, cookie: form }
+const simple: ClientForm = { style: 'simple', explode: false }
+const form: ClientForm = { style: 'form', explode: true }
+const plain: Readonly<Record<Location, ClientForm>> = {
+  path: simple,
+  query: form,
+  header: simple,
+  cookie: form,
+}
 
-function formOf(parameters: Declared, location: Location, name: string): Form {
+type WithForm = Pick<ClientParameter, 'numbers'> & { readonly form: ClientForm }
+
+function parameterOf({ parameters = [] }: Called, location: Location, name: string): WithForm {
   const isIt = (each: ClientParameter) =>
     each.in === location && each.name.toLowerCase() === name.toLowerCase()
-  return parameters.find(isIt) ?? plain[location]
+  return { form: plain[location], ...parameters.find(isIt) }
 }
 
 // The JSON of a `content` parameter is a single value, in every location.
-function writeIn(parameters: Declared, location: Location, name: string, value: unknown): string {
-  const its = formOf(parameters, location, name)
+function writeIn(operation: Called, location: Location, name: string, value: unknown): string {
+  const { form, numbers } = parameterOf(operation, location, name)
+  const places = numbers === undefined ? [] : [numbers]
+  const sent = { at: memberAt(location, name), value, places, schemas: operation.schemas }
   const one = location === 'header' ? bare : encoded
-  return its.style === 'json' ? write(name, json(value), plain[location], one) : write(name, value, its, one)
+  return form.style === 'json'
+    ? write(name, json(sent), plain[location], one)
+    : write(name, textsOf(sent), form, one)
+}
+
+// The styles have no form for a value within an element or a field.
+function textsOf(sent: Sent): Texts {
+  const { at, value } = sent
+  const replaced = typeof value === 'object' && value !== null ? replacement(at, value) : value
+  const isAbsent = ({ value }: Sent) => value === undefined || value === null
+  // RFC 6570, section 2.3: undefined elements are left out.
+  if (Array.isArray(replaced))
+    return elementsOf(sent, replaced).flatMap((each) => (isAbsent(each) ? [] : textOf(each)))
+  if (typeof replaced !== 'object' || replaced === null) return textOf({ ...sent, value: replaced })
+  const members = membersOf(sent, replaced).filter((each) => !isAbsent(each))
+  return Object.fromEntries(members.map((each) => [each.name, textOf(each)]))
 }
 
 // A URL has no such segments: parsers remove them with the one before, also percent-encoded.
 const dots = /^(\.|%2e){1,2}$/i
 
-function checkPathValue(name: string, value: unknown, { style }: Form): void {
+function checkPathValue(name: string, value: unknown, { style }: ClientForm): void {
   const isMissing = style === 'json' ? value === undefined : isEmpty(value)
   if (isMissing) throw new TypeError(`the path parameter ${name} must not be missing or empty`)
-  if (dots.test(String(value))) throw new TypeError(`the path parameter ${name} must not be ${value}`)
+  const only = Array.isArray(value) && value.length === 1 ? value[0] : value
+  if (typeof only === 'string' && dots.test(only))
+    throw new TypeError(`the path parameter ${name} must not be ${only}`)
 }
 
 // A list may be written as dots, too, without its undefined elements.
@@ -88,41 +113,43 @@ function checkSegments(path: string): void {
 
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isEmpty)
-  if (isObject(value)) return given(value).length === 0
+  const isPlain = Object.prototype.toString.call(value) === '[object Object]'
+  if (isPlain) return Object.values(value as object).every((each) => each === undefined || each === null)
   return value === undefined || value === null || value === ''
 }
 
 // Escaped to ASCII, because headers allow nothing else.
-function json(value: unknown): string {
-  return encode(value).replace(
+function json(sent: Sent): string {
+  checkJson(sent)
+  return encode(sent.value).replace(
     /[^\x20-\x7e]/g,
     (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 
-function given(values: object | undefined): [name: string, value: unknown][] {
-  return Object.entries(values ?? {}).filter(([, value]) => value !== undefined && value !== null)
+function given(location: Location, values: object): [name: string, value: unknown][] {
+  const members = membersOf({ at: location, value: values, places: [], schemas: {} }, values)
+  return members.flatMap(({ name, value }) => (value === null ? [] : [[name, value]]))
 }
 
-type Write = (value: unknown) => string
+type Texts = string | readonly string[] | Readonly<Record<string, string>>
+type Write = (text: string) => string
 
-function encoded(value: unknown): string {
-  return encodeURIComponent(String(value))
-}
+const encoded: Write = encodeURIComponent
 
 // Headers are not percent-encoded.
-const bare: Write = String
+const bare: Write = (text) => text
 
-function write(name: string, value: unknown, { style, explode }: Form, one: Write): string {
+function write(name: string, texts: Texts, { style, explode }: ClientForm, one: Write): string {
   const named = (text: string) => `${encoded(name)}=${text}`
   const dotless: Write = (each) => one(each).replaceAll('.', '%2E')
-  const all = parts(value, explode, style === 'label' && explode ? dotless : one)
+  const all = parts(texts, explode, style === 'label' && explode ? dotless : one)
   // Exploded, the elements of a list have the name of the parameter, and the fields of an object their own.
-  const exploded = isObject(value) ? all : all.map(named)
+  const exploded = isObject(texts) ? all : all.map(named)
   const pairs = explode ? exploded : [named(all.join(','))]
   switch (style) {
     case 'deepObject':
-      return given(value as object)
+      return Object.entries(texts)
         .map(([field, each]) => `${encoded(`${name}[${field}]`)}=${one(each)}`)
         .join('&')
     case 'form':
@@ -140,15 +167,14 @@ function write(name: string, value: unknown, { style, explode }: Form, one: Writ
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isObject(texts: Texts): texts is Readonly<Record<string, string>> {
+  return typeof texts === 'object' && !Array.isArray(texts)
 }
 
-function parts(value: unknown, explode: boolean, one: Write): string[] {
-  // RFC 6570, section 2.3: undefined elements are left out.
-  if (Array.isArray(value)) return value.filter((each) => each !== undefined && each !== null).map(one)
-  if (!isObject(value)) return [one(value)]
-  return given(value).flatMap(([name, each]) =>
+function parts(texts: Texts, explode: boolean, one: Write): string[] {
+  if (typeof texts === 'string') return [one(texts)]
+  if (!isObject(texts)) return texts.map(one)
+  return Object.entries(texts).flatMap(([name, each]) =>
     explode ? `${one(name)}=${one(each)}` : [one(name), one(each)],
   )
 }

@@ -1,7 +1,8 @@
 // Encodes the body of a request as the contract declares it: JSON, text, a form or bytes.
 
 import { encode } from './json.js'
-import type { ClientBody, ClientField } from './table.js'
+import { checkJson, elementsOf, membersOf, replacement, type Sent, textOf } from './sendable.js'
+import type { ClientBody, ClientField, ClientTable } from './table.js'
 
 /** A body that `fetch` can send. */
 export interface EncodedBody {
@@ -10,48 +11,71 @@ export interface EncodedBody {
   readonly mediaType: string | undefined
 }
 
-type Form = Readonly<Record<string, unknown>>
 type Entry = readonly [name: string, value: string | Blob]
 
-/** Encodes a body, as JSON by default. */
+/**
+ * Encodes a body, as JSON by default.
+ * @throws {TypeError} if it, or a value in it, cannot be sent as it is
+ */
 export function writeRequestBody(
   value: unknown,
-  { kind, mediaType, fields = {} }: ClientBody = { kind: 'json', mediaType: 'application/json' },
+  { kind, mediaType, fields = {}, numbers }: ClientBody = { kind: 'json', mediaType: 'application/json' },
+  schemas: ClientTable['schemas'] = {},
 ): EncodedBody {
-  if (kind === 'json') return { content: encode(value), mediaType }
-  if (kind === 'text') return { content: String(value), mediaType }
-  if (kind === 'bytes') return bytes(value as Uint8Array | Blob, mediaType)
-  const entries = entriesOf(value as Form, fields)
-  if (kind === 'form')
-    return { content: String(new URLSearchParams(entries as [string, string][])), mediaType }
+  const sent = { at: 'body', value, places: numbers === undefined ? [] : [numbers], schemas }
+  if (kind === 'json') return { content: json(sent), mediaType }
+  if (kind === 'text') return { content: textOf(sent), mediaType }
+  if (kind === 'bytes') return bytes(value, mediaType)
+  const entries = entriesOf(sent, fields)
+  if (kind === 'form') return { content: String(new URLSearchParams(entries.map(textEntry))), mediaType }
   const form = new FormData()
   for (const [name, each] of entries) form.append(name, each)
   return { content: form, mediaType: undefined }
 }
 
+function json(sent: Sent): string {
+  checkJson(sent)
+  return encode(sent.value)
+}
+
 // The type of a Blob takes precedence: if the contract declares a range, such as `image/*`, only the Blob
 // knows the type.
-function bytes(content: Uint8Array | Blob, mediaType = 'application/octet-stream'): EncodedBody {
+function bytes(content: unknown, mediaType = 'application/octet-stream'): EncodedBody {
+  if (!isFile(content)) throw new TypeError('body must be a Uint8Array or a Blob')
   const own = content instanceof Blob ? content.type : ''
   return { content, mediaType: own || mediaType }
 }
 
+function isFile(value: unknown): value is Uint8Array | Blob {
+  return value instanceof Uint8Array || value instanceof Blob
+}
+
 // OpenAPI 3.1.1, section 4.8.15: one entry per array element, or one entry with a separator.
-function entriesOf(form: Form, fields: NonNullable<ClientBody['fields']>): Entry[] {
-  const given = Object.entries(form).filter(([, value]) => value !== undefined)
-  return given.flatMap(([name, value]): Entry[] => {
+function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry[] {
+  const { value } = form
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError('body must be an object with the fields of the form')
+  return membersOf(form, value).flatMap(({ name, ...each }): Entry[] => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-    if (!Array.isArray(value)) return [[name, single(value, field)]]
-    const all = value.map((each) => single(each, field))
+    if (!Array.isArray(each.value)) return [[name, single(each, field)]]
+    const all = elementsOf(each, each.value).map((one) => single(one, field))
     return field?.separator === undefined
-      ? all.map((each) => [name, each])
+      ? all.map((one) => [name, one])
       : [[name, all.join(field.separator)]]
   })
 }
 
-function single(value: unknown, { isJson, mediaType = '' }: ClientField = {}): string | Blob {
+function textEntry([name, value]: Entry): [name: string, value: string] {
+  if (typeof value === 'string') return [name, value]
+  throw new TypeError(`body.${name} must not be a file: the contract declares a form without files`)
+}
+
+function single(sent: Sent, { isJson, mediaType = '' }: ClientField = {}): string | Blob {
+  const { value } = sent
   if (value instanceof Blob) return value
   if (value instanceof Uint8Array) return new Blob([value as Uint8Array<ArrayBuffer>], { type: mediaType })
-  if (isJson || (typeof value === 'object' && value !== null)) return encode(value)
-  return value === null ? '' : String(value)
+  if (isJson) return json(sent)
+  if (value === null) return ''
+  const isText = typeof value !== 'object' || typeof replacement(sent.at, value) !== 'object'
+  return isText ? textOf(sent) : json(sent)
 }

@@ -3,7 +3,7 @@
 import type { CallOptions } from './call.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
-import type { ClientOperation } from './table.js'
+import type { CalledOperation } from './table.js'
 
 /** The request of a call, with its options. */
 export interface CallRequest extends CallOptions, ParameterValues {
@@ -20,12 +20,12 @@ const idempotencyKey = 'Idempotency-Key'
 
 /** Writes a request. @throws {TypeError} if a value cannot be written, such as a header with a line break */
 export function writeRequest(
-  operation: ClientOperation,
+  operation: CalledOperation,
   { path, query, header, cookie, body, signal }: CallRequest,
   { baseUrl, headers }: Target,
 ): Request {
   const written = writeParameters(operation, { path, query, header, cookie })
-  const encoded = body === undefined ? undefined : writeRequestBody(body, operation.body)
+  const encoded = body === undefined ? undefined : writeRequestBody(body, operation.body, operation.schemas)
   const all = new Headers(headers)
   if (encoded?.mediaType !== undefined) all.set('Content-Type', encoded.mediaType)
   for (const [name, value] of Object.entries(written.headers)) all.set(name, value)

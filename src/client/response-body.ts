@@ -2,7 +2,7 @@
 
 import { ApiError } from './error.js'
 import { decode } from './json.js'
-import { type CalledOperation, type ContentKind, ofStatus } from './table.js'
+import { type CalledOperation, type ContentKind, ofStatus, type Place } from './table.js'
 
 /**
  * Decodes the body of an operation's response; undefined if it has none.
@@ -15,8 +15,7 @@ export function readResponseBody(operation: CalledOperation, response: Response,
   const text = new TextDecoder().decode(body)
   if (kind === 'text') return text
   try {
-    const place = ofStatus(operation.int64, response.status)
-    return text === '' ? undefined : decode(text, place, operation.schemas)
+    return text === '' ? undefined : decode(text, placeOf(operation, response), operation.schemas)
   } catch (cause) {
     throw unexpected('The response is not JSON.', operation, response, cause)
   }
@@ -26,12 +25,24 @@ function kindOf(operation: CalledOperation, response: Response): ContentKind | '
   const declared = ofStatus(operation.contents, response.status)
   if (declared === undefined) return 'json'
   if (Object.keys(declared).length === 0) return 'none'
-  const type = response.headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  const type = mediaTypeOf(response)
   // A range, such as `image/*`, applies to types that are not declared themselves.
   const kind = declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
   if (kind !== undefined) return kind
   const message = type === '' ? 'The response has no media type.' : `The media type ${type} is not declared.`
   throw unexpected(message, operation, response)
+}
+
+// Of a body whose type is not declared: any that is.
+function placeOf({ numbers }: CalledOperation, response: Response): Place | undefined {
+  const declared = ofStatus(numbers, response.status) ?? {}
+  const type = mediaTypeOf(response)
+  if (Object.hasOwn(declared, type)) return declared[type] ?? undefined
+  return { each: Object.values(declared).flatMap((place) => place ?? []) }
+}
+
+function mediaTypeOf({ headers }: Response): string {
+  return headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 function unexpected(message: string, { id }: CalledOperation, response: Response, cause?: unknown): ApiError {

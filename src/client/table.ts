@@ -1,19 +1,24 @@
 // The table of the contract that the client uses at run time. generated/client.ts contains it.
 
-/** Where int64 occurs in a value: the value itself, the target of a `$ref`, or nested. */
-export type Place = 'int64' | `#/${string}` | Places
+/**
+ * What a schema says about the numbers in a value: `int64` and `number` about the value itself, a `$ref`, or
+ * about its members. A number of no place is described by no schema, or is an integer that a number keeps.
+ */
+export type Place = 'int64' | 'number' | `#${string}` | Places
 
-/** Where int64 occurs inside an object or an array. */
+/** What a schema says about the numbers inside an object or an array. */
 export interface Places {
-  /** Null: no int64 in this property. */
+  /** Null: no number in this property. */
   readonly properties?: Readonly<Record<string, Place | null>>
+  /** By regular expression: in the properties that match it. */
+  readonly patterns?: Readonly<Record<string, Place | null>>
   /** In every other property. */
   readonly additional?: Place
   /** In the first elements of an array, by position. */
   readonly prefix?: readonly (Place | null)[]
   /** In every other element. */
   readonly items?: Place
-  /** In the alternatives of `allOf`, `anyOf` and `oneOf`. */
+  /** In the schemas that describe the same value, such as those of `allOf`, `oneOf` and `then`. */
   readonly each?: readonly Place[]
 }
 
@@ -27,6 +32,7 @@ export interface ClientBody {
   readonly mediaType?: string
   /** In a form: the fields that are neither plain text nor a file of any type. */
   readonly fields?: Readonly<Record<string, ClientField>>
+  readonly numbers?: Place
 }
 
 /** How a field of a form is encoded. */
@@ -38,10 +44,17 @@ export interface ClientField {
   readonly mediaType?: string
 }
 
-/** A parameter that is not a single plain value. */
+/** A parameter that is not a single plain value, or has an int64. */
 export interface ClientParameter {
   readonly name: string
   readonly in: string
+  /** If it is not a single plain value. */
+  readonly form?: ClientForm
+  readonly numbers?: Place
+}
+
+/** How the value of a parameter is serialized. */
+export interface ClientForm {
   /** A style of OpenAPI, or `json`. */
   readonly style: string
   readonly explode: boolean
@@ -59,13 +72,13 @@ export interface ClientOperation {
   readonly errors?: readonly string[]
   /** If responses are not only JSON, or have no body: its media types, by status, `2xx` or `default`. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
-  /** Where int64 occurs in the response body, by status, `2xx` or `default`. */
-  readonly int64?: Readonly<Record<string, Place>>
+  /** The numbers in response bodies of JSON, by status, `2xx` or `default`, and by media type. */
+  readonly numbers?: Readonly<Record<string, Readonly<Record<string, Place | null>>>>
   /** The operation that replaces this one. */
   readonly successor?: string
 }
 
-/** The operations of a contract, and its schemas that contain int64. */
+/** The operations of a contract, and its schemas that have numbers. */
 export interface ClientTable {
   /** The name and version of the package, for `User-Agent`. */
   readonly agent: string
@@ -76,7 +89,7 @@ export interface ClientTable {
   readonly schemas: Readonly<Record<string, Place>>
 }
 
-/** An operation with its name, and the schemas that its responses refer to. */
+/** An operation with its name, and the schemas that it refers to. */
 export interface CalledOperation extends ClientOperation {
   readonly id: string
   readonly schemas: ClientTable['schemas']

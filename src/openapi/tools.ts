@@ -1,7 +1,7 @@
 // The engine's second door, for programs that examine contracts: the document's parts, the walks over its
 // schemas, and what the server makes of both. A server needs none of it (index.ts).
 
-export type { Content, Field, Response } from './contract/contract.js'
+export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
 export { ownErrorStatuses } from './contract/defaults.js'
@@ -15,11 +15,12 @@ export {
   outermost,
   schemaKeywords,
   schemasIn,
+  subschemasOf,
 } from './contract/keywords.js'
 export { essence, isJson, isRange } from './contract/media-types.js'
 export { pathParameterNames, servedMethods } from './contract/names.js'
 export { problemOf } from './contract/operations.js'
-export { resolvePointer } from './contract/pointer.js'
+export { pointerTo, resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { unsupportedSecurity } from './contract/security.js'
@@ -27,4 +28,6 @@ export { isOpenApi30, toSchema31 } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors } from './response/additions.js'
 export { byStatus } from './response/response-validation.js'
+export { patternSource } from './schemas/patterns.js'
+export { createSchemaAt, refOf } from './schemas/references.js'
 export { isStub } from './stubs.js'

@@ -13,6 +13,15 @@ export function toRegExp(pattern: string, flags: string): RegExp {
   }
 }
 
+/** The text of a pattern that JavaScript reads as the server does; undefined if it cannot read it. */
+export function patternSource(pattern: string): string | undefined {
+  try {
+    return toRegExp(pattern, 'u').source
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether a pattern is valid without the flag `u` alone: characters beyond U+FFFF then count as two. */
 export function isLegacyPattern(pattern: string): boolean {
   return !isValid(portable(pattern), 'u') && isReadWithout(pattern)

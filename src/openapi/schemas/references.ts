@@ -131,7 +131,8 @@ interface Target {
   error?: ContractError
 }
 
-function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined {
+/** The reference of a schema: its `$ref`, or `$dynamicRef`. */
+export function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined {
   return typeof $ref === 'string' ? $ref : undefined
 }
 
@@ -161,9 +162,11 @@ function within(target: Target, step: () => void): void {
   }
 }
 
-// Resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a document, and
-// follows chains of references.
-function createSchemaAt(document: object): (ref: string) => AnySchema {
+/**
+ * A function that resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a
+ * document, and follows chains of references.
+ */
+export function createSchemaAt(document: object): (ref: string) => AnySchema {
   const schemas = new Map<string, AnySchema>()
   // A `$dynamicRef` without a target allows anything; `generate` warns.
   const find = (ref: string) =>

@@ -127,15 +127,16 @@ const misleading: [value: unknown, style?: string | undefined, explode?: boolean
 ]
 for (const [value, style, explode = false] of misleading) {
   t.test(`the path parameter ${JSON.stringify(value)} is refused in the style ${style}`, async (t) => {
-    const parameters = style === undefined ? [] : [{ name: 'p', in: 'path', style, explode }]
-    const write = () => writeParameters({ path: '/toys/{p}', parameters }, { path: { p: value } })
+    const parameters = style === undefined ? [] : [{ name: 'p', in: 'path', form: { style, explode } }]
+    const write = () =>
+      writeParameters({ path: '/toys/{p}', parameters, schemas: {} }, { path: { p: value } })
     t.throws(write, { name: 'TypeError', message: /^the path / })
   })
 }
 
 t.test('a path parameter with dots among other characters is written', async (t) => {
   const written = (value: unknown) =>
-    writeParameters({ path: '/toys/{p}.{q}' }, { path: { p: value, q: 'x' } }).target
+    writeParameters({ path: '/toys/{p}.{q}', schemas: {} }, { path: { p: value, q: 'x' } }).target
   for (const value of ['...', '.a', 'a..b', 0, false, 0n]) t.equal(written(value), `/toys/${value}.x`)
-  t.throws(() => writeParameters({ path: '/toys/{toString}' }, { path: {} }), TypeError)
+  t.throws(() => writeParameters({ path: '/toys/{toString}', schemas: {} }, { path: {} }), TypeError)
 })

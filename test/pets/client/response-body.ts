@@ -14,7 +14,7 @@ const operation: CalledOperation = {
     204: {},
     '2xx': { 'text/plain': 'text' },
   },
-  int64: { 200: 'int64' },
+  numbers: { 200: { 'application/json': 'int64' } },
 }
 
 function read(status: number, type: string | undefined, body: string): unknown {
@@ -46,7 +46,7 @@ const refusing: CalledOperation = {
     422: { 'application/problem+json': 'json' },
     '5xx': { 'text/plain': 'text' },
   },
-  int64: { 409: { properties: { holder: 'int64' } } },
+  numbers: { 409: { 'application/json': { properties: { holder: 'int64' } } } },
 }
 const standard = { code: 'pet_not_found', message: 'No.' }
 const problem = { title: 'Invalid.', detail: 'It is too old.' }

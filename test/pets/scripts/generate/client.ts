@@ -23,23 +23,33 @@ for (const isIdempotent of [true, false]) {
   )
 }
 
-t.test(
-  'int64 are found in the answers of a status, of a class, and in the default for all others',
-  async (t) => {
-    const answer = { content: { 'application/json': { schema: { type: 'integer', format: 'int64' } } } }
-    const of = (responses: object) => operationsOf({ operationId: 'x', responses }).x?.int64
-    t.strictSame(of({ '2XX': answer, default: answer }), { '2xx': 'int64', default: 'int64' })
-    t.strictSame(of({ '404': answer, default: answer }), { '404': 'int64', default: 'int64' })
-    t.strictSame(of({ '200': {}, '404': {}, default: answer }), { '200': {}, '404': {}, default: 'int64' })
-    t.strictSame(of({ '200': answer, '4XX': answer, '404': {} }), {
-      '200': 'int64',
-      '404': {},
-      '4xx': 'int64',
-    })
-    t.strictSame(of({ '204': {}, default: answer }), { '204': {}, default: 'int64' })
-    t.strictSame(of({ '204': {}, default: {} }), undefined)
-  },
-)
+const number = (type: string) => ({ content: { [type]: { schema: { type: 'integer', format: 'int64' } } } })
+const int64 = number('application/json')
+const json = { 'application/json': 'int64' }
+const answers: [title: string, responses: object, numbers: object | undefined][] = [
+  ['a class and all others', { '2XX': int64, default: int64 }, { '2xx': json, default: json }],
+  ['a status and all others', { '404': int64, default: int64 }, { '404': json, default: json }],
+  ['all others', { '200': {}, '404': {}, default: int64 }, { '200': {}, '404': {}, default: json }],
+  [
+    'a status, and a class with a status that has none',
+    { '200': int64, '4XX': int64, '404': {} },
+    { '200': json, '404': {}, '4xx': json },
+  ],
+  ['all others but a status without a body', { '204': {}, default: int64 }, { '204': {}, default: json }],
+  ['no response', { '204': {}, default: {} }, undefined],
+  [
+    'one of several media types',
+    {
+      '200': { content: { 'application/json': { schema: {} }, ...number('Application/A+JSON;v=1').content } },
+    },
+    { '200': { 'application/json': null, 'application/a+json': 'int64' } },
+  ],
+]
+for (const [title, responses, numbers] of answers) {
+  t.test(`int64 are found in the responses of ${title}`, async (t) => {
+    t.strictSame(operationsOf({ operationId: 'x', responses }).x?.numbers, numbers)
+  })
+}
 
 t.test('the declared errors are known, with their media types where those are not only JSON', async (t) => {
   const text = { content: { 'text/plain': { schema: { type: 'string' } } } }

@@ -1,0 +1,198 @@
+// What a call refuses before anything is sent: values that would arrive as others.
+
+import t from 'tap'
+import { clientTable } from '../../scripts/generate/client.js'
+import { type CallRequest, writeRequest } from '../../src/client/request.js'
+import { operationOf } from '../../src/client/table.js'
+import { toContract } from '../../src/openapi/tools.js'
+
+const int64 = { type: 'integer', format: 'int64' }
+const schemas = {
+  Any: {},
+  Toy: {
+    type: 'object',
+    properties: {
+      id: int64,
+      weight: { type: 'number' },
+      tags: { type: 'array', items: int64 },
+      inner: { $ref: '#/components/schemas/Toy' },
+      open: {},
+    },
+    patternProperties: { '^n_': int64 },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    allOf: [{ if: { required: ['kind'] }, then: { properties: { size: int64 } } }],
+  },
+}
+const toy = { $ref: '#/components/schemas/Toy' }
+const list = { type: 'array', items: int64 }
+const object = { type: 'object', properties: { n: int64, list } }
+const parameters = [
+  { name: 'id', in: 'path', required: true, schema: { anyOf: [int64, { type: 'string' }] } },
+  { name: 'ids', in: 'query', schema: list },
+  { name: 'deep', in: 'query', style: 'deepObject', schema: object },
+  { name: 'json', in: 'query', content: { 'application/json': { schema: toy } } },
+  { name: 'free', in: 'query', schema: { type: 'string' } },
+  { name: 'X-Shop', in: 'header', schema: int64 },
+  { name: 'shop', in: 'cookie', schema: int64 },
+]
+const bodies: Readonly<Record<string, object>> = {
+  json: { 'application/json': { schema: toy } },
+  any: { 'application/json': { schema: {} } },
+  text: { 'text/plain': { schema: int64 } },
+  bytes: { 'application/octet-stream': {} },
+  form: {
+    'application/x-www-form-urlencoded': { schema: { type: 'object', properties: { id: int64, ids: list } } },
+  },
+  parts: { 'multipart/form-data': { schema: { type: 'object', properties: { id: int64, toy } } } },
+}
+const paths = Object.fromEntries(
+  Object.entries(bodies).map(([operationId, content]) => [
+    `/${operationId}/{id}`,
+    { post: { operationId, parameters, requestBody: { content }, responses: {} } },
+  ]),
+)
+const document = { openapi: '3.1.0', info: { title: 'X', version: '1.0.0' }, paths, components: { schemas } }
+const table = clientTable(toContract({ document, text: '' }).contract)
+
+function write(operation: string, request: object): Request {
+  const target = { baseUrl: 'http://localhost', headers: {} }
+  return writeRequest(operationOf(table, operation), { path: { id: 1n }, ...request } as CallRequest, target)
+}
+
+const circle: Record<string, unknown> = { name: 'x' }
+circle.self = [circle]
+const lone = '\ud800'
+const inexact = ' is beyond 2^53, where a number is not exact: give a bigint'
+
+const refused: [operation: string, request: object, message: string][] = [
+  // A number for an int64 that it cannot represent exactly.
+  ['json', { body: { id: 2 ** 60 } }, `body.id${inexact}`],
+  ['json', { body: { id: -(2 ** 53) } }, `body.id${inexact}`],
+  ['json', { body: { tags: [1n, 2 ** 53] } }, `body.tags[1]${inexact}`],
+  ['json', { body: { inner: { inner: { id: 2 ** 60 } } } }, `body.inner.inner.id${inexact}`],
+  ['json', { body: { kind: 'x', size: 2 ** 60 } }, `body.size${inexact}`],
+  ['json', { body: { 'n_a b': 2 ** 60 } }, `body["n_a b"]${inexact}`],
+  ['json', { path: { id: 2 ** 60 } }, `path.id${inexact}`],
+  ['json', { query: { ids: [2 ** 60] } }, `query.ids[0]${inexact}`],
+  ['json', { query: { deep: { n: 2 ** 60 } } }, `query.deep.n${inexact}`],
+  ['json', { query: { json: { tags: [2 ** 60] } } }, `query.json.tags[0]${inexact}`],
+  ['json', { header: { 'X-Shop': 2 ** 60 } }, `header["X-Shop"]${inexact}`],
+  ['json', { header: { 'x-shop': 2 ** 60 } }, `header["x-shop"]${inexact}`],
+  ['json', { cookie: { shop: 2 ** 60 } }, `cookie.shop${inexact}`],
+  ['text', { body: 2 ** 60 }, `body${inexact}`],
+  ['form', { body: { id: 2 ** 60 } }, `body.id${inexact}`],
+  ['form', { body: { ids: [1, 2 ** 60] } }, `body.ids[1]${inexact}`],
+  ['parts', { body: { id: 2 ** 60 } }, `body.id${inexact}`],
+  ['parts', { body: { toy: { id: 2 ** 60 } } }, `body.toy.id${inexact}`],
+  // What JSON would write as something else.
+  ['any', { body: Number.NaN }, 'body must not be NaN'],
+  ['json', { body: { weight: Number.POSITIVE_INFINITY } }, 'body.weight must not be Infinity'],
+  ['any', { body: { a: [undefined] } }, 'body.a[0] must not be undefined'],
+  ['any', { body: { a: new Array(1) } }, 'body.a[0] must not be undefined'],
+  ['any', { body: { a: () => 1 } }, 'body.a must not be a function'],
+  ['any', { body: { a: Symbol('x') } }, 'body.a must not be a symbol'],
+  ['any', { body: Symbol('x') }, 'body must not be a symbol'],
+  ['any', { body: { a: new Map([[1, 2]]) } }, 'body.a must not be a Map'],
+  ['any', { body: [new Set([1])] }, 'body[0] must not be a Set'],
+  ['any', { body: { a: Promise.resolve(1) } }, 'body.a must not be a Promise'],
+  ['any', { body: { a: /x/ } }, 'body.a must not be a RegExp'],
+  ['any', { body: { a: new Error('x') } }, 'body.a must not be an Error'],
+  ['any', { body: { a: new Uint8Array(1) } }, 'body.a must not be a Uint8Array'],
+  ['any', { body: { a: new Date(Number.NaN) } }, 'body.a must not be an invalid Date'],
+  ['any', { body: { a: { toJSON: () => Number.NaN } } }, 'body.a must not be NaN'],
+  ['any', { body: circle }, 'body.self[0] refers back to an object that contains it'],
+  // What the text of a parameter, or of a body, would be something else.
+  ['json', { path: { id: Symbol('x') } }, 'path.id must not be a symbol'],
+  ['json', { path: { id: () => 1 } }, 'path.id must not be a function'],
+  ['json', { path: { id: Number.NaN } }, 'path.id must not be NaN'],
+  ['json', { path: { id: new Map() } }, 'path.id must not be a Map'],
+  ['json', { path: { id: lone } }, 'path.id must not contain a lone surrogate'],
+  ['json', { path: { id: [['a', 'b']] } }, 'path.id[0] must be a single value, not an array'],
+  ['json', { path: { id: circle } }, 'path.id.self must be a single value, not an array'],
+  ['json', { query: { free: new Date(Number.NaN) } }, 'query.free must not be an invalid Date'],
+  ['json', { query: { free: Number.NEGATIVE_INFINITY } }, 'query.free must not be -Infinity'],
+  ['json', { query: { free: [Symbol('x')] } }, 'query.free[0] must not be a symbol'],
+  ['json', { query: { free: { a: { b: 1 } } } }, 'query.free.a must be a single value, not an object'],
+  ['json', { query: { deep: { list: [1n] } } }, 'query.deep.list must be a single value, not an array'],
+  ['json', { query: { json: { id: Number.NaN } } }, 'query.json.id must not be NaN'],
+  ['json', { query: new URLSearchParams('free=1') }, 'query must not be a URLSearchParams'],
+  ['json', { query: new Map([['free', '1']]) }, 'query must not be a Map'],
+  ['json', { header: new Headers() }, 'header must not be a Headers'],
+  ['json', { header: { 'X-Shop': () => 1 } }, 'header["X-Shop"] must not be a function'],
+  ['json', { cookie: { shop: circle } }, 'cookie.shop.self must be a single value, not an array'],
+  ['text', { body: { a: 1 } }, 'body must be a single value, not an object'],
+  ['text', { body: Number.NaN }, 'body must not be NaN'],
+  ['text', { body: lone }, 'body must not contain a lone surrogate'],
+  ['bytes', { body: 'text' }, 'body must be a Uint8Array or a Blob'],
+  ['bytes', { body: null }, 'body must be a Uint8Array or a Blob'],
+  ['form', { body: 'a=1' }, 'body must be an object with the fields of the form'],
+  ['form', { body: null }, 'body must be an object with the fields of the form'],
+  ['form', { body: new URLSearchParams('a=1') }, 'body must not be a URLSearchParams'],
+  [
+    'form',
+    { body: { a: new Blob(['x']) } },
+    'body.a must not be a file: the contract declares a form without files',
+  ],
+  ['form', { body: { a: [undefined] } }, 'body.a[0] must not be undefined'],
+  ['parts', { body: new FormData() }, 'body must not be a FormData'],
+  ['parts', { body: { a: Symbol('x') } }, 'body.a must not be a symbol'],
+  ['parts', { body: { toy: circle } }, 'body.toy.self[0] refers back to an object that contains it'],
+]
+for (const [operation, request, message] of refused) {
+  t.test(`${operation}: ${message}`, async (t) => {
+    t.throws(() => write(operation, request), { name: 'TypeError', message })
+  })
+}
+
+const noon = new Date(Date.UTC(2026, 0, 2, 12))
+const written = '2026-01-02T12:00:00.000Z'
+const pathOf = (request: Request) => decodeURIComponent(new URL(request.url).pathname)
+const queryOf = (request: Request) => decodeURIComponent(new URL(request.url).search)
+
+t.test('what JSON can carry is sent as it is', async (t) => {
+  const shared = { n: 1 }
+  const bodies: [body: unknown, text: string][] = [
+    [
+      { id: 2 ** 53 - 1, weight: 1e300, open: 2 ** 60 },
+      '{"id":9007199254740991,"weight":1e+300,"open":1152921504606847000}',
+    ],
+    [{ id: 2n ** 60n, weight: 5n }, '{"id":1152921504606846976,"weight":5}'],
+    [{ id: 2 ** 64 }, '{"id":18446744073709552000}'],
+    [{ a: shared, b: [shared, shared] }, '{"a":{"n":1},"b":[{"n":1},{"n":1}]}'],
+    [Object.assign(Object.create(null), { a: undefined, b: null }), '{"b":null}'],
+    [
+      { at: noon, boxed: [new String('x'), new Number(1), new Boolean(false)] },
+      `{"at":"${written}","boxed":["x",1,false]}`,
+    ],
+    [{ url: new URL('http://localhost/x') }, '{"url":"http://localhost/x"}'],
+    [
+      new (class Toy {
+        name = 'x'
+      })(),
+      '{"name":"x"}',
+    ],
+    [lone, '"\\ud800"'],
+    [0, '0'],
+    [null, 'null'],
+  ]
+  for (const [body, text] of bodies) t.equal(await write('json', { body }).text(), text)
+})
+
+t.test('what a text can carry is sent as it is', async (t) => {
+  const bare = Object.assign(Object.create(null), { a: 1, b: null })
+  t.equal(pathOf(write('json', { path: { id: bare } })), '/json/a,1')
+  t.equal(pathOf(write('json', { path: { id: noon } })), `/json/${written}`)
+  t.equal(pathOf(write('json', { path: { id: 2n ** 60n } })), '/json/1152921504606846976')
+  t.equal(queryOf(write('json', { query: { ids: [1, undefined, 2n, null] } })), '?ids=1&ids=2')
+  t.equal(queryOf(write('json', { query: bare })), '?a=1')
+  t.equal(
+    queryOf(write('json', { query: { deep: { n: 1, o: null }, free: false } })),
+    '?deep[n]=1&free=false',
+  )
+  t.equal(write('json', { header: { 'X-Shop': 5n } }).headers.get('X-Shop'), '5')
+  t.equal(await write('text', { body: noon }).text(), written)
+  t.equal(
+    await write('form', { body: { id: 1n, at: noon, none: null, o: { n: 1n } } }).text(),
+    String(new URLSearchParams({ id: '1', at: written, none: '', o: '{"n":1}' })),
+  )
+})
